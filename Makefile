@@ -1,0 +1,50 @@
+# Every target builds what it needs in .venv; nothing is installed by hand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+STAMPS := pyproject.toml constraints.txt
+
+.PHONY: demo test test-slow lint format bench clean help
+
+help:          ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
+
+demo: $(VENV)/.user   ## the main job on embedded data: teacher, rounds and partial-label student
+	@$(BIN)/twohot demo
+
+test: $(VENV)/.dev    ## the tests, every extra they use installed, with branch coverage
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+test-slow: $(VENV)/.dev   ## the longer checks
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.dev    ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## apply the style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.bench ## passes, ratios and memory; rewrites docs/benchmarks.md
+	$(BIN)/python benchmarks/run.py --output docs/benchmarks.md
+
+clean:         ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: $(VENV)/bin/python $(STAMPS)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python $(STAMPS)
+	$(PIP) -e ".[dev]"
+	@touch $@ $(VENV)/.user
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) -e ".[dev,bench]"
+	@touch $@
