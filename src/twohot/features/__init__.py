@@ -1,4 +1,4 @@
-"""What comes in: labels with a known noise."""
+"""What comes in: labels with a known noise, and synthetic features to try things on."""
 
 from twohot.features._checks import check_corruption
 from twohot.features.corruption import (
@@ -9,12 +9,15 @@ from twohot.features.corruption import (
     superclass_noise,
     symmetric,
 )
+from twohot.features.synthetic import SyntheticFeatures, make_features
 
 __all__ = [
     "Corrupted",
+    "SyntheticFeatures",
     "asymmetric",
     "check_corruption",
     "corrupt_labels",
+    "make_features",
     "pair_flip",
     "superclass_noise",
     "symmetric",
