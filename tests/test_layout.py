@@ -1,4 +1,4 @@
-"""Imports go one way: a part of the package may import only what stands above it in the data flow."""
+"""Imports go one way: a part of the package may import only what stands above it."""
 
 import ast
 from pathlib import Path

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from twohot._validation import check_count, is_integer
 
 RandomState: TypeAlias = int | np.random.Generator | None
 
@@ -17,26 +19,12 @@ def check_generator(random_state: RandomState) -> np.random.Generator:
     """Return a numpy Generator: the one given, or a new one seeded by an integer or by None."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if random_state is None or (_is_integer(random_state) and int(random_state) >= 0):
+    if random_state is None or (is_integer(random_state) and int(random_state) >= 0):
         return np.random.default_rng(random_state)
     raise ValueError(
         f"random_state={random_state!r} seeds nothing: "
         "pass a non-negative integer, a numpy.random.Generator, or None."
     )
-
-
-def check_count(name: str, value: int, minimum: int) -> int:
-    """Return `value` as an int, at least `minimum`."""
-    if _is_integer(value) and int(value) >= minimum:
-        return int(value)
-    raise ValueError(f"{name}={value!r} is not allowed: pass an integer of at least {minimum}.")
-
-
-def check_within(name: str, value: float, low: float, high: float) -> float:
-    """Return `value` as a float inside [low, high]; NaN is outside."""
-    if isinstance(value, (float, int, np.floating, np.integer)) and low <= float(value) <= high:
-        return float(value)
-    raise ValueError(f"{name}={value!r} is not allowed: pass a number from {low:g} to {high:g}.")
 
 
 def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArray[np.int64]:
@@ -50,17 +38,6 @@ def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArr
             f"{n_classes} classes: pass one integer, or one per class, each at least 1."
         )
     return sizes.astype(np.int64)
-
-
-def check_precision(dtype: DTypeLike) -> np.dtype[np.floating[Any]]:
-    """Return the type of the features: single or double precision."""
-    for kind in (np.dtype(np.float32), np.dtype(np.float64)):
-        if kind == np.dtype(dtype):
-            return kind
-    raise ValueError(
-        f"dtype={np.dtype(dtype)} is not made here: "
-        "pass float32 or float64, and convert the features."
-    )
 
 
 def check_class_map(name: str, class_map: ArrayLike, n_classes: int | None) -> NDArray[np.intp]:
@@ -203,7 +180,3 @@ def _distinct(name: str, array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.
     if any(isinstance(value, float) and math.isnan(value) for value in found.tolist()):
         raise ValueError(f"{name} holds NaN, which is no class: drop or fill missing labels.")
     return found, index
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twohot._validation import check_count, check_within
 from twohot.features._checks import (
     RandomState,
     check_confused_with,
     check_corruption,
-    check_count,
     check_generator,
     check_labels,
     check_superclass,
-    check_within,
 )
 from twohot.features.rounding import controlled_rounding
 

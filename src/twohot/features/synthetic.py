@@ -31,14 +31,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.optimize import brentq
 
+from twohot._validation import check_count, check_precision, check_within
 from twohot.features._checks import (
     RandomState,
     check_class_sizes,
-    check_count,
     check_generator,
-    check_precision,
     check_superclass,
-    check_within,
 )
 
 # Rows made at once: enough for a fast matrix product, and temporaries of a few MB.
