@@ -57,8 +57,8 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
 
 
 def check_penalty(
-    l2: float | Sequence[float] | None,
-    ridge: float | Sequence[float] | None,
+    l2: Any,
+    ridge: Any,
     default_ridge: float,
     n_rounds: int,
 ) -> tuple[str, list[float]]:
@@ -84,13 +84,11 @@ def check_penalty(
 
 def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     """Return a precision to compute in: float32 or float64."""
-    try:
-        precision = np.dtype(dtype)
-    except TypeError:
-        precision = np.dtype(object)
-    if precision in (np.dtype(np.float32), np.dtype(np.float64)):
-        return precision
-    raise ValueError(f"{name}={dtype!r} is not a precision to compute in: pass float32 or float64.")
+    allowed: tuple[np.dtype[Any], ...] = (np.dtype(np.float32), np.dtype(np.float64))
+    for precision in allowed:
+        if dtype in (precision, precision.name, precision.type):
+            return precision
+    raise ValueError(f"dtype={dtype!r} is not a precision to compute in: pass float32 or float64.")
 
 
 def not_finite(name: str, block: Matrix, first_row: int) -> ValueError:
@@ -118,7 +116,7 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
 
 def check_soft_targets(targets: Any, n_samples: int) -> Matrix:
     """Return soft targets, dense or CSR, with rows that are not negative and sum to one."""
-    rows: Any = sp.csr_array(targets) if isinstance(targets, sp.sparray) else np.asarray(targets)
+    rows: Any = sp.csr_array(targets) if sp.issparse(targets) else np.asarray(targets)
     values = rows.data if isinstance(rows, sp.csr_array) else rows
     if values.dtype.kind not in "fiu":
         raise ValueError(f"targets has dtype {values.dtype}: pass probabilities, as real numbers.")

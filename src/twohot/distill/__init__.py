@@ -1,0 +1,1 @@
+"""From one fit to a student: targets, rounds and the estimators."""

@@ -1,0 +1,65 @@
+"""Sum a function of a block over all blocks, on all cores, in the order of the blocks.
+
+Blocks go to a small pool of threads, each of which uses one BLAS thread: the softmax between the
+two matrix products of a pass then keeps as many cores busy as the products do. The terms are
+added in the order of the blocks, so that the sum is the same, to the last bit, for any number of
+threads.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+from joblib import cpu_count
+from threadpoolctl import ThreadpoolController
+
+from twohot._types import FloatArray
+
+Terms: TypeAlias = tuple[FloatArray, ...]
+
+
+def sum_over_blocks(terms_of: Callable[[int], Terms], n_blocks: int, n_jobs: int) -> Terms:
+    """Return Σ_i terms_of(i) for i = 0 … n_blocks - 1, added up in float64."""
+    blocks = map_blocks(terms_of, n_blocks, n_jobs)
+    total = tuple(np.array(term, dtype=np.float64) for term in next(blocks))
+    for terms in blocks:
+        for accumulated, term in zip(total, terms, strict=True):
+            np.add(accumulated, term, out=accumulated)
+    return total
+
+
+def map_blocks(terms_of: Callable[[int], Terms], n_blocks: int, n_jobs: int) -> Iterator[Terms]:
+    """Yield terms_of(i) in order; at most two results per thread wait to be taken."""
+    with one_blas_thread():
+        if min(n_jobs, n_blocks) == 1:
+            yield from map(terms_of, range(n_blocks))
+            return
+        with ThreadPoolExecutor(n_jobs) as pool:
+            waiting: deque[Future[Terms]] = deque()
+            for block in range(n_blocks):
+                if len(waiting) == 2 * n_jobs:
+                    yield waiting.popleft().result()
+                waiting.append(pool.submit(terms_of, block))
+            while waiting:
+                yield waiting.popleft().result()
+
+
+def count_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads: all cores for None or -1, all but one for -2, and so on."""
+    if n_jobs is None:
+        return int(cpu_count())
+    return n_jobs if n_jobs > 0 else max(1, int(cpu_count()) + 1 + n_jobs)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Looking for the libraries takes milliseconds, so it is done once.
+    return ThreadpoolController().select(user_api="blas")
+
+
+def one_blas_thread() -> object:
+    """Return a context in which every BLAS call uses the calling thread alone."""
+    return _blas().limit(limits=1)

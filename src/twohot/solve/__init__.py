@@ -1,0 +1,1 @@
+"""One fit: targets in, coefficients and a certificate of the optimum out."""

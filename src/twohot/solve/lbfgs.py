@@ -1,0 +1,121 @@
+"""The loop: directions from preconditioned L-BFGS, steps that take one pass each.
+
+The curvature comes from solve.precondition (a model) and solve.secants (past steps). The
+tolerance is relative to the gradient at zero coefficients of the same fit: the targets of late
+rounds are nearly uniform, and a tolerance that did not shrink with them would stop at zero.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from twohot._types import FloatArray
+from twohot.solve.objective import Evaluation, Objective
+from twohot.solve.precondition import metrics_at, metrics_at_zero
+from twohot.solve.secants import History
+
+# A step whose slope at its end is steeper than this share of the slope at its start has gone
+# too far. Looser than a line search would be: a second pass costs more than a longer step loses.
+STEEPEST_END = 0.9
+
+# After a step that had to be shortened, the pairs of each class are set aside for so many steps:
+# the curvature changes too fast for them. Without this, fits at a small penalty stall.
+PAUSE = 3
+
+# Values of the objective closer than this, relative, may differ by rounding alone.
+VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
+
+# Steps without a new smallest gradient before the fit is taken to have met the rounding floor.
+PATIENCE = 12
+
+MOST_TRIALS = 25  # shortenings of one step; 0.1²⁵ of a step is nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where a fit ended, and whether that is the optimum."""
+
+    evaluation: Evaluation  # at the end
+    n_iter: int  # directions tried
+    n_passes: float
+    gradient_norm: float  # relative to the norm of the gradient at zero
+    converged: bool
+
+
+def minimize(
+    objective: Objective,
+    start: Evaluation | None,
+    *,
+    tol: float,
+    max_iter: int,
+    history: History,
+    report: Callable[[int, float, float], None] | None = None,
+) -> Solution:
+    """Minimise an objective from an evaluated start, or from zero.
+
+    `report` is called after every step with the iterations, passes and relative gradient so far.
+    """
+    problem = objective.problem
+    at_zero = objective.gradient_at_zero()
+    scale = float(np.linalg.norm(at_zero))
+    if scale == 0:
+        return Solution(objective.evaluate(np.zeros_like(at_zero)), 0, objective.passes, 0.0, True)
+    history.n_overall = 0
+    n_passes, n_iter, stalled = 0.0, 0, 0
+    if start is None:
+        uniform = float(np.linalg.norm(at_zero)) / float(np.linalg.norm(problem.target_moment))
+        metrics = metrics_at_zero(problem, uniform)
+        here = Evaluation(np.zeros_like(at_zero), np.inf, at_zero, np.zeros(len(at_zero)))
+    else:
+        here = start
+        metrics = metrics_at(problem, here)
+    norm = smallest = float(np.linalg.norm(here.gradient)) / scale
+    while norm > tol and n_iter < max_iter and stalled < PATIENCE:
+        # 1. A direction from the curvature seen so far.
+        direction = -history.solve(here.gradient, metrics)
+        # 2. A step along it.
+        there, n_trials, shortened = _step(objective, here, direction)
+        n_passes += n_trials * objective.passes
+        n_iter += 1
+        if there is None:
+            break
+        # 3. What the step tells about the curvature.
+        metrics = metrics_at(problem, there)
+        history.pause = max(0, history.pause - 1)
+        if shortened and history.pairs:
+            history.pause = PAUSE
+        history.add(
+            there.coef - here.coef,
+            there.gradient - here.gradient,
+            metrics,
+            problem.features.dtype,
+        )
+        here = there
+        norm = float(np.linalg.norm(here.gradient)) / scale
+        stalled = 0 if norm < 0.9 * smallest else stalled + 1
+        smallest = min(smallest, norm)
+        if report is not None:
+            report(n_iter, n_passes, norm)
+    return Solution(here, n_iter, n_passes, norm, norm <= tol)
+
+
+def _step(
+    objective: Objective, here: Evaluation, direction: FloatArray
+) -> tuple[Evaluation | None, int, bool]:
+    """Return the evaluation one step on, how many passes it took, and whether it was shortened.
+
+    Accepted where the slope along the direction is not steeply upwards, and the value has not
+    risen (which only an objective that is not convex can do without the former).
+    """
+    slope = float(np.vdot(here.gradient, direction))
+    rounding = VALUE_ROUNDING[objective.problem.features.dtype] * abs(here.value)
+    length = 1.0
+    for trial in range(1, MOST_TRIALS + 1):
+        there = objective.evaluate(here.coef + length * direction)
+        end_slope = float(np.vdot(there.gradient, direction))
+        if end_slope <= STEEPEST_END * abs(slope) and there.value <= here.value + rounding:
+            return there, trial, trial > 1
+        secant = slope / (slope - end_slope) if end_slope > slope else 0.5
+        length *= min(max(secant, 0.1), 0.5)
+    return None, MOST_TRIALS, True

@@ -1,0 +1,262 @@
+"""The two losses, summed over blocks of rows.
+
+With logits z_i = W x_i, outputs p_i = softmax(z_i), targets t_i (rows that sum to one) and row
+weights v_i of mean one,
+
+    cross-entropy               ℓ_i = -Σ_k t_ik log p_ik
+    generalised cross-entropy   ℓ_i =  Σ_k t_ik (1 - p_ik^q) / q,    0 < q ≤ 1
+    f(W) = mean_i v_i ℓ_i + ½·l2·‖W‖²,    no penalty on an intercept.
+
+With respect to the logits, and with the agreement a_i = Σ_k t_ik p_ik^q,
+
+    cross-entropy               ∂ℓ_i/∂z_ij = p_ij - t_ij
+    generalised cross-entropy   ∂ℓ_i/∂z_ij = a_i p_ij - t_ij p_ij^q.
+
+Cross-entropy is linear in the targets, so that they enter only through their moment:
+
+    f(W) = mean_i v_i logsumexp(z_i) + ½·l2·‖W‖² - ⟨W, B⟩,    B = Tᵀ V X / N
+    grad = M(W) + l2·W - B,                                   M(W) = Pᵀ V X / N.
+
+All moments here are those of the deviation from the uniform output, (P - 1/K)ᵀ V X / N. It is
+what late rounds consist of: there P - 1/K is small, and the rounding of 1/K would drown it.
+
+Conventions
+-----------
+x (rows, d) a block of features, p (rows, K) outputs. Coefficients, moments and gradients (K, d)
+are along the principal axes of the features (see features.spectrum). A pass is two matrix
+products over all rows; a third one, where targets are outputs, counts half a pass.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from twohot._types import FloatArray, Matrix
+from twohot.features.passes import Terms, sum_over_blocks
+from twohot.features.preparation import FeatureSet
+from twohot.features.spectrum import Spectrum
+
+# The curvature of a class that no row is predicted to be in; the preconditioner divides by it.
+LEAST_CURVATURE = 1e-10
+
+
+class Targets(Protocol):
+    """What the rows of a fit are to be predicted as, one block at a time."""
+
+    name: str
+    extra_passes: float  # cost of asking for all blocks, in passes
+
+    def block(self, rows: slice, x: FloatArray) -> Matrix:
+        """Return the targets of these rows, dense or CSR; x holds their features."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a fit is given: the rows, their targets' moment, and the penalty."""
+
+    features: FeatureSet
+    spectrum: Spectrum
+    target_moment: FloatArray  # (K, d), of the targets' deviation from uniform
+    penalty: FloatArray  # (d,), l2, or zero for an intercept
+    n_jobs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What one pass at `coef` tells."""
+
+    coef: FloatArray  # (K, d)
+    value: float  # the objective
+    gradient: FloatArray  # (K, d)
+    curvature: FloatArray  # (K,), mean second derivative with respect to the logit of a class
+    moment: FloatArray | None = None  # (K, d), of the outputs' deviation (cross-entropy)
+    mass: FloatArray | None = None  # (K,), mean output of a class (cross-entropy)
+    log_partition: float = 0.0  # mean logsumexp of the logits (cross-entropy)
+
+
+class Objective(Protocol):
+    """A loss that can be minimised."""
+
+    problem: Problem
+    passes: float  # cost of one evaluation
+
+    def evaluate(self, coef: FloatArray) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows."""
+        ...
+
+    def gradient_at_zero(self) -> FloatArray:
+        """Return the gradient at zero coefficients, which takes no pass."""
+        ...
+
+
+class CrossEntropy:
+    """Cross-entropy of any targets, given their moment."""
+
+    passes = 1.0
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def evaluate(self, coef: FloatArray) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows."""
+        features, spectrum = self.problem.features, self.problem.spectrum
+        weights = spectrum.to_features(coef).astype(features.dtype)
+
+        def terms_of(block: int) -> Terms:
+            return _cross_entropy_terms(
+                features.block(block), weights, features.block_weights(block)
+            )
+
+        sums = sum_over_blocks(terms_of, features.n_blocks, self.problem.n_jobs)
+        log_partition, moment, mass, squares = (term / features.n_samples for term in sums)
+        return self._evaluation(
+            coef,
+            float(log_partition),
+            spectrum.from_features(moment),
+            mass,
+            np.maximum(mass - squares, LEAST_CURVATURE),
+        )
+
+    def evaluate_known(self, known: Evaluation) -> Evaluation:
+        """Return the evaluation where other targets were evaluated, without a pass."""
+        if known.moment is None or known.mass is None:
+            return self.evaluate(known.coef)
+        return self._evaluation(
+            known.coef, known.log_partition, known.moment, known.mass, known.curvature
+        )
+
+    def gradient_at_zero(self) -> FloatArray:
+        """Return the gradient at zero coefficients, where outputs are uniform."""
+        return -self.problem.target_moment
+
+    def _evaluation(
+        self,
+        coef: FloatArray,
+        log_partition: float,
+        moment: FloatArray,
+        mass: FloatArray,
+        curvature: FloatArray,
+    ) -> Evaluation:
+        problem = self.problem
+        fit = np.sum(coef * (problem.target_moment + problem.spectrum.mean_row / len(coef)))
+        return Evaluation(
+            coef=coef,
+            value=log_partition - float(fit) + penalty_value(problem.penalty, coef),
+            gradient=moment + problem.penalty * coef - problem.target_moment,
+            curvature=curvature,
+            moment=moment,
+            mass=mass,
+            log_partition=log_partition,
+        )
+
+
+class GeneralizedCrossEntropy:
+    """Generalised cross-entropy, which bounds what one wrong label can cost. Not convex."""
+
+    def __init__(self, problem: Problem, targets: Targets, power: float) -> None:
+        self.problem = problem
+        self.targets = targets
+        self.power = power
+        self.passes = 1.0 + targets.extra_passes
+
+    def evaluate(self, coef: FloatArray) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows."""
+        problem, features = self.problem, self.problem.features
+        weights = problem.spectrum.to_features(coef).astype(features.dtype)
+
+        def terms_of(block: int) -> Terms:
+            x = features.block(block)
+            targets = self.targets.block(features.rows(block), x)
+            return _generalized_terms(
+                x, weights, targets, self.power, features.block_weights(block)
+            )
+
+        sums = sum_over_blocks(terms_of, features.n_blocks, problem.n_jobs)
+        agreement, moment, curvature = (term / features.n_samples for term in sums)
+        return Evaluation(
+            coef=coef,
+            value=(1 - float(agreement)) / self.power + penalty_value(problem.penalty, coef),
+            gradient=problem.spectrum.from_features(moment) + problem.penalty * coef,
+            curvature=np.maximum(curvature, LEAST_CURVATURE),
+        )
+
+    def gradient_at_zero(self) -> FloatArray:
+        """Return the gradient at zero: p = 1/K, so K^-q times that of cross-entropy."""
+        return -self.problem.target_moment * len(self.problem.target_moment) ** -self.power
+
+
+def target_moment(problem: Problem, targets: Targets, n_classes: int) -> FloatArray:
+    """Return (T - 1/K)ᵀ V X / N along the axes: one read of X and at most one product."""
+    features = problem.features
+
+    def terms_of(block: int) -> Terms:
+        x = features.block(block)
+        rows = targets.block(features.rows(block), x)
+        weights = features.block_weights(block)
+        weighted = x if weights is None else x * weights
+        if not isinstance(rows, sp.csr_array):
+            return ((rows - 1 / n_classes).astype(x.dtype).T @ weighted,)
+        return (rows.T @ weighted - weighted.sum(axis=0, dtype=np.float64) / n_classes,)
+
+    (moment,) = sum_over_blocks(terms_of, features.n_blocks, problem.n_jobs)
+    return problem.spectrum.from_features(moment / features.n_samples)
+
+
+def penalty_value(penalty: FloatArray, coef: FloatArray) -> float:
+    """Return ½·l2·‖coef‖²."""
+    return 0.5 * float(np.sum(penalty * coef**2))
+
+
+def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn logits into outputs, in place, and return them with each row's logsumexp (rows, 1)."""
+    largest = logits.max(axis=1, keepdims=True)
+    logits -= largest
+    np.exp(logits, out=logits)
+    total = logits.sum(axis=1, keepdims=True)
+    logits /= total
+    return logits, np.log(total) + largest
+
+
+def _cross_entropy_terms(x: FloatArray, coef: FloatArray, weights: FloatArray | None) -> Terms:
+    """Return Σ v logsumexp, Σ v (p - 1/K) xᵀ, Σ v p and Σ v p² over the rows of a block."""
+    p, log_sum = softmax(x @ coef.T)  # (rows, K)
+    squares = np.einsum("ij,ij->j", p, p if weights is None else p * weights)
+    if weights is not None:
+        log_sum = log_sum * weights
+        p *= weights
+    mass = p.sum(axis=0)
+    p -= 1 / p.shape[1] if weights is None else weights / p.shape[1]
+    return log_sum.sum(dtype=np.float64), p.T @ x, mass, squares
+
+
+def _generalized_terms(
+    x: FloatArray,
+    coef: FloatArray,
+    targets: Matrix,
+    power: float,
+    weights: FloatArray | None,
+) -> Terms:
+    """Return Σ v a, Σ v ∂ℓ/∂z xᵀ and Σ v a p(1 - p) over the rows of a block."""
+    p, _ = softmax(x @ coef.T)  # (rows, K)
+    if isinstance(targets, sp.csr_array):
+        row = np.repeat(np.arange(len(x)), np.diff(targets.indptr))
+        credit = (targets.data * p[row, targets.indices] ** power).astype(p.dtype)
+        agreement = np.bincount(row, credit, len(x)).astype(p.dtype)[:, np.newaxis]
+    else:
+        credit = (targets * p**power).astype(p.dtype)
+        agreement = credit.sum(axis=1, keepdims=True)
+    p_square = p**2
+    p *= agreement  # a p, which becomes ∂ℓ/∂z = a p - t p^q
+    p_square *= agreement
+    scale = agreement if weights is None else agreement * weights
+    curvature = (p - p_square if weights is None else (p - p_square) * weights).sum(axis=0)
+    if isinstance(targets, sp.csr_array):
+        p[row, targets.indices] -= credit
+    else:
+        p -= credit
+    if weights is not None:
+        p *= weights
+    return scale.sum(dtype=np.float64), p.T @ x, curvature

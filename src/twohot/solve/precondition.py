@@ -1,0 +1,72 @@
+"""A model of the curvature that can be inverted: one metric for each class.
+
+The second derivative of cross-entropy with respect to the coefficients of class k is
+mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2. Along the principal axes, and with the rows weighted by
+p_ik taken as spread like all rows around their own mean m_k, it is about
+
+    D_k = diag(h_k · variances + l2) + h_k m_k m_kᵀ,     h_k = mean_i v_i p_ik (1 - p_ik).
+
+Its inverse, with den_k the diagonal, is that of a rank-one update (Sherman–Morrison):
+
+    D_k⁻¹ g = g/den_k - u_k c_k (u_k · g),    u_k = m_k/den_k,    c_k = h_k / (1 + h_k m_k · u_k).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twohot._types import FloatArray
+from twohot.solve.objective import Evaluation, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMetrics:
+    """D_k for every class."""
+
+    diagonal: FloatArray  # (K, d) or (1, d), den_k
+    means: FloatArray | None  # (K, d), m_k; None: no rank-one term
+    curvature: FloatArray  # (K, 1), h_k
+
+    def multiply(self, vectors: FloatArray) -> FloatArray:
+        """Return D_k v_k, class by class."""
+        product = self.diagonal * vectors
+        if self.means is not None:
+            product += self.means * (self.curvature * class_inner(self.means, vectors))
+        return product
+
+    def solve(self, vectors: FloatArray) -> FloatArray:
+        """Return D_k⁻¹ v_k, class by class."""
+        solution = vectors / self.diagonal
+        if self.means is not None:
+            lean = self.means / self.diagonal
+            share = self.curvature / (1 + self.curvature * class_inner(self.means, lean))
+            solution -= lean * (share * class_inner(lean, vectors))
+        return solution
+
+
+def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the inner product of each class, (K, 1)."""
+    inner: FloatArray = np.einsum("kd,kd->k", left, right)[:, np.newaxis]
+    return inner
+
+
+def metrics_at_zero(problem: Problem, scale: float) -> ClassMetrics:
+    """Return the metric of zero coefficients, where outputs are uniform; the same for all."""
+    n_classes = len(problem.target_moment)
+    curvature = np.full((1, 1), scale / n_classes)
+    return ClassMetrics(curvature * problem.spectrum.variances + problem.penalty, None, curvature)
+
+
+def metrics_at(problem: Problem, evaluation: Evaluation) -> ClassMetrics:
+    """Return the metrics where a pass has been made."""
+    curvature = evaluation.curvature[:, np.newaxis]
+    diagonal = curvature * problem.spectrum.variances + problem.penalty
+    if evaluation.moment is None or evaluation.mass is None:
+        return ClassMetrics(diagonal, None, curvature)
+    moment = evaluation.moment + problem.spectrum.mean_row / len(evaluation.moment)
+    means = moment / np.maximum(evaluation.mass, LEAST_MASS)[:, np.newaxis]
+    return ClassMetrics(diagonal, means, curvature)
+
+
+# A class with less than this share of the outputs has no mean to speak of.
+LEAST_MASS = 1e-12

@@ -1,0 +1,118 @@
+"""What past steps tell about the curvature, for all classes and for each of them.
+
+What a pass tells about the curvature, y ≈ H s for the last step s, is used twice.
+
+Class by class: with the metrics D_k of solve.precondition, H is nearly block diagonal, and inside
+a block a dozen directions stay that D_k does not know: the ways in which the rows of this one
+class differ. A pair (s, y) holds a pair (s_k, y_k) for every class at once, so the two-loop
+recursion of L-BFGS, with its inner products taken class by class, learns these directions in
+all K blocks from the same few passes. Over all classes at once there are K dozens of them, more
+than a history can hold.
+
+Over all classes: the usual recursion on the last few pairs stands on top and mends what couples
+the classes.
+
+Adding one vector to the coefficients of all classes changes no output. The recursion is kept in
+the space where classes sum to zero by projecting before and after, which keeps it symmetric.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from twohot._types import FloatArray
+from twohot.solve.precondition import ClassMetrics, class_inner
+
+CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little, and take memory
+OVERALL_PAIRS = 10  # pairs of the overall recursion
+
+# A class's pair with less curvature than this share of what its metric says tells of the coupling
+# to other classes, not of its own block, and would let the class leap.
+LEAST_CLASS_CURVATURE = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A step and the change of the gradient along it, with 1/(step · change)."""
+
+    step: FloatArray  # (K, d)
+    change: FloatArray  # (K, d)
+    overall: float
+    by_class: FloatArray  # (K, 1); zero for a class whose own pair is not used
+
+
+@dataclass(eq=False)
+class History:
+    """The last pairs. Those of each class may serve the next fit on the same rows and penalty."""
+
+    pairs: deque[Pair] = field(default_factory=lambda: deque(maxlen=CLASS_PAIRS))
+    n_overall: int = 0  # how many of the newest pairs belong to this fit
+    pause: int = 0  # steps until the pairs of each class are used again
+
+    def add(
+        self, step: FloatArray, change: FloatArray, metrics: ClassMetrics, dtype: np.dtype[Any]
+    ) -> None:
+        """Keep a pair, if there is curvature along it."""
+        overall = float(np.sum(step * change))
+        if overall <= 0:
+            return
+        own = class_inner(step, change)
+        known = class_inner(step, metrics.multiply(step))
+        used = own > LEAST_CLASS_CURVATURE * known
+        by_class = np.divide(1.0, own, out=np.zeros_like(own), where=used)
+        self.pairs.append(Pair(step.astype(dtype), change.astype(dtype), 1 / overall, by_class))
+        self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
+
+    def solve(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
+        """Return about H⁻¹ vector."""
+        recent = list(self.pairs)[len(self.pairs) - self.n_overall :]
+        return _two_loops(
+            vector,
+            recent,
+            [np.array(pair.overall) for pair in recent],
+            _overall_inner,
+            lambda rest: self._scale(metrics) * self._solve_by_class(rest, metrics),
+        )
+
+    def _scale(self, metrics: ClassMetrics) -> float:
+        """Return how far the class-wise solution is off along the newest step."""
+        if self.n_overall == 0:
+            return 1.0
+        newest = self.pairs[-1]
+        change = newest.change.astype(np.float64)
+        solved = self._solve_by_class(change, metrics)
+        return 1 / (newest.overall * float(np.vdot(change, solved)))
+
+    def _solve_by_class(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
+        """Return about H⁻¹ vector, as if classes did not touch."""
+        pairs = [] if self.pause else list(self.pairs)
+        centred = vector - vector.mean(axis=0)
+        weights = [pair.by_class for pair in pairs]
+        solution = _two_loops(centred, pairs, weights, class_inner, metrics.solve)
+        return solution - solution.mean(axis=0)
+
+
+def _overall_inner(left: FloatArray, right: FloatArray) -> FloatArray:
+    return np.asarray(np.vdot(left, right))
+
+
+def _two_loops(
+    vector: FloatArray,
+    pairs: list[Pair],
+    weights: list[FloatArray],
+    inner: Callable[[FloatArray, FloatArray], FloatArray],
+    solve: Callable[[FloatArray], FloatArray],
+) -> FloatArray:
+    """Return the two-loop recursion of L-BFGS on `vector`, for any inner product."""
+    shares = []
+    rest = vector.copy()
+    for pair, weight in zip(reversed(pairs), reversed(weights), strict=True):
+        shares.append(weight * inner(pair.step, rest))
+        rest -= shares[-1] * pair.change
+    solution = solve(rest)
+    for pair, weight, share in zip(pairs, weights, reversed(shares), strict=True):
+        solution += (share - weight * inner(pair.change, solution)) * pair.step
+    return solution
