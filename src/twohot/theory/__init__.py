@@ -13,6 +13,7 @@ from twohot.theory.averaging import (
     sample_coefficients,
     shrinkage_factors,
 )
+from twohot.theory.candidates import candidate_targets, partial_label_outputs
 from twohot.theory.cases import (
     Shrinkage,
     case_1_outputs,
@@ -37,10 +38,8 @@ from twohot.theory.guarantees import (
 )
 from twohot.theory.outputs import (
     TypeOutputs,
-    candidate_targets,
     evolving_outputs,
     outputs_by_round,
-    partial_label_outputs,
     type_outputs,
     unseen_outputs,
 )

@@ -100,7 +100,8 @@ def corruption_matrix(corruption: ArrayLike, n_classes: int | None = None) -> Fl
             f"rows of corruption must sum to 1 (row = true class, column = given label), but row"
             f" {worst} sums to {sums[worst]:.6g}; divide counts by their row sums."
         )
-    return matrix / sums[:, None]
+    normalised: FloatArray = matrix / sums[:, None]
+    return normalised
 
 
 def class_sizes(sizes: ArrayLike, n_classes: int) -> FloatArray:

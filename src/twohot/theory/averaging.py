@@ -47,7 +47,7 @@ def shrinkage_factors(
 def average_labels(
     gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex
 ) -> FloatArray:
-    """Outputs of round `n_rounds` on the training samples, by solves with the Gram matrix.
+    """Predict round `n_rounds` on the training samples, by solves with the Gram matrix.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def average_labels(
     for _ in range(_checks.rounds(n_rounds)):
         # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹; the product form keeps small outputs accurate.
         deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
-    return 1 / n_classes + deviations
+    return np.asarray(1 / n_classes + deviations)
 
 
 def sample_coefficients(
@@ -98,7 +98,7 @@ def sample_coefficients(
     if given.shape != fitted.shape:
         raise ValueError(f"targets and outputs differ in shape: {given.shape} and {fitted.shape}.")
     scale = _checks.positive(temperature, "temperature")
-    return scale * (given - fitted) / (given.shape[0] * _checks.positive(l2, "l2"))
+    return np.asarray(scale * (given - fitted) / (given.shape[0] * _checks.positive(l2, "l2")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,22 +140,20 @@ class LabelAveraging:
 
     def matrix(self, *, ridge: float, n_rounds: SupportsIndex) -> FloatArray:
         """(n_samples, n_samples) averaging matrix Φ⁽ᵗ⁾, for looking at small data sets."""
+        if _checks.rounds(n_rounds) == 0:  # also for directions without features
+            return np.eye(self.eigenvectors.shape[0])
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
-        full = (self.eigenvectors * factors) @ self.eigenvectors.T
-        if _checks.rounds(n_rounds) == 0:  # factors of 0⁰ = 1 miss the directions left out
-            np.fill_diagonal(full, 1.0)
-            full[~np.eye(len(full), dtype=bool)] = 0.0
-        return full
+        return np.asarray((self.eigenvectors * factors) @ self.eigenvectors.T)
 
     def outputs(self, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex) -> FloatArray:
-        """Outputs of round `n_rounds` on the training samples; round 0 returns the targets."""
+        """Predict round `n_rounds` on the training samples; round 0 returns the targets."""
         rows, ridge = self._rows_and_ridge(targets, l2)
         if _checks.rounds(n_rounds) == 0:
             return rows
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
         average = 1 / rows.shape[1]
         shrunk = factors[:, None] * (self.eigenvectors.T @ (rows - average))
-        return average + self.eigenvectors @ shrunk
+        return np.asarray(average + self.eigenvectors @ shrunk)
 
     def coef(
         self,
@@ -178,15 +176,15 @@ class LabelAveraging:
         n_classes = rows.shape[1]
         shrunk = filters[:, None] * (self.eigenvectors.T @ (rows - 1 / n_classes))
         scale = n_classes * _checks.positive(temperature, "temperature")
-        return scale * (self.directions @ shrunk).T
+        return np.asarray(scale * (self.directions @ shrunk).T)
 
     def unseen_outputs(
         self, features: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex
     ) -> FloatArray:
-        """Outputs of round `n_rounds` for samples that were not trained on."""
+        """Predict round `n_rounds` for samples that were not trained on."""
         coef = self.coef(targets, l2=l2, n_rounds=n_rounds)
         rows = _checks.finite_array(features, "features", ndim=2)
-        return (1 + rows @ coef.T) / coef.shape[0]
+        return np.asarray((1 + rows @ coef.T) / coef.shape[0])
 
     def _rows_and_ridge(self, targets: ArrayLike, l2: float) -> tuple[FloatArray, float]:
         rows = _checks.target_rows(targets, self.eigenvectors.shape[0])

@@ -220,7 +220,7 @@ def case_5_outputs(
 def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:
     """(n_superclasses, n_labels) mean over the classes of each superclass."""
     members = np.arange(groups.max() + 1)[:, None] == groups[None, :]
-    return (members @ shares) / members.sum(axis=1, keepdims=True)
+    return np.asarray((members @ shares) / members.sum(axis=1, keepdims=True))
 
 
 def _outputs(
@@ -232,5 +232,5 @@ def _outputs(
 ) -> FloatArray:
     """Return own e(b) + (class_mean - own) E_a + rest_a."""
     own_column = np.broadcast_to(np.asarray(own), (len(shares), 1))
-    by_class = (class_mean - own_column) * shares + rest
+    by_class: FloatArray = (class_mean - own_column) * shares + rest
     return own_column[:, :, None] * np.eye(len(shares))[None] + by_class[:, None, :]

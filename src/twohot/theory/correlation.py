@@ -197,7 +197,7 @@ class CorrelationModel:
         return self.squared_norms - np.diag(self.correlation)
 
     def ridge(self, l2: float) -> float:
-        """The penalty on the scale of the Gram matrix: n_classes * n_samples * l2."""
+        """Return the penalty on the scale of the Gram matrix: n_classes * n_samples * l2."""
         return self.n_classes * self.n_samples * _checks.positive(l2, "l2")
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
@@ -211,7 +211,7 @@ class CorrelationModel:
 
     def spectrum(self) -> Spectrum:
         """Eigenvalues of the Gram matrix, without forming it."""
-        between = np.linalg.eigvalsh(self.class_gram())[::-1]
+        between = np.asarray(np.linalg.eigvalsh(self.class_gram())[::-1], dtype=np.float64)
         return Spectrum(between, self.own_part, self.class_sizes)
 
     def true_labels(self) -> IntArray:

@@ -56,7 +56,7 @@ class Guarantee:
 
 
 def judge(predicted: TypeOutputs) -> Guarantee:
-    """Judge predicted outputs: is the true label on top for every type that occurs?
+    """Judge predicted outputs: whether the true label is on top for every type that occurs.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def label_gaps(corruption: ArrayLike) -> FloatArray:
     shares = _checks.corruption_matrix(corruption)
     wrong = shares.copy()
     np.fill_diagonal(wrong, -np.inf)
-    return np.diag(shares) - wrong.max(axis=1)
+    return np.asarray(np.diag(shares) - wrong.max(axis=1))
 
 
 def rounds_condition(
@@ -167,7 +167,7 @@ class RoundsNeeded:
 
 
 def rounds_needed(corruption: ArrayLike, *, separation: float) -> RoundsNeeded:
-    """Rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
+    """Count the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
     Examples
     --------

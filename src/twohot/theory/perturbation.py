@@ -61,8 +61,10 @@ def davis_kahan(
 def uniform_perturbation(
     n_samples: SupportsIndex, *, amplitude: float, seed: int | np.random.Generator
 ) -> FloatArray:
-    """Symmetric matrix E of the paper's figures: entries from U(-amplitude, amplitude) averaged
-    with their mirror images, and a diagonal of zeros.
+    """Draw the matrix E of the paper's figures, made symmetric.
+
+    Entries from U(-amplitude, amplitude) are averaged with their mirror images; the diagonal is
+    zero, so that features keep their norm.
 
     Examples
     --------
@@ -105,4 +107,4 @@ def repair_gram(gram: ArrayLike) -> FloatArray:
     root = np.sqrt(diagonal)
     repaired = clipped / np.outer(root, root)
     np.fill_diagonal(repaired, 1.0)
-    return (repaired + repaired.T) / 2
+    return np.asarray((repaired + repaired.T) / 2)

@@ -33,8 +33,9 @@ from scipy.special import logsumexp, softmax
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory._newton import Direction, damped_newton
+from twohot.theory.candidates import TieRule, candidate_targets
 from twohot.theory.correlation import CorrelationModel
-from twohot.theory.outputs import TieRule, TypeOutputs, candidate_targets, outputs_by_round
+from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ def population_rounds(
     [0.5, 0.5, 1.0]
     """
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    targets = np.broadcast_to(np.eye(model.n_classes), (model.n_classes,) * 3)
+    targets = one_hot_types(model.n_classes)
     fitted: list[PopulationRound] = []
     for _ in range(_checks.rounds(n_rounds)):
         fitted.append(_solve(model, shares, targets, l2=l2, max_steps=max_steps))
@@ -212,7 +213,7 @@ class _TypeProblem:
     def from_others(self, logits: FloatArray) -> FloatArray:
         """(n_classes, n_classes) M = v - κ (u - σ), which all types of a class agree on."""
         own = self.kappa * (self.targets - softmax(logits, axis=2))
-        return (logits - own).mean(axis=1)
+        return np.asarray((logits - own).mean(axis=1))
 
     def residual(self, logits: FloatArray) -> float:
         gap = self.targets - softmax(logits, axis=2)

@@ -125,7 +125,7 @@ class _DenseProblem:
 
     def _gradient(self, logits: FloatArray, dual: FloatArray) -> FloatArray:
         wrong = softmax(logits, axis=1) - self.targets
-        return self.l2 * dual + self.basis.T @ wrong / self.n_samples
+        return np.asarray(self.l2 * dual + self.basis.T @ wrong / self.n_samples)
 
     def _solve(self, outputs: FloatArray, right: FloatArray) -> FloatArray:
         shape = right.shape
@@ -134,10 +134,10 @@ class _DenseProblem:
             step = flat.reshape(shape)
             moved = outputs * (self.basis @ step)
             moved -= outputs * moved.sum(axis=1, keepdims=True)
-            return (self.l2 * step + self.basis.T @ moved / self.n_samples).ravel()
+            return np.asarray((self.l2 * step + self.basis.T @ moved / self.n_samples).ravel())
 
         def precondition(flat: FloatArray) -> FloatArray:
-            return (flat.reshape(shape) / self.curvature[:, None]).ravel()
+            return np.asarray((flat.reshape(shape) / self.curvature[:, None]).ravel())
 
         progress = float(np.linalg.norm(right)) / max(self.first_gradient, np.finfo(float).tiny)
         size = (right.size, right.size)

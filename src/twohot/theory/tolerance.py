@@ -76,33 +76,33 @@ def noise_tolerated(
     width = _checks.positive(accuracy, "accuracy")
     table = np.array([works(float(rate)) for rate in rates])  # (n_rates, n_classes)
     edges = [
-        _working_range(lambda rate, k=k: works(rate)[k], rates, table[:, k], width)
+        _working_range(works, k, rates=rates, tried=table[:, k], width=width)
         for k in range(table.shape[1])
     ]
     return NoiseTolerance(*np.array(edges).T)
 
 
 def _working_range(
-    works: Callable[[float], bool], rates: FloatArray, tried: BoolArray, width: float
+    works: Callable[[float], tuple[bool, ...]],
+    label: int,
+    *,
+    rates: FloatArray,
+    tried: BoolArray,
+    width: float,
 ) -> tuple[float, float]:
-    """First range of working rates, its two edges bisected to `width`."""
+    """First range of rates that work for a class, its two edges bisected to `width`."""
     if not tried.any():
         return np.nan, np.nan
+
+    def edge(inside: float, outside: float) -> float:
+        while abs(outside - inside) > width:
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
+        return inside
+
     first = int(tried.argmax())
-    failures = np.flatnonzero(~tried[first:])
-    lowest, highest = float(rates[first]), float(rates[-1])
-    if first > 0:
-        lowest = _edge(works, inside=lowest, outside=float(rates[first - 1]), width=width)
-    if failures.size:
-        fails = first + int(failures[0])
-        highest = _edge(
-            works, inside=float(rates[fails - 1]), outside=float(rates[fails]), width=width
-        )
-    return lowest, highest
-
-
-def _edge(works: Callable[[float], bool], *, inside: float, outside: float, width: float) -> float:
-    while abs(outside - inside) > width:
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if works(middle) else (inside, middle)
-    return inside
+    lowest = edge(rates[first], rates[first - 1]) if first else float(rates[0])
+    failures = first + np.flatnonzero(~tried[first:])
+    if not failures.size:
+        return lowest, float(rates[-1])
+    return lowest, edge(rates[failures[0] - 1], rates[failures[0]])
