@@ -22,8 +22,8 @@ from twohot.theory._checks import FloatArray, IntArray
 from twohot.theory.correlation import CorrelationModel
 from twohot.theory.outputs import TypeOutputs, outputs_by_round
 
-# Both sides of the theorem's condition are ratios of products of the inputs, good to some 1e-15;
-# closer than this they are equal as far as the inputs can tell.
+# Both sides of the theorem's condition, at most about 1 where it is decided, are good to some
+# 1e-15; closer than this they are equal as far as the inputs can tell.
 CONDITION_TOLERANCE = 1e-12
 
 
@@ -141,10 +141,9 @@ def rounds_condition(
     # The paper's converse has t - 1 = 0 here, 1/0: no finite gap is enough.
     threshold = 1 / (ratio**power - 1) if power else np.inf
     slack = gaps - threshold
-    width = CONDITION_TOLERANCE * (1 + abs(threshold))
-    clean = np.diag(shares) == 1
+    right = (slack > CONDITION_TOLERANCE) | (np.diag(shares) == 1)
     verdicts = np.select(
-        [clean | (slack > width), slack < -width], [Verdict.RIGHT, Verdict.WRONG], Verdict.TIE
+        [right, slack < -CONDITION_TOLERANCE], [Verdict.RIGHT, Verdict.WRONG], Verdict.TIE
     )
     return RoundsCondition(gaps, float(threshold), tuple(Verdict(each) for each in verdicts))
 
