@@ -126,7 +126,7 @@ def test_ties_for_the_last_place_are_spread_or_go_to_the_lowest_label() -> None:
     model = CorrelationModel.case_3(
         n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=20
     )
-    teacher = type_outputs(model, np.eye(4), l2=1e-3, n_rounds=1)
+    teacher = type_outputs(model, np.eye(4), l2=1e-3, n_rounds=1).outputs
     spread = candidate_targets(teacher, n_candidates=2)
     np.testing.assert_allclose(spread[3, 3], [1 / 6, 1 / 6, 1 / 6, 1 / 2])
     lowest = candidate_targets(teacher, n_candidates=2, ties="lowest")

@@ -171,10 +171,7 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     ),
     (
         "unknown rule for ties",
-        lambda: candidate_targets(
-            type_outputs(MODEL, CLEAN, l2=0.1, n_rounds=1),
-            ties="random",  # type: ignore[arg-type]
-        ),
+        lambda: candidate_targets([0.5, 0.5], ties="random"),
         r"ties must be one of \('spread', 'lowest'\), got 'random'",
     ),
     ("Gram matrix not square", lambda: repair_gram([[1, 0]]), r"gram must have shape \(1, 1\)"),

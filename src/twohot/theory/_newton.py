@@ -14,9 +14,10 @@ from scipy.special import softmax
 
 from twohot.theory._checks import FloatArray
 
-# Newton doubles the digits: once a full step moves no output by more than this, the next would
-# move it by about 1e-18, below rounding.
-STEP_TOLERANCE = 1e-9
+# Newton doubles the digits: once a full step moves the logits by no more than this fraction, the
+# next would move them by about 1e-16. Logits and not outputs, which stop moving early where they
+# saturate.
+STEP_TOLERANCE = 1e-8
 # Armijo's constant; any small number serves.
 SUFFICIENT_DECREASE = 1e-4
 # Below this decrease, rounding decides a comparison of objective values; Newton is then long in
@@ -56,24 +57,21 @@ class NewtonResult:
     dual: FloatArray
     outputs: FloatArray  # softmax of the logits
     n_steps: int
-    last_change: float  # largest change of an output in the last step
     converged: bool
 
 
 def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
     """Minimise by Newton steps, halved until the objective falls."""
     logits, dual = problem.start()
-    outputs = softmax(logits, axis=-1)
-    change, converged, n_steps = np.inf, False, 0
+    converged, n_steps = False, 0
     while n_steps < max_steps and not converged:
         step = problem.direction(logits, dual)
         size = _step_size(problem, logits, dual, step)
         logits, dual = logits + size * step.logits, dual + size * step.dual
-        previous, outputs = outputs, softmax(logits, axis=-1)
-        change = float(np.abs(outputs - previous).max())
-        converged = size == 1.0 and change <= STEP_TOLERANCE
+        small = STEP_TOLERANCE * (1 + np.abs(logits).max())
+        converged = size == 1.0 and bool(np.abs(step.logits).max() <= small)
         n_steps += 1
-    return NewtonResult(logits, dual, outputs, n_steps, change, converged)
+    return NewtonResult(logits, dual, softmax(logits, axis=-1), n_steps, converged)
 
 
 def _step_size(problem: Problem, logits: FloatArray, dual: FloatArray, step: Direction) -> float:

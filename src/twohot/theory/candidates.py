@@ -14,20 +14,20 @@ from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory.averaging import ClassReduction
 from twohot.theory.correlation import CorrelationModel
-from twohot.theory.outputs import TypeOutputs, type_outputs
+from twohot.theory.outputs import TIE_TOLERANCE, TypeOutputs, type_outputs
 
 TieRule = Literal["spread", "lowest"]
 
 
 def candidate_targets(
-    predicted: TypeOutputs, *, n_candidates: SupportsIndex = 2, ties: TieRule = "spread"
+    outputs: ArrayLike, *, n_candidates: SupportsIndex = 2, ties: TieRule = "spread"
 ) -> FloatArray:
-    """Targets of the partial-label student: weight 1/n_candidates on each type's top labels.
+    """Targets of the partial-label student: weight 1/n_candidates on each row's top labels.
 
     Parameters
     ----------
-    predicted : TypeOutputs
-        The teacher's outputs.
+    outputs : (..., n_classes)
+        The teacher's outputs, of samples or of types.
     n_candidates : int
         Size of the candidate set; the paper's student has 2.
     ties : {"spread", "lowest"}
@@ -36,29 +36,29 @@ def candidate_targets(
 
     Examples
     --------
-    >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=50)
-    >>> teacher = type_outputs(model, np.eye(3), l2=2e-3, n_rounds=1)
-    >>> candidate_targets(teacher)[0, 0].tolist()
-    [0.5, 0.25, 0.25]
-    >>> candidate_targets(teacher, ties="lowest")[0, 0].tolist()
-    [0.5, 0.5, 0.0]
+    >>> candidate_targets([0.6, 0.1, 0.2, 0.1]).tolist()
+    [0.5, 0.0, 0.5, 0.0]
+    >>> candidate_targets([0.6, 0.2, 0.0, 0.2]).tolist()
+    [0.5, 0.25, 0.0, 0.25]
+    >>> candidate_targets([0.6, 0.2, 0.0, 0.2], ties="lowest").tolist()
+    [0.5, 0.5, 0.0, 0.0]
     """
-    n_classes = predicted.deviations.shape[-1]
+    values = np.asarray(outputs, dtype=np.float64)
+    n_classes = values.shape[-1]
     places = _checks.whole_number(n_candidates, "n_candidates", least=1)
     if places > n_classes:
         raise ValueError(f"n_candidates must be at most {n_classes} (classes), got {places}.")
     if ties not in get_args(TieRule):
         raise ValueError(f"ties must be one of {get_args(TieRule)}, got {ties!r}.")
-    values = predicted.deviations
-    last = -np.partition(-values, places - 1, axis=2)[:, :, places - 1 : places]
-    width = predicted.tie_width[:, :, None]
+    last = -np.partition(-values, places - 1, axis=-1)[..., places - 1 : places]
+    width = TIE_TOLERANCE * np.ptp(values, axis=-1, keepdims=True)
     sure = values > last + width
     tied = np.abs(values - last) <= width
-    left = places - sure.sum(axis=2, keepdims=True)
+    left = places - sure.sum(axis=-1, keepdims=True)
     if ties == "spread":
-        chosen = tied * (left / tied.sum(axis=2, keepdims=True))
+        chosen = tied * (left / tied.sum(axis=-1, keepdims=True))
     else:
-        chosen = tied & (np.cumsum(tied, axis=2) <= left)
+        chosen = tied & (np.cumsum(tied, axis=-1) <= left)
     return np.asarray((sure + chosen) / places)
 
 
@@ -85,7 +85,7 @@ def partial_label_outputs(
     1.0
     """
     teacher = type_outputs(model, corruption, l2=l2, n_rounds=1)
-    targets = candidate_targets(teacher, n_candidates=n_candidates, ties=ties)
+    targets = candidate_targets(teacher.deviations, n_candidates=n_candidates, ties=ties)
     reduction = ClassReduction(model, l2=l2)
     mean_targets = np.einsum("ab,abk->ak", teacher.corruption, targets)
     means = reduction.class_means(mean_targets - 1 / model.n_classes)

@@ -24,9 +24,9 @@ from twohot.theory._checks import BoolArray, FloatArray
 from twohot.theory.averaging import ClassReduction
 from twohot.theory.correlation import CorrelationModel
 
-# Two labels of a sample are tied if their outputs differ by no more than this fraction of its
-# largest deviation from uniform. Exact ties come out at 1e-15 of it, the rounding of the K × K
-# eigenbasis stays below 1e-12, and a real margin this small would not survive any data.
+# Two labels of a sample are tied if their outputs differ by no more than this fraction of the
+# range of its outputs. Exact ties come out at 1e-15 of it, the rounding of the K × K eigenbasis
+# stays below 1e-12, and a real margin this small would not survive any data.
 TIE_TOLERANCE = 1e-10
 
 
@@ -71,7 +71,7 @@ class TypeOutputs:
     @property
     def tie_width(self) -> FloatArray:
         """(n_classes, n_classes) margins up to this size count as ties."""
-        return np.asarray(TIE_TOLERANCE * np.abs(self.deviations).max(axis=2))
+        return np.asarray(TIE_TOLERANCE * np.ptp(self.deviations, axis=2))
 
     def margins(self) -> FloatArray:
         """(n_classes, n_classes) output at the true label minus the largest other output."""

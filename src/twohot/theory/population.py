@@ -103,7 +103,7 @@ def population_partial_labels(
     (1.0, True)
     """
     (teacher,) = population_rounds(model, corruption, l2=l2, n_rounds=1, max_steps=max_steps)
-    targets = candidate_targets(teacher.predicted, n_candidates=n_candidates, ties=ties)
+    targets = candidate_targets(teacher.predicted.outputs, n_candidates=n_candidates, ties=ties)
     return _solve(model, teacher.predicted.corruption, targets, l2=l2, max_steps=max_steps)
 
 
