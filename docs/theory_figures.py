@@ -25,7 +25,7 @@ def main() -> None:
     }
     FOLDER.mkdir(exist_ok=True)
     for name, figure in drawn.items():
-        figure.savefig(FOLDER / f"theory_{name}.png", dpi=110, metadata={"Software": None})
+        figure.savefig(FOLDER / f"theory_{name}.png", dpi=100, metadata={"Software": None})
 
 
 if __name__ == "__main__":

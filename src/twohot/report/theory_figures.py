@@ -28,7 +28,12 @@ def eigenvalue_figure(study: EigenvalueStudy) -> Any:
         axes.axvline(study.n_classes + 0.5, color="0.5", linestyle=":", linewidth=1)
         axes.set(xscale="log", xlabel="rank of the eigenvalue", title=title)
     panels[0].set_ylabel(r"eigenvalue of $\Phi^{(t)}$")
-    panels[0].text(study.n_classes + 0.9, 0.03, f"rank > K = {study.n_classes}", color="0.4")
+    panels[0].text(
+        study.n_classes + 0.9,
+        0.75,
+        f"{study.n_classes} class directions\nleft of the line",
+        color="0.3",
+    )
     panels[1].legend(title="round t", loc="upper right", ncols=2)
     return figure
 
@@ -46,7 +51,8 @@ def output_plane_figure(study: OutputStudy, *, rounds: tuple[int, ...] = (1, 2, 
         panels[row][0].yaxis.label.set_visible(True)
     figure.suptitle(
         f"Outputs in the plane, {study.noise_rate:.0%} of labels wrong: colour = true class,"
-        " circle = label right, cross = label wrong"
+        " circle = label right, cross = label wrong",
+        fontsize=10,
     )
     return figure
 
@@ -189,7 +195,7 @@ def _plane(axes: Any, outputs: FloatArray, study: OutputStudy, corners: FloatArr
 def _by_label(
     outputs: FloatArray, study: OutputStudy, chosen: Any, kind: str
 ) -> list[tuple[str, str, str, FloatArray]]:
-    """Return outputs (n_rounds, values) of the chosen samples at the true, given and other labels."""
+    """Return outputs (n_rounds, values) at the true, the given and the other labels."""
     rows = outputs[:, chosen]
     true, given = study.true_labels[chosen], study.given_labels[chosen]
     samples = np.arange(true.size)
