@@ -192,6 +192,25 @@ def test_penalty_and_separation_are_inverse(seed: int) -> None:
             l2_for_separation(impossible, levels)
 
 
+def test_levels_of_a_data_set_are_its_mean_cosines() -> None:
+    model = CorrelationModel.case_5(
+        superclass=[0, 0, 0, 1, 1],
+        same_class=0.4,
+        same_superclass=0.1,
+        elsewhere=0.05,
+        n_per_class=30,
+    )
+    expected = PairLevels(5, 30.0, 0.4, 0.1)
+    for scale in (1.0, 900.0):  # raw features: correlations and norms grow together
+        scaled = CorrelationModel.from_correlation(
+            scale * model.correlation, class_sizes=30, squared_norms=scale
+        )
+        levels = PairLevels.of_model(scaled, superclass=[0, 0, 0, 1, 1])
+        assert levels.same_class == pytest.approx(expected.same_class)
+        assert levels.same_superclass == pytest.approx(expected.same_superclass)
+        assert levels.n_per_class == expected.n_per_class
+
+
 def test_partial_label_guarantee_names_the_classes_the_paper_is_wrong_about() -> None:
     model = CorrelationModel.case_3(
         n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100

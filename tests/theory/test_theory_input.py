@@ -233,6 +233,16 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
         "same_class must be above same_superclass",
     ),
     (
+        "superclasses of other classes",
+        lambda: PairLevels.of_model(MODEL, superclass=[0, 0]),
+        "superclass must list 3 classes, got 2",
+    ),
+    (
+        "every class alone",
+        lambda: PairLevels.of_model(MODEL, superclass=[0, 1, 2]),
+        "at least one superclass of two classes",
+    ),
+    (
         "shrinkage without samples",
         lambda: shrinkage(
             superclass=[0, 0], same_class=0.3, same_superclass=0.1, n_per_class=0, l2=0.1

@@ -28,13 +28,13 @@ def eigenvalue_figure(study: EigenvalueStudy) -> Any:
         axes.axvline(study.n_classes + 0.5, color="0.5", linestyle=":", linewidth=1)
         axes.set(xscale="log", xlabel="rank of the eigenvalue", title=title)
     panels[0].set_ylabel(r"eigenvalue of $\Phi^{(t)}$")
-    panels[0].text(
+    panels[1].text(
         study.n_classes + 0.9,
-        0.75,
+        0.85,
         f"{study.n_classes} class directions\nleft of the line",
         color="0.3",
     )
-    panels[1].legend(title="round t", loc="upper right", ncols=2)
+    panels[0].legend(title="round t", loc="upper right", ncols=2)
     return figure
 
 

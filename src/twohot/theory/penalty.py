@@ -7,8 +7,13 @@ With A = 1 - c, B = 1 - c + n(c - d) and ridge x = K² n l2,
 """
 
 from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from twohot.theory import _checks
+from twohot.theory.correlation import CorrelationModel
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,34 @@ class PairLevels:
         _checks.whole_number(self.n_classes, "n_classes", least=2)
         _checks.positive(self.n_per_class, "n_per_class")
         _checks.ordered_levels(self.same_class, self.same_superclass, self.same_superclass)
+
+    @classmethod
+    def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
+        """Average a data set's correlations, as cosines, over classes and over their pairs.
+
+        Examples
+        --------
+        >>> model = CorrelationModel.from_correlation(
+        ...     [[0.5, 0.2, 0.0], [0.2, 0.3, 0.1], [0.0, 0.1, 0.4]], class_sizes=[50, 70, 60]
+        ... )
+        >>> levels = PairLevels.of_model(model, superclass=[0, 0, 1])
+        >>> levels.n_per_class, round(levels.same_class, 3), round(levels.same_superclass, 3)
+        (60.0, 0.4, 0.2)
+        """
+        groups = _checks.superclass_map(superclass)
+        if groups.size != model.n_classes:
+            raise ValueError(f"superclass must list {model.n_classes} classes, got {groups.size}.")
+        root = np.sqrt(model.squared_norms)
+        cosines = model.correlation / np.outer(root, root)
+        pairs = (groups[:, None] == groups[None, :]) & ~np.eye(groups.size, dtype=bool)
+        if not pairs.any():
+            raise ValueError("superclass must hold at least one superclass of two classes or more.")
+        return cls(
+            n_classes=model.n_classes,
+            n_per_class=model.n_samples / model.n_classes,
+            same_class=float(np.diag(cosines).mean()),
+            same_superclass=float(cosines[pairs].mean()),
+        )
 
     @property
     def own(self) -> float:
