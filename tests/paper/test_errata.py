@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from dense import (
+
+from theory.dense import (
     Problem,
     block_correlation,
     circulant,
@@ -11,7 +12,7 @@ from dense import (
     rounds,
     symmetric,
 )
-
+from theory.problems import FIGURE, FIGURE_L2, listed_labels
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -31,8 +32,6 @@ from twohot.theory import (
 )
 from twohot.theory.as_printed import algorithm_1, case_3_balanced, case_5_printed
 
-FIGURE = CorrelationModel.case_3(n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100)
-FIGURE_L2 = 3.125e-4
 CASE_5 = {"same_class": 0.6, "same_superclass": 0.3, "n_per_class": 30, "l2": 1e-3, "n_rounds": 3}
 
 
@@ -154,7 +153,7 @@ def test_algorithm_1_as_printed_does_not_converge(learning_rate: float) -> None:
     """Newton needs 5 steps for 1e-14; 1,500 descents leave more than a hundredth at any rate."""
     counts = circulant([13, 4, 4, 4]).astype(int)
     model = FIGURE.with_class_sizes(25)
-    given = np.concatenate([np.repeat(np.arange(4), row) for row in counts])
+    given = listed_labels(counts)
     gram, targets, l2 = model.gram(), np.eye(4)[given], 4 * FIGURE_L2
     descent = algorithm_1(
         gram,
@@ -190,6 +189,11 @@ def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
         return float(np.linalg.norm(outputs - implied))
 
     assert loss(start.outputs) == pytest.approx(start.losses[0])
+    satisfied = algorithm_1(
+        gram, targets, l2=l2, learning_rate=1.0, max_iter=9, tolerance=10.0, seed=4
+    )
+    assert satisfied.converged
+    assert satisfied.losses.size == 1
     for index in np.ndindex(gradient.shape):
         shift = np.zeros_like(gradient)
         shift[index] = 1e-6

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from dense import (
+
+from theory.dense import (
     Problem,
     balanced_corruption,
     block_correlation,
@@ -11,7 +12,7 @@ from dense import (
     rounds,
     symmetric,
 )
-
+from theory.problems import FIGURE, FIGURE_L2
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -36,9 +37,6 @@ from twohot.theory import (
     type_outputs,
     unseen_outputs,
 )
-
-FIGURE = CorrelationModel.case_3(n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100)
-FIGURE_L2 = 3.125e-4
 
 
 def block_setting(rng: np.random.Generator) -> tuple[CorrelationModel, Shrinkage, list[int], float]:

@@ -2,27 +2,18 @@
 
 import numpy as np
 import pytest
-from dense import AT_MOST, PER_CONDITION, Problem, random_problem, rounds
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theory.dense import AT_MOST, PER_CONDITION, random_problem, rounds
+from theory.problems import ROUNDS, SEEDS, examples, model_of
 from twohot.theory import (
     ClassReduction,
-    CorrelationModel,
     LabelAveraging,
     average_labels,
     sample_coefficients,
     shrinkage_factors,
 )
-
-SEEDS = st.integers(0, 2**32 - 1)
-ROUNDS = st.integers(0, 7)
-
-
-def model_of(problem: Problem) -> CorrelationModel:
-    return CorrelationModel.from_correlation(
-        problem.correlation, class_sizes=problem.class_sizes, squared_norms=problem.squared_norms
-    )
 
 
 def random_data(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -41,6 +32,7 @@ def expected(features: np.ndarray, targets: np.ndarray, l2: float, n_rounds: int
     return rounds(gram, targets, ridge, n_rounds), min(PER_CONDITION * condition, AT_MOST)
 
 
+@examples
 @given(SEEDS, ROUNDS)
 def test_inverse_eigen_and_feature_forms_agree_with_dense_solves(seed: int, n_rounds: int) -> None:
     features, targets, l2 = random_data(seed)
@@ -55,6 +47,7 @@ def test_inverse_eigen_and_feature_forms_agree_with_dense_solves(seed: int, n_ro
         np.testing.assert_allclose(outputs, truth, rtol=0, atol=tolerance)
 
 
+@examples
 @given(SEEDS, st.integers(1, 5))
 def test_unseen_samples_are_kernel_ridge_predictions(seed: int, n_rounds: int) -> None:
     features, targets, l2 = random_data(seed)
@@ -69,6 +62,7 @@ def test_unseen_samples_are_kernel_ridge_predictions(seed: int, n_rounds: int) -
     np.testing.assert_allclose(outputs, truth, rtol=0, atol=10 * tolerance)
 
 
+@examples
 @given(SEEDS, st.integers(0, 4))
 def test_averaging_matrix_is_the_power_of_one_round(seed: int, n_rounds: int) -> None:
     features, targets, l2 = random_data(seed)
@@ -83,6 +77,7 @@ def test_averaging_matrix_is_the_power_of_one_round(seed: int, n_rounds: int) ->
     )
 
 
+@examples
 @given(SEEDS, ROUNDS)
 def test_class_reduction_agrees_with_means_over_samples(seed: int, n_rounds: int) -> None:
     problem = random_problem(seed)
@@ -111,6 +106,7 @@ def test_features_never_make_a_square_matrix_of_samples(monkeypatch: pytest.Monk
     assert averaging.eigenvectors.shape == features.shape
 
 
+@examples
 @given(SEEDS)
 def test_coefficients_reproduce_outputs_and_scale_with_temperature(seed: int) -> None:
     features, targets, l2 = random_data(seed)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dense import Problem, block_correlation, random_problem, rounds
 from hypothesis import given
 from hypothesis import strategies as st
-from test_averaging import ROUNDS, SEEDS
 
+from theory.dense import Problem, block_correlation, random_problem, rounds
+from theory.problems import ROUNDS, SEEDS, examples
 from twohot.theory import (
     CorrelationModel,
     Shrinkage,
@@ -66,6 +66,7 @@ FORMS: dict[int, Callable[..., np.ndarray]] = {
 
 
 @pytest.mark.parametrize("kind", sorted(FORMS))
+@examples
 @given(seed=SEEDS, superclass=SUPERCLASSES, n_rounds=ROUNDS)
 def test_closed_form_and_model_against_dense_solves(
     kind: int, seed: int, superclass: list[int], n_rounds: int
@@ -86,6 +87,7 @@ def test_closed_form_and_model_against_dense_solves(
     np.testing.assert_allclose(model.gram(), problem.gram, rtol=0, atol=1e-15)
 
 
+@examples
 @given(seed=SEEDS, n_rounds=ROUNDS)
 def test_case_2_against_dense_solves(seed: int, n_rounds: int) -> None:
     rng = np.random.default_rng(seed)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from dense import block_correlation, random_problem
 from hypothesis import given
-from test_averaging import SEEDS, model_of
 
+from theory.dense import block_correlation, random_problem
+from theory.problems import SEEDS, examples, model_of
 from twohot.theory import CorrelationModel
 
 
+@examples
 @given(SEEDS)
 def test_gram_matrix_and_spectrum_of_any_model(seed: int) -> None:
     problem = random_problem(seed)

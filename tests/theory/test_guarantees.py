@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from dense import balanced_corruption, circulant, margins, random_problem, rounds, symmetric
 from hypothesis import given
 from hypothesis import strategies as st
-from test_averaging import SEEDS, model_of
 
+from theory.dense import balanced_corruption, circulant, margins, random_problem, rounds, symmetric
+from theory.problems import FIGURE, FIGURE_L2, FIGURE_SEPARATION, SEEDS, examples, model_of
 from twohot.theory import (
     CorrelationModel,
     PairLevels,
@@ -25,11 +25,8 @@ from twohot.theory import (
     type_outputs,
 )
 
-FIGURE = CorrelationModel.case_3(n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100)
-FIGURE_L2 = 3.125e-4
-FIGURE_SEPARATION = 1.8038585209003217
 
-
+@examples
 @given(SEEDS, st.integers(0, 6))
 def test_judgement_is_that_of_samples_counted_one_by_one(seed: int, n_rounds: int) -> None:
     problem = random_problem(seed)
@@ -107,6 +104,7 @@ def test_no_number_of_rounds_helps_a_class_that_lost_its_majority() -> None:
     assert rounds_until_right(model, corruption, l2=0.01, max_rounds=9).overall == np.inf
 
 
+@examples
 @given(SEEDS)
 def test_rounds_needed_agree_with_trying_them(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -171,8 +169,10 @@ def test_no_rate_works_is_reported_as_nan() -> None:
     tolerated = noise_tolerated(lambda _: symmetric(4, 0.9), never)
     assert np.isnan(tolerated.highest).all()
     assert np.isnan(tolerated.overall)
+    assert tolerated.weakest_class == 0
 
 
+@examples
 @given(SEEDS)
 def test_penalty_and_separation_are_inverse(seed: int) -> None:
     rng = np.random.default_rng(seed)

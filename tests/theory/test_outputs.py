@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from dense import circulant, random_problem, rounds, symmetric, top_labels
 from hypothesis import given
 from hypothesis import strategies as st
-from test_averaging import ROUNDS, SEEDS, model_of
 
+from theory.dense import circulant, random_problem, rounds, symmetric, top_labels
+from theory.problems import ROUNDS, SEEDS, examples, model_of
 from twohot.theory import (
     CorrelationModel,
     candidate_targets,
@@ -18,6 +18,7 @@ from twohot.theory import (
 )
 
 
+@examples
 @given(SEEDS, ROUNDS)
 def test_every_round_of_any_model(seed: int, n_rounds: int) -> None:
     problem = random_problem(seed)
@@ -31,6 +32,7 @@ def test_every_round_of_any_model(seed: int, n_rounds: int) -> None:
     np.testing.assert_allclose(outputs, table, rtol=0, atol=1e-15)
 
 
+@examples
 @given(SEEDS, st.integers(1, 5))
 def test_unseen_samples_of_any_model(seed: int, n_rounds: int) -> None:
     problem = random_problem(seed)
@@ -44,6 +46,7 @@ def test_unseen_samples_of_any_model(seed: int, n_rounds: int) -> None:
     np.testing.assert_allclose(outputs, truth, rtol=0, atol=10 * problem.tolerance())
 
 
+@examples
 @given(SEEDS, st.integers(1, 3))
 def test_partial_label_student_of_any_model(seed: int, n_candidates: int) -> None:
     problem = random_problem(seed)
@@ -63,6 +66,7 @@ def test_partial_label_student_of_any_model(seed: int, n_candidates: int) -> Non
     np.testing.assert_allclose(predicted.of(*types), truth, rtol=0, atol=problem.tolerance())
 
 
+@examples
 @given(SEEDS, st.integers(1, 4))
 def test_features_that_change_with_the_round(seed: int, n_rounds: int) -> None:
     first = random_problem(seed)

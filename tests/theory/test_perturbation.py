@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_averaging import SEEDS
 
+from theory.problems import SEEDS, examples
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -15,6 +15,7 @@ from twohot.theory import (
 )
 
 
+@examples
 @given(SEEDS, st.floats(0.001, 1.0))
 def test_subspace_turns_no_more_than_davis_and_kahan_allow(seed: int, amplitude: float) -> None:
     rng = np.random.default_rng(seed)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from dense import circulant, exact_round, random_problem, softmax, symmetric, top_labels
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from test_averaging import SEEDS, model_of
 
+from theory.dense import circulant, exact_round, random_problem, softmax, symmetric, top_labels
+from theory.problems import FIGURE, FIGURE_L2, SEEDS, few_examples, listed_labels, model_of
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -20,14 +20,12 @@ from twohot.theory import (
     uniform_perturbation,
 )
 
-FIGURE = CorrelationModel.case_3(n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100)
-FIGURE_L2 = 3.125e-4
 COUNTS = circulant([50, 17, 17, 16]).astype(int)
-GIVEN = np.concatenate([np.repeat(np.arange(4), row) for row in COUNTS])
+GIVEN = listed_labels(COUNTS)
 TRUE = np.repeat(np.arange(4), 100)
 
 
-@settings(max_examples=15)
+@few_examples
 @given(SEEDS)
 def test_both_solvers_agree_with_plain_newton(seed: int) -> None:
     problem = random_problem(seed)
@@ -44,7 +42,7 @@ def test_both_solvers_agree_with_plain_newton(seed: int) -> None:
         np.testing.assert_allclose(listed, outputs, rtol=0, atol=1e-10)
 
 
-@settings(max_examples=15)
+@few_examples
 @given(SEEDS, st.floats(-9, 1))
 def test_solvers_satisfy_the_fixed_point_at_any_penalty(seed: int, log_l2: float) -> None:
     """The paper's equation, y = σ(Φ (u - y)/(N l2)), from a cold start at any penalty."""
@@ -98,7 +96,7 @@ def test_the_first_newton_step_is_the_linear_theory() -> None:
 def test_partial_label_student_against_plain_newton() -> None:
     counts = circulant([5, 3, 1, 1]).astype(int)
     model = FIGURE.with_class_sizes(10)
-    given = np.concatenate([np.repeat(np.arange(4), row) for row in counts])
+    given = listed_labels(counts)
     teacher = exact_round(model.gram(), np.eye(4)[given], 3e-3)
     student = exact_round(model.gram(), top_labels(teacher, 2), 3e-3)
     fitted = population_partial_labels(model, counts / 10, l2=3e-3, ties="lowest")
@@ -164,3 +162,10 @@ def test_giving_up_is_reported() -> None:
     (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
     assert not fitted.converged
     assert fitted.n_steps == 2
+
+
+def test_uniform_targets_are_learnt_at_once() -> None:
+    averaging = LabelAveraging.from_features(np.eye(3))
+    (fitted,) = softmax_rounds(averaging, np.full((3, 4), 0.25), l2=0.1, n_rounds=1)
+    assert fitted.converged
+    np.testing.assert_allclose(fitted.outputs, 0.25, rtol=0, atol=1e-15)

@@ -12,6 +12,7 @@ from twohot.theory import (
     PairLevels,
     average_labels,
     candidate_targets,
+    case_2_outputs,
     davis_kahan,
     evolving_outputs,
     l2_for_separation,
@@ -24,6 +25,7 @@ from twohot.theory import (
     sample_coefficients,
     shrinkage,
     softmax_rounds,
+    sufficient_condition,
     type_outputs,
     unseen_outputs,
 )
@@ -32,6 +34,7 @@ MODEL = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=10)
 CLEAN = np.eye(3)
 GRAM = np.eye(3)
 LABELS = np.eye(2)[[0, 1, 1]]
+KEPT = shrinkage(superclass=[0, 0, 0], same_class=0.4, same_superclass=0.1, n_per_class=9, l2=0.1)
 
 
 def case_5(**changed: Any) -> CorrelationModel:
@@ -85,7 +88,7 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     (
         "correlation not PSD",
         lambda: CorrelationModel.from_correlation([[0.2, 0.5], [0.5, 0.2]], class_sizes=50),
-        "correlation is not positive semidefinite",
+        "Gram matrix of this correlation is not positive semidefinite",
     ),
     (
         "fractional samples listed",
@@ -178,7 +181,57 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     (
         "Gram matrix not PSD",
         lambda: LabelAveraging.from_gram([[1, 2], [2, 1]]),
-        "gram is not positive semidefinite: it has the eigenvalue -1",
+        r"not positive semidefinite \(repair it with repair_gram\): it has the eigenvalue -1",
+    ),
+    (
+        "Gram matrix not PSD, inverse form",
+        lambda: average_labels([[1, 2], [2, 1]], np.eye(2), l2=9.0, n_rounds=1),
+        "gram is not positive semidefinite",
+    ),
+    (
+        "spectrum of half a sample",
+        lambda: MODEL.with_class_sizes(2.5).spectrum().values(),
+        "class_sizes must be whole numbers to list samples",
+    ),
+    (
+        "d below zero between superclasses",
+        lambda: CorrelationModel.case_4(
+            superclass=[0, 0, 1], same_class=0.4, same_superclass=-0.1, n_per_class=5
+        ),
+        "same_superclass must be at least elsewhere, got -0.1 and 0",
+    ),
+    (
+        "norms of two classes",
+        lambda: CorrelationModel.from_correlation(
+            0.3 * np.eye(3), class_sizes=3, squared_norms=[1, 1]
+        ),
+        "squared_norms must be one number or 3 numbers",
+    ),
+    (
+        "infinite norms",
+        lambda: CorrelationModel.from_correlation(
+            0.3 * np.eye(3), class_sizes=3, squared_norms=np.inf
+        ),
+        "squared_norms holds NaN or infinite",
+    ),
+    (
+        "correlations of two classes",
+        lambda: case_2_outputs(CLEAN, same_class=[0.1, 0.2], n_per_class=5, l2=0.1, n_rounds=1),
+        "same_class must be one number or 3 numbers",
+    ),
+    (
+        "unseen samples with other features",
+        lambda: LabelAveraging.from_features(np.eye(3)).unseen_outputs(
+            [[1.0, 0.0]], LABELS, l2=0.1, n_rounds=1
+        ),
+        "features must have 3 columns, got 2",
+    ),
+    (
+        "sufficient condition on unbalanced labels",
+        lambda: sufficient_condition(
+            [[1.0, 0, 0], [0.2, 0.8, 0], [0, 0, 1]], superclass=[0, 0, 0], kept=KEPT
+        ),
+        "use partial_label_guarantee, which is exact for any",
     ),
     (
         "nothing left to repair",

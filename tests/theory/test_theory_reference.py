@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from theory.problems import listed_labels
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -217,7 +218,7 @@ def test_r24_exact_softmax_and_temperature() -> None:
     inputs, outputs = case("R24_exact_softmax_and_temperature")
     model, counts = block_model(inputs), np.array(inputs["counts"])
     true = np.repeat(np.arange(3), counts.sum(axis=1))
-    given = np.concatenate([np.repeat(np.arange(3), row) for row in counts])
+    given = listed_labels(counts)
     targets = np.eye(3)[given]
     dense = softmax_rounds(
         LabelAveraging.from_gram(model.gram()), targets, l2=inputs["lam"], n_rounds=3

@@ -5,7 +5,7 @@ to look at its arguments a second time.
 """
 
 import operator
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,8 @@ ROW_SUM_TOLERANCE = 1e-6
 # Two triangles of one Gram matrix computed by BLAS agree to a few ulp; what differs by more was
 # never symmetric.
 SYMMETRY_TOLERANCE = 1e-8
-# A PSD matrix has computed eigenvalues down to about -size * eps * largest. 1e-10 of the largest
-# leaves room for a few thousand samples and still rejects an eigenvalue that matters.
-PSD_TOLERANCE = 1e-10
+# A PSD matrix of a few thousand rows has computed eigenvalues down to about -1e-14 of the largest.
+PSD_TOLERANCE = 1e-12
 
 
 def finite_array(values: ArrayLike, name: str, *, ndim: int) -> FloatArray:
@@ -104,21 +103,49 @@ def corruption_matrix(corruption: ArrayLike, n_classes: int | None = None) -> Fl
     return normalised
 
 
-def class_sizes(sizes: ArrayLike, n_classes: int) -> FloatArray:
-    """Return one size per class; a single number stands for equal classes."""
-    given = np.asarray(sizes, dtype=np.float64)
+def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
+    """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
+    if ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
+        raise ValueError(
+            f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and no features have such a"
+            f" Gram matrix."
+        )
+    return np.maximum(ascending, 0.0).astype(np.float64)
+
+
+def per_class(values: ArrayLike, name: str, n_classes: int) -> FloatArray:
+    """Return one finite number per class; a single number stands for all classes."""
+    given = np.asarray(values, dtype=np.float64)
     if given.shape not in {(), (n_classes,)}:
         raise ValueError(
-            f"class_sizes must be one number or {n_classes} numbers, got shape {given.shape}."
+            f"{name} must be one number or {n_classes} numbers, got shape {given.shape}."
         )
-    array = np.broadcast_to(given, (n_classes,)).copy()
-    if not np.isfinite(array).all() or array.min() <= 0:
-        worst = int(np.argmin(np.where(np.isfinite(array), array, -np.inf)))
+    if not np.isfinite(given).all():
+        raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
+    return np.broadcast_to(given, (n_classes,)).copy()
+
+
+def class_sizes(sizes: ArrayLike, n_classes: int) -> FloatArray:
+    """Return one size per class; a single number stands for equal classes."""
+    array = per_class(sizes, "class_sizes", n_classes)
+    if array.min() <= 0:
+        worst = int(array.argmin())
         raise ValueError(
             f"every class needs samples, but class {worst} has size {array[worst]:g};"
             f" drop empty classes and renumber the labels."
         )
     return array
+
+
+def whole_sizes(sizes: FloatArray) -> IntArray:
+    """Return class sizes as whole numbers, to list samples one by one."""
+    rounded = np.rint(sizes)
+    if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
+        raise ValueError(
+            f"class_sizes must be whole numbers to list samples, got {sizes.tolist()};"
+            f" round them with with_class_sizes."
+        )
+    return rounded.astype(np.intp)
 
 
 def superclass_map(superclass: ArrayLike) -> IntArray:

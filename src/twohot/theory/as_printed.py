@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.cases import superclass_means
+from twohot.theory.cases import balanced_ridge, superclass_means
 
 
 def case_3_balanced(
@@ -33,7 +33,7 @@ def case_3_balanced(
     """Case III, last line: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K."""
     shares = _checks.corruption_matrix(corruption)
     n_classes, power = len(shares), _checks.rounds(n_rounds)
-    ridge = n_classes**2 * n_per_class * l2
+    ridge = balanced_ridge(n_classes, n_per_class, l2)
     p = _ratio(1 - same_class, ridge) ** power
     q = _ratio(1 - same_class + n_per_class * (same_class - same_superclass), ridge) ** power
     return p * np.eye(n_classes) + ((q - p) * shares + (1 - q) / n_classes)[:, None, :]
@@ -59,7 +59,7 @@ def case_5_printed(
     shares = _checks.corruption_matrix(corruption, groups.size)
     n_classes, power = groups.size, _checks.rounds(n_rounds)
     sizes = np.bincount(groups)
-    ridge = n_classes**2 * n_per_class * l2
+    ridge = balanced_ridge(n_classes, n_per_class, l2)
     between = 1 - same_class + n_per_class * (same_class - same_superclass)
     p, q = _ratio(1 - same_class, ridge), _ratio(between, ridge)
     s = _ratio(between + n_classes * n_per_class * elsewhere, ridge)

@@ -28,6 +28,8 @@ from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory.correlation import CorrelationModel
 
+NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
+
 
 def shrinkage_factors(
     eigenvalues: ArrayLike, *, ridge: float, n_rounds: SupportsIndex = 1
@@ -68,6 +70,7 @@ def average_labels(
     [[0.667, 0.333], [0.667, 0.333], [0.461, 0.539]]
     """
     matrix = _checks.symmetric(gram, "gram")
+    _checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
     rows = _checks.target_rows(targets, matrix.shape[0])
     n_samples, n_classes = rows.shape
     ridge = n_classes * n_samples * _checks.positive(l2, "l2")
@@ -124,12 +127,8 @@ class LabelAveraging:
     def from_gram(cls, gram: ArrayLike) -> Self:
         """Diagonalise a Gram matrix; unseen samples then cannot be predicted."""
         values, vectors = np.linalg.eigh(_checks.symmetric(gram, "gram"))
-        if values[0] < -_checks.PSD_TOLERANCE * max(1.0, values[-1]):
-            raise ValueError(
-                f"gram is not positive semidefinite: it has the eigenvalue {values[0]:.6g}, so no"
-                f" features have it as their Gram matrix; repair it with repair_gram."
-            )
-        return cls(np.maximum(values[::-1], 0.0), vectors[:, ::-1], None)
+        kept = _checks.eigenvalues(values, NOT_A_GRAM_MATRIX)
+        return cls(kept[::-1], vectors[:, ::-1], None)
 
     @classmethod
     def from_features(cls, features: ArrayLike) -> Self:
@@ -184,6 +183,8 @@ class LabelAveraging:
         """Predict round `n_rounds` for samples that were not trained on."""
         coef = self.coef(targets, l2=l2, n_rounds=n_rounds)
         rows = _checks.finite_array(features, "features", ndim=2)
+        if rows.shape[1] != coef.shape[1]:
+            raise ValueError(f"features must have {coef.shape[1]} columns, got {rows.shape[1]}.")
         return np.asarray((1 + rows @ coef.T) / coef.shape[0])
 
     def _rows_and_ridge(self, targets: ArrayLike, l2: float) -> tuple[FloatArray, float]:
@@ -205,7 +206,8 @@ class ClassReduction:
         self.own = shrinkage_factors(model.own_part, ridge=self.ridge)  # (n_classes,)
         self._root = np.sqrt(model.class_sizes)
         self._correlation = model.correlation
-        self._values, self._vectors = np.linalg.eigh(model.class_gram())
+        values, self._vectors = np.linalg.eigh(model.class_gram())
+        self._values = np.maximum(values, 0.0)  # the model has checked all but the rounding
 
     def class_means(self, deviations: FloatArray, *, n_rounds: int = 1) -> FloatArray:
         """Deviations of class means from uniform after `n_rounds` rounds: Fᵗ deviations."""

@@ -72,8 +72,7 @@ def shrinkage(
     """
     groups = _checks.superclass_map(superclass)
     _checks.ordered_levels(same_class, same_superclass, min(0.0, same_superclass))
-    n_per_class = _checks.positive(n_per_class, "n_per_class")
-    ridge = groups.size**2 * n_per_class * _checks.positive(l2, "l2")
+    ridge = balanced_ridge(groups.size, n_per_class, l2)
     own = 1 - same_class
     class_mean = own + n_per_class * (same_class - same_superclass)
     superclass_mean = class_mean + np.bincount(groups) * n_per_class * same_superclass
@@ -111,10 +110,8 @@ def case_1_outputs(
     n_rounds: SupportsIndex,
 ) -> FloatArray:
     """Case I: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K."""
-    shares = _checks.corruption_matrix(corruption)
-    each = np.full(len(shares), same_class)
     return case_2_outputs(
-        shares, same_class=each, n_per_class=n_per_class, l2=l2, n_rounds=n_rounds
+        corruption, same_class=same_class, n_per_class=n_per_class, l2=l2, n_rounds=n_rounds
     )
 
 
@@ -128,8 +125,8 @@ def case_2_outputs(
 ) -> FloatArray:
     """Case II: as Case I with p_a, q_a of each class."""
     shares = _checks.corruption_matrix(corruption)
-    c = _checks.finite_array(same_class, "same_class", ndim=1)
-    ridge, power = len(shares) ** 2 * n_per_class * l2, _checks.rounds(n_rounds)
+    c = _checks.per_class(same_class, "same_class", len(shares))
+    ridge, power = balanced_ridge(len(shares), n_per_class, l2), _checks.rounds(n_rounds)
     p = ((1 - c) / (ridge + 1 - c))[:, None] ** power
     q = ((1 - c + n_per_class * c) / (ridge + 1 - c + n_per_class * c))[:, None] ** power
     return _outputs(shares, own=p, class_mean=q, rest=(1 - q) / len(shares))
@@ -203,7 +200,7 @@ def case_5_outputs(
     shares = _checks.corruption_matrix(corruption, groups.size)
     _checks.ordered_levels(same_class, same_superclass, elsewhere)
     n, n_classes, power = n_per_class, groups.size, _checks.rounds(n_rounds)
-    ridge = n_classes**2 * n * l2
+    ridge = balanced_ridge(n_classes, n, l2)
     own = 1 - same_class
     class_mean = own + n * (same_class - same_superclass)
     p, q = (own / (ridge + own)) ** power, (class_mean / (ridge + class_mean)) ** power
@@ -215,6 +212,12 @@ def case_5_outputs(
     between = kept * np.sqrt(sizes[None, :] / sizes[:, None])
     rest = between @ (superclass_means(shares, groups) - 1 / n_classes) + (1 - q) / n_classes
     return _outputs(shares, own=p, class_mean=q, rest=rest[groups])
+
+
+def balanced_ridge(n_classes: int, n_per_class: float, l2: float) -> float:
+    """Return K² n λ, the ridge of equal classes."""
+    n_samples = n_classes * _checks.positive(n_per_class, "n_per_class")
+    return n_classes * n_samples * _checks.positive(l2, "l2")
 
 
 def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:

@@ -39,7 +39,7 @@ class Spectrum:
 
     def values(self) -> FloatArray:
         """All eigenvalues, largest first, one a sample; for whole class sizes."""
-        within = np.repeat(self.within, np.rint(self.class_sizes).astype(int) - 1)
+        within = np.repeat(self.within, _checks.whole_sizes(self.class_sizes) - 1)
         return np.sort(np.concatenate([self.between, within]))[::-1]
 
 
@@ -72,10 +72,10 @@ class CorrelationModel:
         if n_classes < 2:
             raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")
         sizes = _checks.class_sizes(self.class_sizes, n_classes)
-        norms = np.broadcast_to(np.asarray(self.squared_norms, dtype=np.float64), (n_classes,))
+        norms = _checks.per_class(self.squared_norms, "squared_norms", n_classes)
         object.__setattr__(self, "correlation", correlation)
         object.__setattr__(self, "class_sizes", sizes)
-        object.__setattr__(self, "squared_norms", norms.copy())
+        object.__setattr__(self, "squared_norms", norms)
         self._check_positive_semidefinite()
 
     def _check_positive_semidefinite(self) -> None:
@@ -86,13 +86,11 @@ class CorrelationModel:
                 f" exceed squared_norms[{worst}] = {self.squared_norms[worst]:g}: no features"
                 f" correlate more with each other than with themselves."
             )
-        between = np.linalg.eigvalsh(self.class_gram())
-        if between[0] < -_checks.PSD_TOLERANCE * max(1.0, between[-1]):
-            raise ValueError(
-                f"correlation is not positive semidefinite with these class sizes: the Gram matrix"
-                f" would have the eigenvalue {between[0]:.6g}, and no features have such a Gram"
-                f" matrix; raise the diagonal or shrink the negative correlations."
-            )
+        _checks.eigenvalues(
+            np.linalg.eigvalsh(self.class_gram()),
+            "the Gram matrix of this correlation is not positive semidefinite (raise the diagonal"
+            " of correlation or shrink what is off it)",
+        )
 
     @classmethod
     def from_correlation(
@@ -135,10 +133,11 @@ class CorrelationModel:
     ) -> Self:
         """Case III: one correlation inside classes, one between them; a single superclass."""
         n_classes = _checks.whole_number(n_classes, "n_classes", least=2)
-        return cls.case_4(
+        return cls.case_5(
             superclass=np.zeros(n_classes, dtype=int),
             same_class=same_class,
             same_superclass=same_superclass,
+            elsewhere=same_superclass,  # there is no elsewhere
             n_per_class=n_per_class,
         )
 
@@ -156,7 +155,7 @@ class CorrelationModel:
             superclass=superclass,
             same_class=same_class,
             same_superclass=same_superclass,
-            elsewhere=min(0.0, same_superclass),  # with one superclass it may be negative
+            elsewhere=0.0,
             n_per_class=n_per_class,
         )
 
@@ -216,13 +215,7 @@ class CorrelationModel:
 
     def true_labels(self) -> IntArray:
         """(n_samples,) true class of every sample, sorted; class sizes must be whole."""
-        sizes = np.rint(self.class_sizes)
-        if not np.allclose(sizes, self.class_sizes, rtol=0, atol=1e-9):
-            raise ValueError(
-                f"class_sizes must be whole numbers to list samples, got"
-                f" {self.class_sizes.tolist()}; round them with with_class_sizes."
-            )
-        return np.repeat(np.arange(self.n_classes), sizes.astype(int))
+        return np.repeat(np.arange(self.n_classes), _checks.whole_sizes(self.class_sizes))
 
     def gram(self) -> FloatArray:
         """(n_samples, n_samples) Gram matrix of samples sorted by true class (eq. 7)."""

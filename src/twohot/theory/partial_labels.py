@@ -114,11 +114,11 @@ def sufficient_condition(
 ) -> BoolArray:
     """(n_classes,) a condition under which the student is right, in the paper's setting.
 
-    For classes of equal size in superclasses of three or more, labels balanced and confused
-    inside superclasses, no two wrong labels of a class equally common: C_kk above every C_kj;
-    (q/p - 1)(C_kỹ - min C_kb) < 1 over labels b that occur, so that every given label stays a
-    candidate; and (q - p)(1 - C_kk - C_kỹ) > r_s - q, so that no superclass mean can outweigh
-    the class mean. Sufficient, not necessary.
+    For classes of equal size, labels balanced and confused inside superclasses: one wrong label ỹ
+    of the class commoner than the others, and C_kk above it; (q/p - 1)(C_kỹ - min C_kb) < 1 over
+    labels b that occur, so that every given label stays a candidate; and
+    (q - p)(1 - C_kk - C_kỹ) > r_s - q, so that no superclass mean can outweigh the class mean.
+    Sufficient, not necessary.
 
     Examples
     --------
@@ -132,14 +132,22 @@ def sufficient_condition(
     """
     groups = _checks.superclass_map(superclass)
     shares = _checks.corruption_matrix(corruption, groups.size)
+    across = shares[groups[:, None] != groups[None, :]].sum()
+    if across > 0 or np.abs(shares.sum(axis=0) - 1).max() > _checks.ROW_SUM_TOLERANCE:
+        raise ValueError(
+            "corruption must keep labels inside superclasses and balanced (columns sum to 1) for"
+            " this condition; use partial_label_guarantee, which is exact for any."
+        )
     right = np.diag(shares)
     wrong = shares - np.diag(right)
-    commonest = wrong.max(axis=1)
+    second, commonest = np.sort(wrong, axis=1)[:, -2:].T
     rarest = np.where(wrong > 0, wrong, np.inf).min(axis=1)
     stays_candidate = (kept.separation - 1) * (commonest - rarest) < 1
     superclass_pull = kept.superclass_mean[groups] - kept.class_mean
     class_pull = (kept.class_mean - kept.own) * (1 - right - commonest)
-    return np.asarray((right > commonest) & stays_candidate & (class_pull > superclass_pull))
+    unique = commonest > second
+    enough = (right > commonest) & unique & stays_candidate & (class_pull > superclass_pull)
+    return np.asarray(enough)
 
 
 def _truth_contained(student: TypeOutputs) -> BoolArray:

@@ -59,8 +59,8 @@ def population_rounds(
 ) -> list[PopulationRound]:
     """Exact softmax outputs of rounds 1 … `n_rounds`, per true class and given label.
 
-    The cost depends on the number of classes only: milliseconds for 10, about a second a round
-    for 30.
+    The cost depends on the number of classes only: milliseconds a round for 10, some tenths of a
+    second for 30.
 
     Examples
     --------

@@ -22,13 +22,14 @@ class NoiseTolerance:
 
     @property
     def overall(self) -> float:
-        """Largest rate up to which every class stays right; NaN if a class never is."""
-        return float(self.highest.min())
+        """Largest rate up to which every class stays right; NaN if they never all are."""
+        together = self.highest.min() >= self.lowest.max()
+        return float(self.highest.min()) if together else float("nan")
 
     @property
     def weakest_class(self) -> int:
-        """The class that breaks first as noise grows."""
-        return int(np.nanargmin(self.highest)) if np.isfinite(self.highest).any() else 0
+        """The class that breaks first as noise grows, or one that never is right."""
+        return int(np.nan_to_num(self.highest, nan=-1.0).argmin())
 
 
 def noise_tolerated(
