@@ -59,7 +59,7 @@ def test_unseen_samples_are_kernel_ridge_predictions(seed: int, n_rounds: int) -
     truth = 1 / n_classes + unseen @ features.T @ weights
     averaging = LabelAveraging.from_features(features)
     outputs = averaging.unseen_outputs(unseen, targets, l2=l2, n_rounds=n_rounds)
-    np.testing.assert_allclose(outputs, truth, rtol=0, atol=10 * tolerance)
+    np.testing.assert_allclose(outputs, truth, rtol=0, atol=tolerance)
 
 
 @examples

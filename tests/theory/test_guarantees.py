@@ -97,6 +97,12 @@ def test_clean_classes_are_right_from_the_start() -> None:
     assert [str(each) for each in given.verdicts] == ["wrong", "right", "right"]
 
 
+def test_thresholds_of_many_rounds_do_not_overflow() -> None:
+    assert rounds_condition(symmetric(3, 0.5), separation=150.0, n_rounds=10_000).threshold == 0
+    near_one = rounds_condition(symmetric(3, 0.5), separation=1 + 1e-9, n_rounds=1).threshold
+    assert near_one == pytest.approx(1e9, rel=1e-6)
+
+
 def test_no_number_of_rounds_helps_a_class_that_lost_its_majority() -> None:
     corruption = [[0.4, 0.6], [0.5, 0.5]]
     assert rounds_needed(corruption, separation=2.0).per_class.tolist() == [np.inf, np.inf]

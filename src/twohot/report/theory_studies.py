@@ -202,7 +202,7 @@ def softmax_error_study(
     l2: float = 1e-4,
     ridge: float = 0.5,
 ) -> SoftmaxErrorStudy:
-    """How far the linear theory is from the exact softmax (the paper's appendix B.1)."""
+    """How far the linear theory is from the exact softmax (appendix on Assumption 2.1)."""
     wrong = noise_rate / (setting.n_classes - 1)
     corruption = np.full((setting.n_classes,) * 2, wrong)
     np.fill_diagonal(corruption, 1 - noise_rate)
@@ -218,7 +218,7 @@ def softmax_error_study(
 
 
 def separation_study(*, n_penalties: int = 200) -> SeparationStudy:
-    """q/p against the penalty for the paper's six data sets (its appendix C.2)."""
+    """q/p against the penalty for the paper's six data sets (its appendix on choosing λ)."""
     penalties = np.logspace(-8, -2, n_penalties)
     curves = {
         name: np.array([separation_at(l2, levels) for l2 in penalties])

@@ -110,7 +110,7 @@ def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArra
             f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and no features have such a"
             f" Gram matrix."
         )
-    return np.maximum(ascending, 0.0).astype(np.float64)
+    return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
 
 def per_class(values: ArrayLike, name: str, n_classes: int) -> FloatArray:

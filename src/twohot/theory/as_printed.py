@@ -18,7 +18,12 @@ from scipy.special import softmax
 
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.cases import balanced_ridge, superclass_means
+from twohot.theory.cases import (
+    balanced_ridge,
+    case_3_outputs,
+    case_5_outputs,
+    superclass_means,
+)
 
 
 def case_3_balanced(
@@ -30,7 +35,17 @@ def case_3_balanced(
     l2: float,
     n_rounds: SupportsIndex,
 ) -> FloatArray:
-    """Case III, last line: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K."""
+    """Case III, last line: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K.
+
+    Examples
+    --------
+    >>> known = {"same_class": 0.5, "same_superclass": 0.3, "n_per_class": 20, "l2": 2e-3}
+    >>> unbalanced = [[1.0, 0.0], [0.4, 0.6]]
+    >>> case_3_balanced(unbalanced, **known, n_rounds=3)[0, 0].round(3)
+    array([0.95, 0.05])
+    >>> case_3_outputs(unbalanced, **known, n_rounds=3)[0, 0].round(3)
+    array([0.964, 0.036])
+    """
     shares = _checks.corruption_matrix(corruption)
     n_classes, power = len(shares), _checks.rounds(n_rounds)
     ridge = balanced_ridge(n_classes, n_per_class, l2)
@@ -54,6 +69,15 @@ def case_5_printed(
 
     δ_i is taken from the printed γ/(α + K_i(β + γ)) form, as the last of its printed forms is
     0/0 at K_i d = K e.
+
+    Examples
+    --------
+    >>> known = {"superclass": [0, 0, 1, 1], "same_class": 0.6, "same_superclass": 0.3,
+    ...          "elsewhere": 0.1, "n_per_class": 30, "l2": 1e-3, "n_rounds": 3}
+    >>> case_5_printed(np.eye(4), **known)[0, 0].round(3)
+    array([0.906, 0.045, 0.025, 0.025])
+    >>> case_5_outputs(np.eye(4), **known)[0, 0].round(3)
+    array([0.915, 0.053, 0.016, 0.016])
     """
     groups = _checks.superclass_map(superclass)
     shares = _checks.corruption_matrix(corruption, groups.size)
@@ -102,6 +126,16 @@ def algorithm_1(
     The norm is not squared, so its gradient does not fade near the solution and a constant
     learning rate cannot settle. Random rows are normalised over the K labels; the printed sum
     over K n numbers is taken as a misprint.
+
+    Examples
+    --------
+    >>> gram = 0.5 + 0.5 * np.eye(4)
+    >>> result = algorithm_1(
+    ...     gram, np.eye(2)[[0, 0, 1, 1]], l2=0.01, learning_rate=0.01, max_iter=500,
+    ...     tolerance=1e-6, seed=0,
+    ... )
+    >>> result.converged
+    False
     """
     matrix = _checks.symmetric(gram, "gram")
     rows = _checks.target_rows(targets, matrix.shape[0])

@@ -4,7 +4,7 @@ With the softmax linearised at zero logits, σ(v) ≈ 1/K + v/K, the outputs of 
 
     Y⁽ᵗ⁾ - 1/K = [Φ (x I + Φ)⁻¹]ᵗ (Y⁽⁰⁾ - 1/K),     x = ridge = n_classes * n_samples * l2,
 
-which is kernel ridge regression repeated t times. Three ways to compute it stand here, each with
+which is kernel ridge regression repeated t times. Four ways to compute it stand here, each with
 the cost its input allows:
 
     `average_labels`                 the inverse form: one factorisation, t solves
@@ -89,7 +89,7 @@ def sample_coefficients(
 
     They follow from its targets and outputs alone, α = (targets - outputs) / (n_samples * l2),
     for the exact softmax and for its linearisation. A temperature τ, with the loss scaled by τ²,
-    leaves every output as it is and multiplies the coefficients by τ (appendix B.3).
+    leaves every output as it is and multiplies the coefficients by τ (appendix on temperature).
 
     Examples
     --------
@@ -199,6 +199,14 @@ class ClassReduction:
     F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the symmetric class Gram matrix
     B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z). What a sample's target
     has beyond its class mean shrinks by f(δ_a) per round and never mixes.
+
+    Examples
+    --------
+    >>> model = CorrelationModel.case_1(n_classes=2, same_class=0.5, n_per_class=[10, 1e6])
+    >>> reduction = ClassReduction(model, l2=1e-6)
+    >>> deviations = np.array([[0.4, -0.4], [-0.4, 0.4]])
+    >>> reduction.class_means(deviations, n_rounds=3).round(3).tolist()
+    [[0.158, -0.158], [-0.4, 0.4]]
     """
 
     def __init__(self, model: CorrelationModel, *, l2: float) -> None:

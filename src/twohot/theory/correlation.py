@@ -24,7 +24,7 @@ from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
     """Eigenvalues of a class model's Gram matrix; see `CorrelationModel.spectrum`."""
 

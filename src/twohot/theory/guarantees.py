@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
 from twohot.theory.correlation import CorrelationModel
-from twohot.theory.outputs import TypeOutputs, outputs_by_round
+from twohot.theory.outputs import TypeOutputs, type_outputs
 
 # Both sides of the theorem's condition, at most about 1 where it is decided, are good to some
 # 1e-15; closer than this they are equal as far as the inputs can tell.
@@ -138,8 +138,9 @@ def rounds_condition(
     shares = _checks.corruption_matrix(corruption)
     gaps = label_gaps(shares)
     power = _checks.rounds(n_rounds)
-    # The paper's converse has t - 1 = 0 here, 1/0: no finite gap is enough.
-    threshold = 1 / (ratio**power - 1) if power else np.inf
+    decay = power * np.log(ratio)
+    # 1/(eᶻ - 1) without overflow. The paper's converse has z = 0, 1/0: no gap is enough.
+    threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
     slack = gaps - threshold
     right = (slack > CONDITION_TOLERANCE) | (np.diag(shares) == 1)
     verdicts = np.select(
@@ -203,9 +204,9 @@ def rounds_until_right(
     """
     last = _checks.whole_number(max_rounds, "max_rounds", least=1)
     per_class = np.full(model.n_classes, np.inf)
-    rounds = outputs_by_round(model, corruption, l2=l2, n_rounds=last)
-    for n_rounds, predicted in enumerate(rounds, start=1):
-        right = np.array([each is Verdict.RIGHT for each in judge(predicted).verdicts])
+    for n_rounds in range(1, last + 1):
+        verdicts = judge(type_outputs(model, corruption, l2=l2, n_rounds=n_rounds)).verdicts
+        right = np.array([verdict is Verdict.RIGHT for verdict in verdicts])
         per_class[right] = np.minimum(per_class[right], n_rounds)
         if np.isfinite(per_class).all():
             break

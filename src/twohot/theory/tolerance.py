@@ -49,8 +49,8 @@ def noise_tolerated(
     corruption_at : callable
         Corruption matrix at a noise rate between 0 and 1: symmetric, superclass, your own.
     predict : callable
-        Outputs for a corruption matrix: `type_outputs`, `partial_label_outputs` or the exact
-        `population_rounds`, with everything else fixed.
+        Outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with all else
+        fixed, or the `predicted` of the exact `population_rounds`.
     step, accuracy : float
         Spacing of the rates tried first; width to which the edges are bisected.
 
