@@ -18,12 +18,7 @@ from scipy.special import softmax
 
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.cases import (
-    balanced_ridge,
-    case_3_outputs,
-    case_5_outputs,
-    superclass_means,
-)
+from twohot.theory.cases import balanced_ridge, superclass_means
 
 
 def case_3_balanced(
@@ -39,6 +34,7 @@ def case_3_balanced(
 
     Examples
     --------
+    >>> from twohot.theory import case_3_outputs
     >>> known = {"same_class": 0.5, "same_superclass": 0.3, "n_per_class": 20, "l2": 2e-3}
     >>> unbalanced = [[1.0, 0.0], [0.4, 0.6]]
     >>> case_3_balanced(unbalanced, **known, n_rounds=3)[0, 0].round(3)
@@ -72,6 +68,7 @@ def case_5_printed(
 
     Examples
     --------
+    >>> from twohot.theory import case_5_outputs
     >>> known = {"superclass": [0, 0, 1, 1], "same_class": 0.6, "same_superclass": 0.3,
     ...          "elsewhere": 0.1, "n_per_class": 30, "l2": 1e-3, "n_rounds": 3}
     >>> case_5_printed(np.eye(4), **known)[0, 0].round(3)

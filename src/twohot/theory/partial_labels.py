@@ -98,8 +98,8 @@ def partial_label_guarantee(
 def printed_condition(corruption: ArrayLike) -> BoolArray:
     """(n_classes,) the condition Theorem 5.1 prints, C_kk > C_kk' for all k' ≠ k.
 
-    It is what every round and every student needs, and for the partial-label student the paper
-    claims that it is also enough. It is not.
+    Every round needs it, and the paper claims that it is enough for the partial-label student.
+    It is not.
 
     Examples
     --------
