@@ -162,7 +162,6 @@ class _TypeProblem:
         self.correlation = model.correlation
         self.targets = targets
         self.scale = model.n_samples * l2  # N l2
-        self.l2 = l2
         self.share = shares * model.class_sizes[:, None] / model.n_samples  # of all samples
         self.mass = shares * model.class_sizes[:, None] / self.scale  # (a, b), m / (N l2)
         self.kappa = (model.own_part / self.scale)[:, None, None]
