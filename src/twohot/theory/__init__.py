@@ -1,0 +1,125 @@
+"""Closed forms for every round of self-distillation, what they promise, and where they end.
+
+Ask with a handful of numbers and no data: what a round outputs, how many rounds until every
+training label is right, how much noise it stands, which penalty to take, and how far the linear
+theory is from the exact softmax. `docs/theory.md` leads from each formula of the paper to the
+function that computes it.
+"""
+
+from twohot.theory.averaging import (
+    ClassReduction,
+    LabelAveraging,
+    average_labels,
+    sample_coefficients,
+    shrinkage_factors,
+)
+from twohot.theory.candidates import candidate_targets, partial_label_outputs
+from twohot.theory.cases import (
+    Shrinkage,
+    case_1_outputs,
+    case_2_outputs,
+    case_3_outputs,
+    case_4_outputs,
+    case_5_outputs,
+    lemma_outputs,
+    shrinkage,
+)
+from twohot.theory.correlation import CorrelationModel, Spectrum
+from twohot.theory.guarantees import (
+    Guarantee,
+    RoundsCondition,
+    RoundsNeeded,
+    Verdict,
+    judge,
+    label_gaps,
+    rounds_condition,
+    rounds_needed,
+    rounds_until_right,
+)
+from twohot.theory.outputs import (
+    TypeOutputs,
+    evolving_outputs,
+    outputs_by_round,
+    type_outputs,
+    unseen_outputs,
+)
+from twohot.theory.partial_labels import (
+    PartialLabelGuarantee,
+    partial_label_guarantee,
+    printed_condition,
+    sufficient_condition,
+)
+from twohot.theory.penalty import (
+    PairLevels,
+    l2_for_separation,
+    largest_separation,
+    separation_at,
+)
+from twohot.theory.perturbation import (
+    SubspaceShift,
+    davis_kahan,
+    repair_gram,
+    uniform_perturbation,
+)
+from twohot.theory.population import (
+    PopulationRound,
+    population_partial_labels,
+    population_rounds,
+    softmax_error,
+)
+from twohot.theory.softmax import SoftmaxRound, softmax_rounds
+from twohot.theory.tolerance import NoiseTolerance, noise_tolerated
+
+__all__ = [
+    "ClassReduction",
+    "CorrelationModel",
+    "Guarantee",
+    "LabelAveraging",
+    "NoiseTolerance",
+    "PairLevels",
+    "PartialLabelGuarantee",
+    "PopulationRound",
+    "RoundsCondition",
+    "RoundsNeeded",
+    "Shrinkage",
+    "SoftmaxRound",
+    "Spectrum",
+    "SubspaceShift",
+    "TypeOutputs",
+    "Verdict",
+    "average_labels",
+    "candidate_targets",
+    "case_1_outputs",
+    "case_2_outputs",
+    "case_3_outputs",
+    "case_4_outputs",
+    "case_5_outputs",
+    "davis_kahan",
+    "evolving_outputs",
+    "judge",
+    "l2_for_separation",
+    "label_gaps",
+    "largest_separation",
+    "lemma_outputs",
+    "noise_tolerated",
+    "outputs_by_round",
+    "partial_label_guarantee",
+    "partial_label_outputs",
+    "population_partial_labels",
+    "population_rounds",
+    "printed_condition",
+    "repair_gram",
+    "rounds_condition",
+    "rounds_needed",
+    "rounds_until_right",
+    "sample_coefficients",
+    "separation_at",
+    "shrinkage",
+    "shrinkage_factors",
+    "softmax_error",
+    "softmax_rounds",
+    "sufficient_condition",
+    "type_outputs",
+    "uniform_perturbation",
+    "unseen_outputs",
+]

@@ -1,0 +1,199 @@
+"""The friendly edge of the theory: every check of its input, and every message.
+
+Each check returns the input as the array or number the formulas work with, so that no formula has
+to look at its arguments a second time.
+"""
+
+import operator
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+# Rows of a corruption matrix written by hand (1/3 as .333333) are taken; a missing entry is not.
+ROW_SUM_TOLERANCE = 1e-6
+# Two triangles of one Gram matrix computed by BLAS agree to a few ulp; what differs by more was
+# never symmetric.
+SYMMETRY_TOLERANCE = 1e-8
+# A PSD matrix of a few thousand rows has computed eigenvalues down to about -1e-14 of the largest.
+PSD_TOLERANCE = 1e-12
+
+
+def finite_array(values: ArrayLike, name: str, *, ndim: int) -> FloatArray:
+    """Return `values` as a float64 array of `ndim` dimensions without NaN or infinity."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
+    return array
+
+
+def positive(value: float, name: str) -> float:
+    """Return `value` as a float above zero."""
+    number = float(value)
+    if not (number > 0 and np.isfinite(number)):
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
+    return number
+
+
+def whole_number(value: SupportsIndex, name: str, *, least: int, hint: str = "") -> int:
+    """Return `value` as an int of at least `least`; fractions and booleans are refused."""
+    problem = f"{name} must be a whole number of at least {least}, got {value!r}.{hint}"
+    if isinstance(value, bool | np.bool_):
+        raise ValueError(problem)  # noqa: TRY004 - one exception type for every bad value
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(problem) from None
+    if number < least:
+        raise ValueError(problem)
+    return number
+
+
+def rounds(n_rounds: SupportsIndex, *, least: int = 0) -> int:
+    """Return the number of rounds: 0 is the given labels, 1 the teacher, 2 and up the students."""
+    hint = " Round 0 is the given labels, 1 the teacher, 2 and up the students."
+    return whole_number(n_rounds, "n_rounds", least=least, hint=hint)
+
+
+def square(values: ArrayLike, name: str, *, size: int | None = None) -> FloatArray:
+    """Return a square float64 matrix, of the given size where one is given."""
+    matrix = finite_array(values, name, ndim=2)
+    wanted = (size, size) if size is not None else (matrix.shape[0], matrix.shape[0])
+    if matrix.shape != wanted:
+        raise ValueError(f"{name} must have shape {wanted}, got {matrix.shape}.")
+    return matrix
+
+
+def symmetric(values: ArrayLike, name: str) -> FloatArray:
+    """Return a square matrix that equals its transpose, rounding averaged away."""
+    matrix = square(values, name)
+    asymmetry = float(np.abs(matrix - matrix.T).max(initial=0.0))
+    if asymmetry > SYMMETRY_TOLERANCE * max(1.0, float(np.abs(matrix).max(initial=0.0))):
+        raise ValueError(
+            f"{name} must be symmetric, but it differs from its transpose by up to {asymmetry:.3g};"
+            f" average it with its transpose if that is meant."
+        )
+    return (matrix + matrix.T) / 2
+
+
+def corruption_matrix(corruption: ArrayLike, n_classes: int | None = None) -> FloatArray:
+    """Return the corruption matrix: row = true class, column = given label, rows sum to one."""
+    matrix = square(corruption, "corruption", size=n_classes)
+    if matrix.shape[0] < 2:
+        raise ValueError(f"corruption must have at least 2 classes, got shape {matrix.shape}.")
+    if matrix.min() < 0:
+        row, column = np.unravel_index(matrix.argmin(), matrix.shape)
+        raise ValueError(
+            f"corruption must not be negative, but entry [{row}, {column}] is {matrix.min():.6g}."
+        )
+    sums = matrix.sum(axis=1)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+        raise ValueError(
+            f"rows of corruption must sum to 1 (row = true class, column = given label), but row"
+            f" {worst} sums to {sums[worst]:.6g}; divide counts by their row sums."
+        )
+    normalised: FloatArray = matrix / sums[:, None]
+    return normalised
+
+
+def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
+    """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
+    if ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
+        raise ValueError(
+            f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and no features have such a"
+            f" Gram matrix."
+        )
+    return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
+
+
+def per_class(values: ArrayLike, name: str, n_classes: int) -> FloatArray:
+    """Return one finite number per class; a single number stands for all classes."""
+    given = np.asarray(values, dtype=np.float64)
+    if given.shape not in {(), (n_classes,)}:
+        raise ValueError(
+            f"{name} must be one number or {n_classes} numbers, got shape {given.shape}."
+        )
+    if not np.isfinite(given).all():
+        raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
+    return np.broadcast_to(given, (n_classes,)).copy()
+
+
+def class_sizes(sizes: ArrayLike, n_classes: int) -> FloatArray:
+    """Return one size per class; a single number stands for equal classes."""
+    array = per_class(sizes, "class_sizes", n_classes)
+    if array.min() <= 0:
+        worst = int(array.argmin())
+        raise ValueError(
+            f"every class needs samples, but class {worst} has size {array[worst]:g};"
+            f" drop empty classes and renumber the labels."
+        )
+    return array
+
+
+def whole_sizes(sizes: FloatArray) -> IntArray:
+    """Return class sizes as whole numbers, to list samples one by one."""
+    rounded = np.rint(sizes)
+    if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
+        raise ValueError(
+            f"class_sizes must be whole numbers to list samples, got {sizes.tolist()};"
+            f" round them with with_class_sizes."
+        )
+    return rounded.astype(np.intp)
+
+
+def superclass_map(superclass: ArrayLike) -> IntArray:
+    """Return the superclass of every class, numbered 0, 1, … without holes."""
+    array = np.asarray(superclass)
+    if array.ndim != 1 or array.size < 2:
+        raise ValueError(
+            f"superclass must list one superclass per class (2 classes or more), got shape"
+            f" {array.shape}."
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"superclass must hold whole numbers, got dtype {array.dtype}.")
+    used = np.unique(array)
+    if not np.array_equal(used, np.arange(used.size)):
+        raise ValueError(
+            f"superclass must use every number from 0 to the largest, but it uses {used.tolist()};"
+            f" renumber with np.unique(superclass, return_inverse=True)[1]."
+        )
+    return array.astype(np.intp)
+
+
+def ordered_levels(same_class: float, same_superclass: float, elsewhere: float) -> None:
+    """Check 1 > same_class > same_superclass >= elsewhere."""
+    if not same_class < 1:
+        raise ValueError(
+            f"same_class must be below 1 (two different samples of a class are not identical), got"
+            f" {same_class}: 1 - same_class is {1 - same_class:g}."
+        )
+    if not same_class > same_superclass:
+        raise ValueError(
+            f"same_class must be above same_superclass, got {same_class} and {same_superclass};"
+            f" otherwise classes cannot be told apart."
+        )
+    if not same_superclass >= elsewhere:
+        raise ValueError(
+            f"same_superclass must be at least elsewhere, got {same_superclass} and {elsewhere}."
+        )
+
+
+def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
+    """Return soft targets, one row per sample, rows sum to one."""
+    rows = finite_array(targets, "targets", ndim=2)
+    if rows.shape[0] != n_samples:
+        raise ValueError(f"targets must have {n_samples} rows, one a sample, got {rows.shape[0]}.")
+    worst = float(np.abs(rows.sum(axis=1) - 1).max())
+    if worst > ROW_SUM_TOLERANCE:
+        raise ValueError(
+            f"rows of targets must sum to 1, but one is off by {worst:.3g};"
+            f" use np.eye(n_classes)[labels] for labels."
+        )
+    return rows

@@ -1,0 +1,155 @@
+"""What the paper prints and what does not hold, kept for comparison only.
+
+* `case_3_balanced`: the last line of Case III, which needs balanced given labels.
+* `case_5_printed`: the final formula of Case V, wrong for elsewhere > 0 and several superclasses.
+* `algorithm_1`: the numerical method for the exact softmax, which does not converge.
+
+The printed condition of Theorem 5.1 is `partial_labels.printed_condition`. The right results are
+`cases.case_3_outputs`, `cases.case_5_outputs` and `softmax.softmax_rounds`; `docs/theory.md`
+lists every erratum with its test.
+"""
+
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+
+from twohot.theory import _checks
+from twohot.theory._checks import FloatArray
+from twohot.theory.cases import balanced_ridge, superclass_means
+
+
+def case_3_balanced(
+    corruption: ArrayLike,
+    *,
+    same_class: float,
+    same_superclass: float,
+    n_per_class: float,
+    l2: float,
+    n_rounds: SupportsIndex,
+) -> FloatArray:
+    """Case III, last line: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K.
+
+    Examples
+    --------
+    >>> from twohot.theory import case_3_outputs
+    >>> known = {"same_class": 0.5, "same_superclass": 0.3, "n_per_class": 20, "l2": 2e-3}
+    >>> unbalanced = [[1.0, 0.0], [0.4, 0.6]]
+    >>> case_3_balanced(unbalanced, **known, n_rounds=3)[0, 0].round(3)
+    array([0.95, 0.05])
+    >>> case_3_outputs(unbalanced, **known, n_rounds=3)[0, 0].round(3)
+    array([0.964, 0.036])
+    """
+    shares = _checks.corruption_matrix(corruption)
+    n_classes, power = len(shares), _checks.rounds(n_rounds)
+    ridge = balanced_ridge(n_classes, n_per_class, l2)
+    p = _ratio(1 - same_class, ridge) ** power
+    q = _ratio(1 - same_class + n_per_class * (same_class - same_superclass), ridge) ** power
+    return p * np.eye(n_classes) + ((q - p) * shares + (1 - q) / n_classes)[:, None, :]
+
+
+def case_5_printed(
+    corruption: ArrayLike,
+    *,
+    superclass: ArrayLike,
+    same_class: float,
+    same_superclass: float,
+    elsewhere: float,
+    n_per_class: float,
+    l2: float,
+    n_rounds: SupportsIndex,
+) -> FloatArray:
+    """Case V's printed formula; use `cases.case_5_outputs` for right outputs.
+
+    δ_i is taken from the printed γ/(α + K_i(β + γ)) form, as the last of its printed forms is
+    0/0 at K_i d = K e.
+
+    Examples
+    --------
+    >>> from twohot.theory import case_5_outputs
+    >>> known = {"superclass": [0, 0, 1, 1], "same_class": 0.6, "same_superclass": 0.3,
+    ...          "elsewhere": 0.1, "n_per_class": 30, "l2": 1e-3, "n_rounds": 3}
+    >>> case_5_printed(np.eye(4), **known)[0, 0].round(3)
+    array([0.906, 0.045, 0.025, 0.025])
+    >>> case_5_outputs(np.eye(4), **known)[0, 0].round(3)
+    array([0.915, 0.053, 0.016, 0.016])
+    """
+    groups = _checks.superclass_map(superclass)
+    shares = _checks.corruption_matrix(corruption, groups.size)
+    n_classes, power = groups.size, _checks.rounds(n_rounds)
+    sizes = np.bincount(groups)
+    ridge = balanced_ridge(n_classes, n_per_class, l2)
+    between = 1 - same_class + n_per_class * (same_class - same_superclass)
+    p, q = _ratio(1 - same_class, ridge), _ratio(between, ridge)
+    s = _ratio(between + n_classes * n_per_class * elsewhere, ridge)
+    alpha = (ridge + between) / ridge
+    beta, gamma = (
+        n_per_class * level / ridge for level in (elsewhere, same_superclass - elsewhere)
+    )
+    delta = (gamma / alpha - sizes * beta * gamma / (alpha * (alpha + n_classes * beta))) / (
+        alpha + sizes * (beta + gamma)
+    )
+    shift = (q - s) / n_classes
+    mu = (q + sizes * (shift + delta)) ** power - (q + sizes * shift) ** power
+    by_class = (q**power - p**power) * shares
+    by_class += mu[groups, None] * superclass_means(shares, groups)[groups]
+    by_class += ((1 - mu - q**power) / n_classes)[groups, None]
+    return p**power * np.eye(n_classes) + by_class[:, None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class DescentResult:
+    """Where `algorithm_1` stopped."""
+
+    outputs: FloatArray  # (n_samples, n_classes)
+    losses: FloatArray  # (n_iter,) ‖Y - Ŷ‖ before every update
+    converged: bool
+
+
+def algorithm_1(
+    gram: ArrayLike,
+    targets: ArrayLike,
+    *,
+    l2: float,
+    learning_rate: float,
+    max_iter: int,
+    tolerance: float,
+    seed: int,
+) -> DescentResult:
+    """One round of the paper's Algorithm 1: gradient descent on ‖Y - σ(Φ (U - Y)/(N l2))‖.
+
+    The norm is not squared, so its gradient does not fade near the solution and a constant
+    learning rate cannot settle. Random rows are normalised over the K labels; the printed sum
+    over K n numbers is taken as a misprint.
+
+    Examples
+    --------
+    >>> gram = 0.5 + 0.5 * np.eye(4)
+    >>> result = algorithm_1(
+    ...     gram, np.eye(2)[[0, 0, 1, 1]], l2=0.01, learning_rate=0.01, max_iter=500,
+    ...     tolerance=1e-6, seed=0,
+    ... )
+    >>> result.converged
+    False
+    """
+    matrix = _checks.symmetric(gram, "gram")
+    rows = _checks.target_rows(targets, matrix.shape[0])
+    scaled = matrix / (len(rows) * _checks.positive(l2, "l2"))
+    outputs = np.random.default_rng(seed).uniform(size=rows.shape)
+    outputs /= outputs.sum(axis=1, keepdims=True)
+    losses = []
+    for _ in range(max_iter):
+        implied = softmax(scaled @ (rows - outputs), axis=1)
+        error = outputs - implied
+        losses.append(np.linalg.norm(error))
+        if losses[-1] < tolerance:
+            break
+        bent = implied * (error - (implied * error).sum(axis=1, keepdims=True))
+        outputs = outputs - learning_rate * (error + scaled @ bent) / losses[-1]
+    return DescentResult(outputs, np.array(losses), bool(losses[-1] < tolerance))
+
+
+def _ratio(eigenvalue: float, ridge: float) -> float:
+    return eigenvalue / (ridge + eigenvalue)

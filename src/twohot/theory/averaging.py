@@ -1,0 +1,236 @@
+"""Label averaging: what a round of self-distillation does to the labels (Theorem 3.1).
+
+With the softmax linearised at zero logits, σ(v) ≈ 1/K + v/K, the outputs of round t are
+
+    Y⁽ᵗ⁾ - 1/K = [Φ (x I + Φ)⁻¹]ᵗ (Y⁽⁰⁾ - 1/K),     x = ridge = n_classes * n_samples * l2,
+
+which is kernel ridge regression repeated t times. Four ways to compute it stand here, each with
+the cost its input allows:
+
+    `average_labels`                 the inverse form: one factorisation, t solves
+    `LabelAveraging.from_gram`       the eigen form: Φ = V diag(λ) Vᵀ, factors (λ/(x + λ))ᵗ
+    `LabelAveraging.from_features`   the feature form: Z = U diag(s) Vᵀ, λ = s²; nothing larger
+                                     than the features is formed
+    `ClassReduction`                 the class form for a `CorrelationModel`: K × K, any n
+
+Outputs sum to one but may leave [0, 1] for a general Gram matrix; they are not clipped, since
+that would break the law above.
+"""
+
+from dataclasses import dataclass
+from typing import Self, SupportsIndex
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from twohot.theory import _checks
+from twohot.theory._checks import FloatArray
+from twohot.theory.correlation import CorrelationModel
+
+NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
+
+
+def shrinkage_factors(
+    eigenvalues: ArrayLike, *, ridge: float, n_rounds: SupportsIndex = 1
+) -> FloatArray:
+    """Return (λ / (ridge + λ))ᵗ, the eigenvalues of the averaging matrix of round t.
+
+    Examples
+    --------
+    >>> shrinkage_factors([30.6, 0.6], ridge=0.5).round(4).tolist()
+    [0.9839, 0.5455]
+    """
+    values = np.asarray(eigenvalues, dtype=np.float64)
+    ridge = _checks.positive(ridge, "ridge")
+    return (values / (ridge + values)) ** _checks.rounds(n_rounds)
+
+
+def average_labels(
+    gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+) -> FloatArray:
+    """Predict round `n_rounds` on the training samples, by solves with the Gram matrix.
+
+    Parameters
+    ----------
+    gram : (n_samples, n_samples)
+        Gram matrix of the features, positive semidefinite.
+    targets : (n_samples, n_classes)
+        Given labels, one-hot or soft.
+    l2 : float
+        Penalty: mean cross-entropy + ½ l2 ‖coef‖².
+    n_rounds : int
+        0 returns the targets, 1 the teacher's outputs, 2 and up the students'.
+
+    Examples
+    --------
+    >>> gram = [[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]]
+    >>> one_hot = [[1, 0], [1, 0], [0, 1]]
+    >>> average_labels(gram, one_hot, l2=0.1, n_rounds=2).round(3).tolist()
+    [[0.667, 0.333], [0.667, 0.333], [0.461, 0.539]]
+    """
+    matrix = _checks.symmetric(gram, "gram")
+    _checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
+    rows = _checks.target_rows(targets, matrix.shape[0])
+    n_samples, n_classes = rows.shape
+    ridge = n_classes * n_samples * _checks.positive(l2, "l2")
+    factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(n_samples))
+    deviations = rows - 1 / n_classes
+    for _ in range(_checks.rounds(n_rounds)):
+        # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹; the product form keeps small outputs accurate.
+        deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
+    return np.asarray(1 / n_classes + deviations)
+
+
+def sample_coefficients(
+    targets: ArrayLike, outputs: ArrayLike, *, l2: float, temperature: float = 1.0
+) -> FloatArray:
+    """Coefficients α of a fitted round, coef = αᵀ features (eq. 3).
+
+    They follow from its targets and outputs alone, α = (targets - outputs) / (n_samples * l2),
+    for the exact softmax and for its linearisation. A temperature τ, with the loss scaled by τ²,
+    leaves every output as it is and multiplies the coefficients by τ (appendix on temperature).
+
+    Examples
+    --------
+    >>> sample_coefficients([[1, 0], [0, 1]], [[0.8, 0.2], [0.3, 0.7]], l2=0.1).round(6).tolist()
+    [[1.0, -1.0], [-1.5, 1.5]]
+    """
+    given = _checks.finite_array(targets, "targets", ndim=2)
+    fitted = _checks.finite_array(outputs, "outputs", ndim=2)
+    if given.shape != fitted.shape:
+        raise ValueError(f"targets and outputs differ in shape: {given.shape} and {fitted.shape}.")
+    scale = _checks.positive(temperature, "temperature")
+    return np.asarray(scale * (given - fitted) / (given.shape[0] * _checks.positive(l2, "l2")))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAveraging:
+    """Label averaging of one data set, diagonalised once and used for every penalty and round.
+
+    Examples
+    --------
+    >>> features = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    >>> averaging = LabelAveraging.from_features(features)
+    >>> one_hot = [[1, 0], [1, 0], [0, 1]]
+    >>> averaging.outputs(one_hot, l2=0.1, n_rounds=1).round(3).tolist()
+    [[0.947, 0.053], [0.731, 0.269], [0.288, 0.712]]
+    >>> averaging.unseen_outputs([[0.9, 0.1]], one_hot, l2=0.1, n_rounds=1).round(3).tolist()
+    [[0.881, 0.119]]
+    """
+
+    eigenvalues: FloatArray  # (rank,) of the Gram matrix, largest first
+    eigenvectors: FloatArray  # (n_samples, rank)
+    directions: FloatArray | None  # (n_features, rank) features @ directions = √λ eigenvectors
+
+    @classmethod
+    def from_gram(cls, gram: ArrayLike) -> Self:
+        """Diagonalise a Gram matrix; unseen samples then cannot be predicted."""
+        values, vectors = np.linalg.eigh(_checks.symmetric(gram, "gram"))
+        kept = _checks.eigenvalues(values, NOT_A_GRAM_MATRIX)
+        return cls(kept[::-1], vectors[:, ::-1], None)
+
+    @classmethod
+    def from_features(cls, features: ArrayLike) -> Self:
+        """Diagonalise through the features; memory of the order of the features."""
+        rows = _checks.finite_array(features, "features", ndim=2)
+        left, singular, right = np.linalg.svd(rows, full_matrices=False)
+        return cls(singular**2, left, right.T)
+
+    def matrix(self, *, ridge: float, n_rounds: SupportsIndex) -> FloatArray:
+        """(n_samples, n_samples) averaging matrix Φ⁽ᵗ⁾, for looking at small data sets."""
+        if _checks.rounds(n_rounds) == 0:  # also for directions without features
+            return np.eye(self.eigenvectors.shape[0])
+        factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
+        return np.asarray((self.eigenvectors * factors) @ self.eigenvectors.T)
+
+    def outputs(self, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex) -> FloatArray:
+        """Predict round `n_rounds` on the training samples; round 0 returns the targets."""
+        rows, ridge = self._rows_and_ridge(targets, l2)
+        if _checks.rounds(n_rounds) == 0:
+            return rows
+        factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
+        average = 1 / rows.shape[1]
+        shrunk = factors[:, None] * (self.eigenvectors.T @ (rows - average))
+        return np.asarray(average + self.eigenvectors @ shrunk)
+
+    def coef(
+        self,
+        targets: ArrayLike,
+        *,
+        l2: float,
+        n_rounds: SupportsIndex,
+        temperature: float = 1.0,
+    ) -> FloatArray:
+        """(n_classes, n_features) coefficients of round `n_rounds`, 1 or later."""
+        if self.directions is None:
+            raise ValueError(
+                "coefficients and unseen samples need the features; build with from_features."
+            )
+        rows, ridge = self._rows_and_ridge(targets, l2)
+        before = _checks.rounds(n_rounds, least=1) - 1
+        # coef = K Vᵀ-coordinates s/(x + s²) fᵗ⁻¹ Uᵀ(Y⁰ - 1/K), since logits are K (y - 1/K).
+        filters = np.sqrt(self.eigenvalues) / (ridge + self.eigenvalues)
+        filters *= shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=before)
+        n_classes = rows.shape[1]
+        shrunk = filters[:, None] * (self.eigenvectors.T @ (rows - 1 / n_classes))
+        scale = n_classes * _checks.positive(temperature, "temperature")
+        return np.asarray(scale * (self.directions @ shrunk).T)
+
+    def unseen_outputs(
+        self, features: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+    ) -> FloatArray:
+        """Predict round `n_rounds` for samples that were not trained on."""
+        coef = self.coef(targets, l2=l2, n_rounds=n_rounds)
+        rows = _checks.finite_array(features, "features", ndim=2)
+        if rows.shape[1] != coef.shape[1]:
+            raise ValueError(f"features must have {coef.shape[1]} columns, got {rows.shape[1]}.")
+        return np.asarray((1 + rows @ coef.T) / coef.shape[0])
+
+    def _rows_and_ridge(self, targets: ArrayLike, l2: float) -> tuple[FloatArray, float]:
+        rows = _checks.target_rows(targets, self.eigenvectors.shape[0])
+        return rows, rows.size * _checks.positive(l2, "l2")
+
+
+class ClassReduction:
+    """Label averaging between class means: K × K, at a cost that does not depend on n.
+
+    Means of class targets M (n_classes, n_labels) become Fᵗ(M - 1/K) + 1/K with
+    F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the symmetric class Gram matrix
+    B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z). What a sample's target
+    has beyond its class mean shrinks by f(δ_a) per round and never mixes.
+
+    Examples
+    --------
+    >>> model = CorrelationModel.case_1(n_classes=2, same_class=0.5, n_per_class=[10, 1e6])
+    >>> reduction = ClassReduction(model, l2=1e-6)
+    >>> deviations = np.array([[0.4, -0.4], [-0.4, 0.4]])
+    >>> reduction.class_means(deviations, n_rounds=3).round(3).tolist()
+    [[0.158, -0.158], [-0.4, 0.4]]
+    """
+
+    def __init__(self, model: CorrelationModel, *, l2: float) -> None:
+        self.ridge = model.ridge(l2)
+        self.own = shrinkage_factors(model.own_part, ridge=self.ridge)  # (n_classes,)
+        self._root = np.sqrt(model.class_sizes)
+        self._correlation = model.correlation
+        values, self._vectors = np.linalg.eigh(model.class_gram())
+        self._values = np.maximum(values, 0.0)  # the model has checked all but the rounding
+
+    def class_means(self, deviations: FloatArray, *, n_rounds: int = 1) -> FloatArray:
+        """Deviations of class means from uniform after `n_rounds` rounds: Fᵗ deviations."""
+        return self._filter(self._values / (self.ridge + self._values), n_rounds, deviations)
+
+    def unseen(self, deviations: FloatArray, *, n_rounds: int) -> FloatArray:
+        """Deviations of an unseen sample of each class, from those of the given targets.
+
+        It is W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x, with the difference of nearly equal means taken inside the
+        eigenbasis, where (1 - f)/x = 1/(x + λ) exactly.
+        """
+        before = self.class_means(deviations, n_rounds=n_rounds - 1)
+        change = self._filter(1 / (self.ridge + self._values), 1, before)
+        return self._correlation @ (self._root[:, None] ** 2 * change)
+
+    def _filter(self, factors: FloatArray, power: int, deviations: FloatArray) -> FloatArray:
+        scaled = self._vectors.T @ (self._root[:, None] * deviations)
+        return (self._vectors @ (factors[:, None] ** power * scaled)) / self._root[:, None]

@@ -1,0 +1,225 @@
+"""Class-correlation models: what the theory knows of a data set.
+
+    ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     for i ≠ j of true classes a and b
+    ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
+
+The Gram matrix of such a data set is P W Pᵀ + diag(δ), with P the samples' one-hot true classes,
+W = `correlation` and δ_a = squared_norms[a] - W_aa, what a sample shares with itself alone. It has
+
+    one eigenvalue δ_a per class, n_a - 1 times   (directions inside class a), and
+    the K eigenvalues of  √n W √n + diag(δ)       (directions between class means),
+
+so all that follows costs O(K³), whatever the number of samples.
+
+Conventions: samples are rows; classes, labels and superclasses count from 0.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from twohot.theory import _checks
+from twohot.theory._checks import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenvalues of a class model's Gram matrix; see `CorrelationModel.spectrum`."""
+
+    between: FloatArray  # (n_classes,) between class means, largest first
+    within: FloatArray  # (n_classes,) inside class a, each class_sizes[a] - 1 times
+    class_sizes: FloatArray  # (n_classes,)
+
+    @property
+    def eigengap(self) -> float:
+        """Smallest eigenvalue between classes minus largest within: λ_K - λ_{K+1} in the paper."""
+        return float(self.between.min() - self.within.max())
+
+    def values(self) -> FloatArray:
+        """All eigenvalues, largest first, one a sample; for whole class sizes."""
+        within = np.repeat(self.within, _checks.whole_sizes(self.class_sizes) - 1)
+        return np.sort(np.concatenate([self.between, within]))[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationModel:
+    """A data set as the theory sees it: correlations between classes, class sizes, norms.
+
+    Use `from_correlation` for any symmetric correlation, `case_1` … `case_5` for the paper's
+    five cases. Class sizes may be imbalanced and real; the correlation may be negative, and
+    indefinite as long as the Gram matrix of the data set is not.
+
+    Examples
+    --------
+    >>> model = CorrelationModel.case_4(
+    ...     superclass=[0, 0, 1, 1], same_class=0.4, same_superclass=0.1, n_per_class=100
+    ... )
+    >>> model.correlation[0].tolist()
+    [0.4, 0.1, 0.0, 0.0]
+    >>> round(model.spectrum().eigengap, 6)
+    30.0
+    """
+
+    correlation: FloatArray  # (n_classes, n_classes) between different samples, symmetric
+    class_sizes: FloatArray  # (n_classes,) samples per true class
+    squared_norms: FloatArray  # (n_classes,) ‖φ(x)‖² of the samples of each class
+
+    def __post_init__(self) -> None:
+        correlation = _checks.symmetric(self.correlation, "correlation")
+        n_classes = correlation.shape[0]
+        if n_classes < 2:
+            raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")
+        sizes = _checks.class_sizes(self.class_sizes, n_classes)
+        norms = _checks.per_class(self.squared_norms, "squared_norms", n_classes)
+        object.__setattr__(self, "correlation", correlation)
+        object.__setattr__(self, "class_sizes", sizes)
+        object.__setattr__(self, "squared_norms", norms)
+        self._check_positive_semidefinite()
+
+    def _check_positive_semidefinite(self) -> None:
+        if self.own_part.min() < 0:
+            worst = int(self.own_part.argmin())
+            raise ValueError(
+                f"correlation[{worst}, {worst}] = {self.correlation[worst, worst]:g} must not"
+                f" exceed squared_norms[{worst}] = {self.squared_norms[worst]:g}: no features"
+                f" correlate more with each other than with themselves."
+            )
+        _checks.eigenvalues(
+            np.linalg.eigvalsh(self.class_gram()),
+            "the Gram matrix of this correlation is not positive semidefinite (raise the diagonal"
+            " of correlation or shrink what is off it)",
+        )
+
+    @classmethod
+    def from_correlation(
+        cls, correlation: ArrayLike, *, class_sizes: ArrayLike, squared_norms: ArrayLike = 1.0
+    ) -> Self:
+        """Build a model from any symmetric class correlation.
+
+        Examples
+        --------
+        >>> model = CorrelationModel.from_correlation(
+        ...     [[0.5, -0.05], [-0.05, 0.3]], class_sizes=[200, 50], squared_norms=[1.0, 1.2]
+        ... )
+        >>> model.n_samples
+        250.0
+        """
+        return cls(
+            np.asarray(correlation, dtype=np.float64),
+            np.asarray(class_sizes, dtype=np.float64),
+            np.asarray(squared_norms, dtype=np.float64),
+        )
+
+    @classmethod
+    def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
+        """Case I: samples correlate inside their class only."""
+        n_classes = _checks.whole_number(n_classes, "n_classes", least=2)
+        _checks.ordered_levels(same_class, 0.0, 0.0)
+        return cls.from_correlation(same_class * np.eye(n_classes), class_sizes=n_per_class)
+
+    @classmethod
+    def case_2(cls, *, same_class: ArrayLike, n_per_class: ArrayLike) -> Self:
+        """Case II: as Case I, with a correlation of its own for every class."""
+        levels = _checks.finite_array(same_class, "same_class", ndim=1)
+        for level in levels:
+            _checks.ordered_levels(float(level), 0.0, 0.0)
+        return cls.from_correlation(np.diag(levels), class_sizes=n_per_class)
+
+    @classmethod
+    def case_3(
+        cls, *, n_classes: int, same_class: float, same_superclass: float, n_per_class: ArrayLike
+    ) -> Self:
+        """Case III: one correlation inside classes, one between them; a single superclass."""
+        n_classes = _checks.whole_number(n_classes, "n_classes", least=2)
+        return cls.case_5(
+            superclass=np.zeros(n_classes, dtype=int),
+            same_class=same_class,
+            same_superclass=same_superclass,
+            elsewhere=same_superclass,  # there is no elsewhere
+            n_per_class=n_per_class,
+        )
+
+    @classmethod
+    def case_4(
+        cls,
+        *,
+        superclass: ArrayLike,
+        same_class: float,
+        same_superclass: float,
+        n_per_class: ArrayLike,
+    ) -> Self:
+        """Case IV, the paper's main model: nothing is shared between superclasses."""
+        return cls.case_5(
+            superclass=superclass,
+            same_class=same_class,
+            same_superclass=same_superclass,
+            elsewhere=0.0,
+            n_per_class=n_per_class,
+        )
+
+    @classmethod
+    def case_5(
+        cls,
+        *,
+        superclass: ArrayLike,
+        same_class: float,
+        same_superclass: float,
+        elsewhere: float,
+        n_per_class: ArrayLike,
+    ) -> Self:
+        """Case V: one correlation inside classes, one inside superclasses, one elsewhere.
+
+        The paper asks for elsewhere >= 0; centred features have it below zero, which is allowed
+        as long as the Gram matrix stays positive semidefinite.
+        """
+        groups = _checks.superclass_map(superclass)
+        _checks.ordered_levels(same_class, same_superclass, elsewhere)
+        correlation = np.where(groups[:, None] == groups[None, :], same_superclass, elsewhere)
+        np.fill_diagonal(correlation, same_class)
+        return cls.from_correlation(correlation, class_sizes=n_per_class)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.correlation.shape[0])
+
+    @property
+    def n_samples(self) -> float:
+        """Number of samples; real if the class sizes are."""
+        return float(self.class_sizes.sum())
+
+    @property
+    def own_part(self) -> FloatArray:
+        """(n_classes,) squared norm minus correlation: what a sample shares with itself alone."""
+        return self.squared_norms - np.diag(self.correlation)
+
+    def ridge(self, l2: float) -> float:
+        """Return the penalty on the scale of the Gram matrix: n_classes * n_samples * l2."""
+        return self.n_classes * self.n_samples * _checks.positive(l2, "l2")
+
+    def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
+        """Return the same correlations with other class sizes; one number for equal classes."""
+        return replace(self, class_sizes=np.asarray(class_sizes, dtype=np.float64))
+
+    def class_gram(self) -> FloatArray:
+        """(n_classes, n_classes) Gram matrix √n W √n + diag(δ) of the scaled class means."""
+        root = np.sqrt(self.class_sizes)
+        return root[:, None] * self.correlation * root[None, :] + np.diag(self.own_part)
+
+    def spectrum(self) -> Spectrum:
+        """Eigenvalues of the Gram matrix, without forming it."""
+        between = np.asarray(np.linalg.eigvalsh(self.class_gram())[::-1], dtype=np.float64)
+        return Spectrum(between, self.own_part, self.class_sizes)
+
+    def true_labels(self) -> IntArray:
+        """(n_samples,) true class of every sample, sorted; class sizes must be whole."""
+        return np.repeat(np.arange(self.n_classes), _checks.whole_sizes(self.class_sizes))
+
+    def gram(self) -> FloatArray:
+        """(n_samples, n_samples) Gram matrix of samples sorted by true class (eq. 7)."""
+        labels = self.true_labels()
+        gram = self.correlation[labels[:, None], labels[None, :]]
+        np.fill_diagonal(gram, self.squared_norms[labels])
+        return gram

@@ -1,0 +1,216 @@
+"""Predicted outputs of every round and of unseen samples.
+
+All samples of one true class a that were given one label b are alike to the theory: a *type*.
+With u the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after
+t rounds (see `ClassReduction`), its output after t rounds is
+
+    y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a).
+
+Given labels are u = e(b); the student of `candidates` has u = its candidate set and t = 1.
+
+Conventions: arrays over types have axes [true class, given label, label].
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from twohot.theory import _checks
+from twohot.theory._checks import BoolArray, FloatArray
+from twohot.theory.averaging import ClassReduction
+from twohot.theory.correlation import CorrelationModel
+
+# Two labels of a sample are tied if their outputs differ by no more than this fraction of the
+# range of its outputs. Exact ties come out at 1e-15 of it, the rounding of the K × K eigenbasis
+# stays below 1e-12, and a real margin this small would not survive any data.
+TIE_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class TypeOutputs:
+    """Outputs per type: own[a] * rows[a, b] + shared[a] + 1/n_classes.
+
+    They are kept as deviations from uniform, so that late rounds lose no digits, and in this
+    factored form, so that a round of one-hot labels costs K² numbers; the table of all K³ is
+    made when asked for.
+    """
+
+    own: FloatArray  # (n_classes,) weight of a type's own row
+    shared: FloatArray  # (n_classes, n_classes) what all samples of a true class have in common
+    rows: FloatArray  # (n_classes, n_classes, n_classes) a type's own row, such as its target
+    corruption: FloatArray  # (n_classes, n_classes) share of each type in its true class
+    class_sizes: FloatArray  # (n_classes,) samples per true class
+
+    @cached_property
+    def deviations(self) -> FloatArray:
+        """(n_classes, n_classes, n_classes) outputs minus 1/n_classes."""
+        table = self.own[:, None, None] * self.rows
+        table += self.shared[:, None, :]
+        return np.asarray(table)
+
+    def of(self, true_labels: ArrayLike, given_labels: ArrayLike) -> FloatArray:
+        """(n_samples, n_classes) outputs of samples with these true and given labels."""
+        true, given = np.asarray(true_labels), np.asarray(given_labels)
+        rows = self.own[true, None] * self.rows[true, given] + self.shared[true]
+        return np.asarray(rows + 1 / len(self.own))
+
+    @property
+    def outputs(self) -> FloatArray:
+        """(n_classes, n_classes, n_classes) outputs; [a, b] for true class a, given label b."""
+        return np.asarray(self.deviations + 1 / self.deviations.shape[-1])
+
+    @property
+    def occurs(self) -> BoolArray:
+        """(n_classes, n_classes) which types have samples."""
+        return self.corruption > 0
+
+    @property
+    def tie_width(self) -> FloatArray:
+        """(n_classes, n_classes) margins up to this size count as ties."""
+        return np.asarray(TIE_TOLERANCE * np.ptp(self.deviations, axis=2))
+
+    def margins(self) -> FloatArray:
+        """(n_classes, n_classes) output at the true label minus the largest other output."""
+        classes = np.arange(len(self.deviations))
+        at_truth = self.deviations[classes, :, classes]
+        others = self.deviations.copy()
+        others[classes, :, classes] = -np.inf
+        return np.asarray(at_truth - others.max(axis=2))
+
+    def class_accuracy(self) -> FloatArray:
+        """(n_classes,) share of samples whose true label is strictly on top; ties do not count."""
+        right = self.margins() > self.tie_width
+        return np.asarray(np.where(right, self.corruption, 0.0).sum(axis=1))
+
+    def accuracy(self) -> float:
+        """Share of all training samples whose true label is strictly on top."""
+        return float(np.average(self.class_accuracy(), weights=self.class_sizes))
+
+
+def one_hot_types(n_classes: int) -> FloatArray:
+    """Targets of all types under the given labels, [a, b] = e(b), as a view of K² numbers."""
+    return np.broadcast_to(np.eye(n_classes), (n_classes,) * 3)
+
+
+def type_outputs(
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+) -> TypeOutputs:
+    """Predict round `n_rounds` on the training samples, per true class and given label.
+
+    Parameters
+    ----------
+    model : CorrelationModel
+        Correlations, class sizes and norms of the data set.
+    corruption : (n_classes, n_classes)
+        Share of each given label (column) in each true class (row).
+    l2 : float
+        Penalty: mean cross-entropy + ½ l2 ‖coef‖².
+    n_rounds : int
+        0 for the given labels, 1 for the teacher, 2 and up for the students.
+
+    Examples
+    --------
+    What do the teacher and the third round say of a sample of class 0 that was labelled 1?
+
+    >>> model = CorrelationModel.case_3(
+    ...     n_classes=3, same_class=0.4, same_superclass=0.1, n_per_class=100
+    ... )
+    >>> corruption = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
+    >>> for n_rounds in (1, 3):
+    ...     predicted = type_outputs(model, corruption, l2=5e-4, n_rounds=n_rounds)
+    ...     print(predicted.outputs[0, 1].round(3), round(predicted.accuracy(), 3))
+    [0.253 0.659 0.088] 0.6
+    [0.477 0.355 0.168] 1.0
+    """
+    shares = _checks.corruption_matrix(corruption, model.n_classes)
+    return _after(ClassReduction(model, l2=l2), model, shares, _checks.rounds(n_rounds))
+
+
+def outputs_by_round(
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+) -> list[TypeOutputs]:
+    """Predict rounds 1 … `n_rounds`, the class correlation diagonalised once.
+
+    Examples
+    --------
+    >>> model = CorrelationModel.case_1(n_classes=2, same_class=0.3, n_per_class=50)
+    >>> rounds = outputs_by_round(model, [[0.7, 0.3], [0.3, 0.7]], l2=2e-3, n_rounds=4)
+    >>> [predicted.accuracy() for predicted in rounds]
+    [0.7, 0.7, 1.0, 1.0]
+    """
+    shares = _checks.corruption_matrix(corruption, model.n_classes)
+    reduction = ClassReduction(model, l2=l2)
+    last = _checks.rounds(n_rounds)
+    return [_after(reduction, model, shares, round_) for round_ in range(1, last + 1)]
+
+
+def evolving_outputs(
+    models: Sequence[CorrelationModel], corruption: ArrayLike, *, l2: float
+) -> TypeOutputs:
+    """Predict as many rounds as there are models, round i with the features of model i.
+
+    This is the paper's corollary on feature learning for any correlation: powers of one round
+    become products over the rounds. The class sizes of all models must agree.
+
+    Examples
+    --------
+    >>> models = [
+    ...     CorrelationModel.case_1(n_classes=2, same_class=same_class, n_per_class=50)
+    ...     for same_class in (0.3, 0.4, 0.5)
+    ... ]
+    >>> evolving_outputs(models, [[0.7, 0.3], [0.3, 0.7]], l2=2e-3).outputs[0, 1].round(3)
+    array([0.54, 0.46])
+    """
+    if not models:
+        raise ValueError("models must hold one model per round, got none.")
+    first = models[0]
+    if any(not np.array_equal(model.class_sizes, first.class_sizes) for model in models):
+        raise ValueError("models must agree in class_sizes: rounds see the same samples.")
+    shares = _checks.corruption_matrix(corruption, first.n_classes)
+    own = np.ones(first.n_classes)
+    means = shares - 1 / first.n_classes
+    for model in models:  # round 1 acts first
+        reduction = ClassReduction(model, l2=l2)
+        own = own * reduction.own
+        means = reduction.class_means(means)
+    return _one_hot_outputs(first, shares, own=own, means=means)
+
+
+def unseen_outputs(
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+) -> FloatArray:
+    """(n_classes, n_classes) outputs of round `n_rounds` for an unseen sample of each class.
+
+    An unseen sample has no label to memorise: with balanced labels it is right from the teacher
+    on wherever its class keeps more labels than any other label takes. What the theorems promise
+    beyond that, they promise of training samples.
+
+    Examples
+    --------
+    >>> model = CorrelationModel.case_1(n_classes=2, same_class=0.3, n_per_class=50)
+    >>> unseen_outputs(model, [[0.7, 0.3], [0.3, 0.7]], l2=2e-3, n_rounds=1).round(3).tolist()
+    [[0.686, 0.314], [0.314, 0.686]]
+    """
+    shares = _checks.corruption_matrix(corruption, model.n_classes)
+    last = _checks.rounds(n_rounds, least=1)
+    deviations = shares - 1 / model.n_classes
+    return 1 / model.n_classes + ClassReduction(model, l2=l2).unseen(deviations, n_rounds=last)
+
+
+def _one_hot_outputs(
+    model: CorrelationModel, shares: FloatArray, *, own: FloatArray, means: FloatArray
+) -> TypeOutputs:
+    """Return own (e(b) - E_a) + means in factored form."""
+    shared = means - own[:, None] * shares
+    return TypeOutputs(own, shared, one_hot_types(len(own)), shares, model.class_sizes)
+
+
+def _after(
+    reduction: ClassReduction, model: CorrelationModel, shares: FloatArray, n_rounds: int
+) -> TypeOutputs:
+    means = reduction.class_means(shares - 1 / model.n_classes, n_rounds=n_rounds)
+    return _one_hot_outputs(model, shares, own=reduction.own**n_rounds, means=means)

@@ -1,0 +1,109 @@
+"""How much label noise a predicted model stands, for any kind of corruption."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from twohot.theory import _checks
+from twohot.theory._checks import BoolArray, FloatArray
+from twohot.theory.guarantees import Verdict, judge
+from twohot.theory.outputs import TypeOutputs
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseTolerance:
+    """Noise rates at which each class is right; NaN where there is none."""
+
+    lowest: FloatArray  # (n_classes,) rate from which on the class is right, mostly 0
+    highest: FloatArray  # (n_classes,) rate up to which it then stays right
+
+    @property
+    def overall(self) -> float:
+        """Largest rate up to which every class stays right; NaN if they never all are."""
+        together = self.highest.min() >= self.lowest.max()
+        return float(self.highest.min()) if together else float("nan")
+
+    @property
+    def weakest_class(self) -> int:
+        """The class that breaks first as noise grows, or one that never is right."""
+        return int(np.nan_to_num(self.highest, nan=-1.0).argmin())
+
+
+def noise_tolerated(
+    corruption_at: Callable[[float], ArrayLike],
+    predict: Callable[[FloatArray], TypeOutputs],
+    *,
+    step: float = 0.02,
+    accuracy: float = 1e-9,
+) -> NoiseTolerance:
+    """Largest noise rate at which each class is right, for one kind of corruption.
+
+    Rates 0, step, 2 step, … 1 are tried, then the edges of the first range of rates that work
+    are bisected: the partial-label student may fail without noise and work with some.
+
+    Parameters
+    ----------
+    corruption_at : callable
+        Corruption matrix at a noise rate between 0 and 1: symmetric, superclass, your own.
+    predict : callable
+        Outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with all else
+        fixed, or the `predicted` of the exact `population_rounds`.
+    step, accuracy : float
+        Spacing of the rates tried first; width to which the edges are bisected.
+
+    Examples
+    --------
+    >>> from twohot.theory import CorrelationModel, type_outputs
+    >>> model = CorrelationModel.case_3(
+    ...     n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100
+    ... )
+    >>> def symmetric(rate):
+    ...     return (1 - rate) * np.eye(4) + rate / 3 * (1 - np.eye(4))
+    >>> def third_round(corruption):
+    ...     return type_outputs(model, corruption, l2=3.125e-4, n_rounds=3)
+    >>> round(noise_tolerated(symmetric, third_round).overall, 4)
+    0.596
+    """
+
+    @cache  # classes that break together ask for the same rates
+    def works(rate: float) -> tuple[bool, ...]:
+        shares = _checks.corruption_matrix(corruption_at(rate))
+        return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
+
+    rates = np.append(np.arange(0, 1, _checks.positive(step, "step")), 1.0)
+    width = _checks.positive(accuracy, "accuracy")
+    table = np.array([works(float(rate)) for rate in rates])  # (n_rates, n_classes)
+    edges = [
+        _working_range(works, k, rates=rates, tried=table[:, k], width=width)
+        for k in range(table.shape[1])
+    ]
+    return NoiseTolerance(*np.array(edges).T)
+
+
+def _working_range(
+    works: Callable[[float], tuple[bool, ...]],
+    label: int,
+    *,
+    rates: FloatArray,
+    tried: BoolArray,
+    width: float,
+) -> tuple[float, float]:
+    """First range of rates that work for a class, its two edges bisected to `width`."""
+    if not tried.any():
+        return np.nan, np.nan
+
+    def edge(inside: float, outside: float) -> float:
+        while abs(outside - inside) > width:
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
+        return inside
+
+    first = int(tried.argmax())
+    lowest = edge(rates[first], rates[first - 1]) if first else float(rates[0])
+    failures = first + np.flatnonzero(~tried[first:])
+    if not failures.size:
+        return lowest, float(rates[-1])
+    return lowest, edge(rates[failures[0] - 1], rates[failures[0]])

@@ -1,0 +1,283 @@
+"""What the paper prints and what does not hold: each erratum of docs/theory.md by a number."""
+
+import numpy as np
+import pytest
+
+from theory.dense import (
+    Problem,
+    block_correlation,
+    circulant,
+    exact_round,
+    random_problem,
+    rounds,
+    symmetric,
+)
+from theory.problems import FIGURE, FIGURE_L2, listed_labels
+from twohot.theory import (
+    CorrelationModel,
+    LabelAveraging,
+    PairLevels,
+    Verdict,
+    case_3_outputs,
+    case_5_outputs,
+    l2_for_separation,
+    largest_separation,
+    noise_tolerated,
+    partial_label_guarantee,
+    population_rounds,
+    separation_at,
+    softmax_rounds,
+    type_outputs,
+    uniform_perturbation,
+)
+from twohot.theory.as_printed import algorithm_1, case_3_balanced, case_5_printed
+
+CASE_5 = {"same_class": 0.6, "same_superclass": 0.3, "n_per_class": 30, "l2": 1e-3, "n_rounds": 3}
+
+
+@pytest.mark.parametrize("superclass", [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2]])
+def test_case_5_as_printed_is_wrong(superclass: list[int]) -> None:
+    correlation = block_correlation(superclass, 0.6, 0.3, 0.1)
+    counts = 24 * np.eye(6, dtype=int)
+    counts[np.arange(6), [1, 0, 3, 2, 5, 4]] = 6
+    problem = Problem(correlation, np.ones(6), counts, CASE_5["l2"])
+    truth = rounds(problem.gram, problem.one_hot, problem.ridge, 3)
+    known = {**CASE_5, "superclass": superclass, "elsewhere": 0.1}
+    types = (problem.true_labels, problem.given_labels)
+    printed = case_5_printed(problem.corruption, **known)[types]
+    assert np.abs(printed - truth).max() > 1e-2
+    corrected = case_5_outputs(problem.corruption, **known)[types]
+    np.testing.assert_allclose(corrected, truth, rtol=0, atol=1e-12)
+
+
+def test_case_5_as_printed_is_right_without_correlation_elsewhere() -> None:
+    """The printed formula is coded as printed: where it is right, it agrees."""
+    corruption = np.random.default_rng(0).dirichlet(np.ones(6), size=6)
+    known = {**CASE_5, "superclass": [0, 0, 0, 1, 1, 2], "elsewhere": 0.0}
+    np.testing.assert_allclose(
+        case_5_printed(corruption, **known), case_5_outputs(corruption, **known), atol=1e-13
+    )
+    balanced = circulant([0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
+    one = {**CASE_5, "superclass": [0] * 6, "elsewhere": 0.1}
+    np.testing.assert_allclose(
+        case_5_printed(balanced, **one), case_5_outputs(balanced, **one), atol=1e-13
+    )
+
+
+def test_case_5_identity_behind_the_printed_inverse_is_false() -> None:
+    """1·QᵀQ is Qᵀ 1 diag(K_i) Q, not Qᵀ diag(K_i) Q, and everything below inherits it."""
+    members = np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]], dtype=float)
+    sizes = np.diag([3.0, 2.0, 1.0])
+    left = np.ones((6, 6)) @ members.T @ members
+    assert np.abs(left - members.T @ sizes @ members).max() == 3
+    np.testing.assert_array_equal(left, members.T @ np.ones((3, 3)) @ sizes @ members)
+
+
+def test_case_3_last_line_needs_balanced_given_labels() -> None:
+    known = {"same_class": 0.5, "same_superclass": 0.3, "n_per_class": 20, "l2": 2e-3}
+    balanced = circulant([0.6, 0.3, 0.1])
+    tilted = np.array([[1.0, 0, 0], [0.4, 0.6, 0], [0.4, 0, 0.6]])
+    for corruption, wrong in ((balanced, False), (tilted, True)):
+        short = case_3_balanced(corruption, **known, n_rounds=3)
+        full = case_3_outputs(corruption, **known, n_rounds=3)
+        assert (np.abs(short - full).max() > 1e-2) == wrong
+
+
+def test_theorem_5_1_as_printed_fails_by_superclass_means() -> None:
+    """Teacher 100 % right, student 25 %: candidates do not average to uniform."""
+    model = CorrelationModel.case_3(
+        n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
+    )
+    counts = np.array([[40, 21, 20, 19], [20, 50, 16, 14], [20, 14, 50, 16], [20, 15, 14, 51]])
+    found = partial_label_guarantee(model, counts / 100, l2=0.01)
+    assert found.printed.all()
+    assert found.truth_in_candidates.all()
+    assert type_outputs(model, counts / 100, l2=0.01, n_rounds=1).accuracy() == 1.0
+    assert found.exact.accuracy == pytest.approx(0.25)
+
+
+def test_theorem_5_1_as_printed_fails_when_the_given_label_is_no_candidate() -> None:
+    """More data breaks the student: at n = 5000 every sample has the same two candidates."""
+    corruption = circulant([0.5, 0.25, 0.15, 0.1])
+    outcomes = {}
+    for n_per_class in (2000, 5000):
+        model = FIGURE.with_class_sizes(n_per_class)
+        outcomes[n_per_class] = partial_label_guarantee(model, corruption, l2=1e-4)
+    assert outcomes[2000].holds
+    assert outcomes[2000].exact.margins.min() == pytest.approx(0.105, abs=1e-3)
+    assert set(outcomes[5000].exact.verdicts) == {Verdict.TIE}
+    assert outcomes[5000].printed.all()
+    assert type_outputs(
+        FIGURE.with_class_sizes(5000), corruption, l2=1e-4, n_rounds=1
+    ).accuracy() == pytest.approx(1.0)
+
+
+def test_theorem_5_1_as_printed_fails_with_one_confusable_class() -> None:
+    """C_kk + C_kỹ = 1: the printed "less than or equal to 1, hence the maximum" is a tie."""
+    corruption = np.array([[0.7, 0.3, 0, 0], [0, 0.7, 0.3, 0], [0, 0, 0.7, 0.3], [0.3, 0, 0, 0.7]])
+    found = partial_label_guarantee(FIGURE, corruption, l2=FIGURE_L2)
+    assert found.printed.all()
+    assert set(found.exact.verdicts) == {Verdict.TIE}
+    pairs = CorrelationModel.case_4(
+        superclass=[0, 0, 1, 1], same_class=0.4, same_superclass=0.1, n_per_class=100
+    )
+    swapped = np.kron(np.eye(2), [[0.7, 0.3], [0.3, 0.7]])
+    assert set(partial_label_guarantee(pairs, swapped, l2=FIGURE_L2).exact.verdicts) == {
+        Verdict.TIE
+    }
+
+
+def test_theorem_5_1_as_printed_fails_on_clean_labels_with_argsort_ties() -> None:
+    lowest = partial_label_guarantee(FIGURE, np.eye(4), l2=FIGURE_L2, ties="lowest")
+    assert lowest.printed.all()
+    assert lowest.exact.accuracy == pytest.approx(0.25)
+    assert partial_label_guarantee(FIGURE, np.eye(4), l2=FIGURE_L2, ties="spread").holds
+
+
+def test_three_candidates_tie_where_two_succeed() -> None:
+    """Without ties ỹ is in every set of three or more, so the truth ties with it."""
+    model = CorrelationModel.case_3(
+        n_classes=6, same_class=0.4, same_superclass=0.1, n_per_class=100
+    )
+    corruption = circulant([0.4, 0.22, 0.15, 0.1, 0.08, 0.05])
+    found = [
+        partial_label_guarantee(model, corruption, l2=0.5 / 3600, n_candidates=k).exact
+        for k in (2, 3, 4, 5)
+    ]
+    assert found[0].holds
+    assert all(set(each.verdicts) == {Verdict.TIE} for each in found[1:])
+
+
+@pytest.mark.parametrize("learning_rate", [1e-1, 1e-2, 1e-3, 1e-4])
+def test_algorithm_1_as_printed_does_not_converge(learning_rate: float) -> None:
+    """Newton needs 5 steps for 1e-14; 1,500 descents leave more than a hundredth at any rate."""
+    counts = circulant([13, 4, 4, 4]).astype(int)
+    model = FIGURE.with_class_sizes(25)
+    given = listed_labels(counts)
+    gram, targets, l2 = model.gram(), np.eye(4)[given], 4 * FIGURE_L2
+    descent = algorithm_1(
+        gram,
+        targets,
+        l2=l2,
+        learning_rate=learning_rate,
+        max_iter=1500,
+        tolerance=1e-6,
+        seed=0,
+    )
+    (newton,) = softmax_rounds(LabelAveraging.from_gram(gram), targets, l2=l2, n_rounds=1)
+    assert newton.converged
+    assert newton.n_steps <= 8
+    assert not descent.converged
+    assert np.abs(descent.outputs - newton.outputs).max() > 1e-2
+    assert descent.losses[-100:].min() > 1e-2
+
+
+def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
+    """A fair comparison: the coded step is the derivative of the printed loss."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(6, 3))
+    gram, targets, l2 = features @ features.T, np.eye(3)[[0, 1, 2, 0, 1, 2]], 0.3
+    start = algorithm_1(
+        gram, targets, l2=l2, learning_rate=1e-300, max_iter=1, tolerance=0.0, seed=4
+    )
+    moved = algorithm_1(gram, targets, l2=l2, learning_rate=1.0, max_iter=1, tolerance=0.0, seed=4)
+    gradient = start.outputs - moved.outputs
+
+    def loss(outputs: np.ndarray) -> float:
+        logits = gram @ (targets - outputs) / (6 * l2)
+        implied = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        return float(np.linalg.norm(outputs - implied))
+
+    assert loss(start.outputs) == pytest.approx(start.losses[0])
+    satisfied = algorithm_1(
+        gram, targets, l2=l2, learning_rate=1.0, max_iter=9, tolerance=10.0, seed=4
+    )
+    assert satisfied.converged
+    assert satisfied.losses.size == 1
+    for index in np.ndindex(gradient.shape):
+        shift = np.zeros_like(gradient)
+        shift[index] = 1e-6
+        numerical = (loss(start.outputs + shift) - loss(start.outputs - shift)) / 2e-6
+        assert gradient[index] == pytest.approx(numerical, abs=1e-7)
+
+
+def test_perturbed_gram_matrix_of_the_figures_is_not_one() -> None:
+    noise = uniform_perturbation(400, amplitude=0.05, seed=0)
+    lowest = np.linalg.eigvalsh(FIGURE.gram() + noise)[0]
+    assert lowest == pytest.approx(-0.20, abs=0.03)
+
+
+def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
+    """n → ∞ at fixed l2: p → 0, q/p → ∞, and already the teacher is perfect."""
+    separations = [
+        separation_at(1e-4, PairLevels(4, n_per_class, 0.4, 0.1)) for n_per_class in (1e2, 1e4, 1e6)
+    ]
+    assert separations[0] < 1.5
+    assert separations[1] > 25
+    teacher = type_outputs(FIGURE.with_class_sizes(1e4), symmetric(4, 0.5), l2=1e-4, n_rounds=1)
+    assert teacher.accuracy() == pytest.approx(1.0)
+    assert population_rounds(FIGURE.with_class_sizes(1e4), symmetric(4, 0.5), l2=1e-4, n_rounds=1)[
+        0
+    ].predicted.accuracy() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "claimed", "factor"),
+    [
+        ("CIFAR-100", PairLevels(100, 500.0, 0.25, 0.02), 1e-4, 658),
+        ("Caltech-101", PairLevels(101, 6942 / 101, 0.42, 0.03), 1e-3, 1158),
+        ("Caltech-256", PairLevels(256, 23824 / 256, 0.35, 0.02), 1e-4, 899),
+        ("Flowers-102", PairLevels(102, 6149 / 102, 0.36, 0.03), 1e-3, 919),
+        ("Food-101", PairLevels(101, 750.0, 0.17, 0.01), 1e-4, 909),
+        ("StanfordCars", PairLevels(196, 8144 / 196, 0.21, 0.06), 1e-3, 1566),
+    ],
+)
+def test_penalties_claimed_for_a_ratio_of_two_are_a_thousand_times_too_large(
+    name: str, levels: PairLevels, claimed: float, factor: float
+) -> None:
+    assert claimed / l2_for_separation(2.0, levels) == pytest.approx(factor, rel=1e-3), name
+    assert separation_at(claimed, levels) > 0.8 * largest_separation(levels)
+
+
+def test_coefficients_are_not_the_same_at_every_temperature() -> None:
+    """The text says "the same optimal θ"; the outputs are the same, θ scales with τ."""
+    features = np.array([[1.0, 0.2], [0.1, 1.0], [0.8, 0.9]])
+    averaging = LabelAveraging.from_features(features)
+    targets = np.eye(2)[[0, 1, 1]]
+    cold, hot = (
+        averaging.coef(targets, l2=0.1, n_rounds=1, temperature=temperature)
+        for temperature in (1.0, 4.0)
+    )
+    np.testing.assert_allclose(hot, 4 * cold)
+
+
+@pytest.mark.parametrize(
+    ("superclass", "wrong_shares", "limit"),
+    [
+        ([0, 0, 0, 0], circulant([0, 1, 1, 1]) / 3, 3 / 4),  # symmetric: (K - 1)/K
+        ([0, 0, 0, 0], circulant([0, 2, 1, 1]) / 4, 4 / 6),  # asymmetric: K/(K + 2)
+        ([0, 0, 1, 1], np.kron(np.eye(2), [[0, 1], [1, 0]]), 1 / 2),  # superclass: (K_s - 1)/K_s
+    ],
+    ids=["symmetric", "asymmetric", "superclass"],
+)
+def test_noise_that_many_rounds_stand(
+    superclass: list[int], wrong_shares: np.ndarray, limit: float
+) -> None:
+    """Where C_kk > C_kk' ends, which no text of the paper states, for its three corruptions."""
+    model = CorrelationModel.case_4(
+        superclass=superclass, same_class=0.4, same_superclass=0.1, n_per_class=100
+    )
+    tolerated = noise_tolerated(
+        lambda rate: (1 - rate) * np.eye(4) + rate * wrong_shares,
+        lambda shares: type_outputs(model, shares, l2=FIGURE_L2, n_rounds=40),
+    )
+    np.testing.assert_allclose(tolerated.highest, limit, atol=1e-6)
+
+
+def test_plain_newton_is_the_algorithms_equation() -> None:
+    """The oracle of the exact softmax satisfies the equation Algorithm 1 is after."""
+    problem = random_problem(3)
+    outputs = exact_round(problem.gram, problem.one_hot, 0.05)
+    logits = problem.gram @ (problem.one_hot - outputs) / (len(outputs) * 0.05)
+    implied = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(outputs, implied, rtol=0, atol=1e-12)

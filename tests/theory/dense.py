@@ -1,0 +1,186 @@
+"""The slow plain twin of the theory: samples one by one, matrices in full, textbook algebra.
+
+Nothing here is imported from the package; everything is float64 and small.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# What a test may be off by: rounding of the dense solve, and in no case more than the second.
+PER_CONDITION, AT_MOST = 1e-12, 1e-9
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Samples of a class model with given labels, listed one by one."""
+
+    correlation: np.ndarray
+    squared_norms: np.ndarray
+    counts: np.ndarray  # whole samples per true class (row) and given label (column)
+    l2: float
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.counts)
+
+    @property
+    def class_sizes(self) -> np.ndarray:
+        return self.counts.sum(axis=1)
+
+    @property
+    def corruption(self) -> np.ndarray:
+        return self.counts / self.class_sizes[:, None]
+
+    @property
+    def samples(self) -> list[tuple[int, int]]:
+        classes = range(self.n_classes)
+        return [(a, b) for a in classes for b in classes for _ in range(self.counts[a, b])]
+
+    @property
+    def true_labels(self) -> np.ndarray:
+        return np.array([a for a, _ in self.samples])
+
+    @property
+    def given_labels(self) -> np.ndarray:
+        return np.array([b for _, b in self.samples])
+
+    @property
+    def gram(self) -> np.ndarray:
+        samples = self.samples
+        gram = np.empty((len(samples), len(samples)))
+        for i, (a, _) in enumerate(samples):
+            for j, (b, _) in enumerate(samples):
+                gram[i, j] = self.squared_norms[a] if i == j else self.correlation[a, b]
+        return gram
+
+    @property
+    def ridge(self) -> float:
+        return self.n_classes * len(self.samples) * self.l2
+
+    @property
+    def one_hot(self) -> np.ndarray:
+        return np.eye(self.n_classes)[self.given_labels]
+
+    def tolerance(self) -> float:
+        condition = np.linalg.cond(self.ridge * np.eye(len(self.samples)) + self.gram)
+        return min(PER_CONDITION * condition, AT_MOST)
+
+
+def random_problem(
+    seed: int, *, balanced_classes: bool = False, correlation: np.ndarray | None = None
+) -> Problem:
+    """Any class model: indefinite correlation, own norms, imbalanced classes, unbalanced labels."""
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(2, 7)) if correlation is None else len(correlation)
+    sizes = rng.integers(1, 12, size=n_classes)
+    if balanced_classes:
+        sizes[:] = sizes[0] + 1
+    counts = np.array(
+        [rng.multinomial(n, rng.dirichlet(np.ones(n_classes))) for n in sizes], dtype=int
+    )
+    l2 = 10 ** rng.uniform(-5, 0)
+    if correlation is not None:
+        return Problem(correlation, np.ones(n_classes), counts, l2)
+    means = rng.normal(size=(n_classes, int(rng.integers(1, n_classes + 2)))) * 0.4
+    own = rng.uniform(0.05, 1.5, size=n_classes)
+    # Taking up to own/n off the diagonal makes W indefinite and leaves the Gram matrix PSD.
+    correlation = means @ means.T - np.diag(rng.uniform(0, 1, size=n_classes) * own / sizes)
+    return Problem(correlation, np.diag(correlation) + own, counts, l2)
+
+
+def rounds(gram: np.ndarray, targets: np.ndarray, ridge: float, n_rounds: int) -> np.ndarray:
+    """Theorem 3.1 by repeated solves: α = K (xI + Φ)⁻¹ (Y - 1/K), then y = 1/K + Φα/K."""
+    n_classes = targets.shape[1]
+    outputs = targets
+    for _ in range(n_rounds):
+        alpha = np.linalg.solve(
+            ridge * np.eye(len(gram)) + gram, n_classes * outputs - np.ones_like(outputs)
+        )
+        outputs = (1 + gram @ alpha) / n_classes
+    return outputs
+
+
+def top_labels(outputs: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Candidate targets of every sample, lowest label first among equals."""
+    targets = np.zeros_like(outputs)
+    for row, target in zip(outputs.round(11), targets, strict=True):
+        target[sorted(range(len(row)), key=lambda k: (-row[k], k))[:n_candidates]] = 1
+    return targets / n_candidates
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def exact_round(gram: np.ndarray, targets: np.ndarray, l2: float) -> np.ndarray:
+    """Solve y = σ(Φ (u - y)/(N l2)) by undamped Newton on all N K logits, dense Jacobian."""
+    n_samples, n_classes = targets.shape
+    slope = gram / (n_samples * l2)
+    logits = np.zeros_like(targets)
+    for _ in range(60):
+        outputs = softmax(logits)
+        error = logits - slope @ (targets - outputs)
+        jacobian = np.eye(n_samples * n_classes)
+        for i in range(n_samples):
+            for j in range(n_samples):
+                bend = np.diag(outputs[j]) - np.outer(outputs[j], outputs[j])
+                rows = slice(i * n_classes, (i + 1) * n_classes)
+                columns = slice(j * n_classes, (j + 1) * n_classes)
+                jacobian[rows, columns] += slope[i, j] * bend
+        step = np.linalg.solve(jacobian, error.ravel()).reshape(logits.shape)
+        logits = logits - step
+        if np.abs(step).max() < 1e-13:
+            break
+    return softmax(logits)
+
+
+def block_correlation(
+    superclass: list[int], same_class: float, same_superclass: float, elsewhere: float
+) -> np.ndarray:
+    """Class correlation of Cases I-V, entry by entry."""
+    n_classes = len(superclass)
+    correlation = np.empty((n_classes, n_classes))
+    for a in range(n_classes):
+        for b in range(n_classes):
+            if a == b:
+                correlation[a, b] = same_class
+            else:
+                related = superclass[a] == superclass[b]
+                correlation[a, b] = same_superclass if related else elsewhere
+    return correlation
+
+
+def symmetric(n_classes: int, noise_rate: float) -> np.ndarray:
+    off = noise_rate / (n_classes - 1)
+    return off * np.ones((n_classes, n_classes)) + (1 - noise_rate - off) * np.eye(n_classes)
+
+
+def circulant(first_row: list[float]) -> np.ndarray:
+    return np.array([np.roll(first_row, shift) for shift in range(len(first_row))])
+
+
+def balanced_corruption(
+    rng: np.random.Generator, superclass: list[int], diagonal: float
+) -> np.ndarray:
+    """Doubly stochastic corruption inside superclasses: a random mixture of permutations."""
+    groups = np.asarray(superclass)
+    corruption = np.zeros((groups.size, groups.size))
+    for group in np.unique(groups):
+        members = np.flatnonzero(groups == group)
+        weights = rng.dirichlet(np.ones(4)) * (1 - diagonal)
+        corruption[members, members] += diagonal
+        for weight in weights:
+            corruption[members, rng.permutation(members)] += weight
+    return corruption
+
+
+def margins(outputs: np.ndarray, true_labels: np.ndarray) -> np.ndarray:
+    """Output at the truth minus the largest other output, sample by sample."""
+    return np.array(
+        [
+            row[truth] - max(value for k, value in enumerate(row) if k != truth)
+            for row, truth in zip(outputs, true_labels, strict=True)
+        ]
+    )

@@ -1,0 +1,36 @@
+"""What the theory's tests share: the paper's setting, strategies, fixed examples."""
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from theory.dense import Problem
+from twohot.theory import CorrelationModel
+
+# The same examples in every run: a failure is reproduced by running the test again.
+examples = settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+few_examples = settings(examples, max_examples=15)
+
+SEEDS = st.integers(0, 2**32 - 1)
+ROUNDS = st.integers(0, 7)
+
+# The setting of the paper's figures: x = .5, p = .5455, q = .9839.
+FIGURE = CorrelationModel.case_3(n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100)
+FIGURE_L2 = 3.125e-4
+FIGURE_SEPARATION = 1.8038585209003217
+
+
+def model_of(problem: Problem) -> CorrelationModel:
+    return CorrelationModel.from_correlation(
+        problem.correlation, class_sizes=problem.class_sizes, squared_norms=problem.squared_norms
+    )
+
+
+def listed_labels(counts: np.ndarray) -> np.ndarray:
+    """Given labels of samples sorted by true class, from whole counts."""
+    return np.concatenate([np.repeat(np.arange(len(counts)), row) for row in counts])

@@ -1,0 +1,140 @@
+"""Theorem 3.1 in all its forms against repeated dense solves."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theory.dense import AT_MOST, PER_CONDITION, random_problem, rounds
+from theory.problems import ROUNDS, SEEDS, examples, model_of
+from twohot.theory import (
+    ClassReduction,
+    LabelAveraging,
+    average_labels,
+    sample_coefficients,
+    shrinkage_factors,
+)
+
+
+def random_data(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Features with more rows than columns or fewer, soft targets, a penalty."""
+    rng = np.random.default_rng(seed)
+    n_samples, n_features, n_classes = rng.integers([3, 1, 2], [25, 25, 6])
+    features = rng.normal(size=(n_samples, n_features)) / np.sqrt(n_features)
+    targets = rng.dirichlet(np.ones(n_classes), size=n_samples)
+    return features, targets, 10 ** rng.uniform(-5, 0)
+
+
+def expected(features: np.ndarray, targets: np.ndarray, l2: float, n_rounds: int):
+    gram = features @ features.T
+    ridge = targets.size * l2
+    condition = np.linalg.cond(ridge * np.eye(len(gram)) + gram)
+    return rounds(gram, targets, ridge, n_rounds), min(PER_CONDITION * condition, AT_MOST)
+
+
+@examples
+@given(SEEDS, ROUNDS)
+def test_inverse_eigen_and_feature_forms_agree_with_dense_solves(seed: int, n_rounds: int) -> None:
+    features, targets, l2 = random_data(seed)
+    truth, tolerance = expected(features, targets, l2, n_rounds)
+    gram = features @ features.T
+    forms = [
+        average_labels(gram, targets, l2=l2, n_rounds=n_rounds),
+        LabelAveraging.from_gram(gram).outputs(targets, l2=l2, n_rounds=n_rounds),
+        LabelAveraging.from_features(features).outputs(targets, l2=l2, n_rounds=n_rounds),
+    ]
+    for outputs in forms:
+        np.testing.assert_allclose(outputs, truth, rtol=0, atol=tolerance)
+
+
+@examples
+@given(SEEDS, st.integers(1, 5))
+def test_unseen_samples_are_kernel_ridge_predictions(seed: int, n_rounds: int) -> None:
+    features, targets, l2 = random_data(seed)
+    before, tolerance = expected(features, targets, l2, n_rounds - 1)
+    unseen = np.random.default_rng(seed + 1).normal(size=(4, features.shape[1]))
+    n_classes, ridge = targets.shape[1], targets.size * l2
+    gram = features @ features.T
+    weights = np.linalg.solve(ridge * np.eye(len(gram)) + gram, before - 1 / n_classes)
+    truth = 1 / n_classes + unseen @ features.T @ weights
+    averaging = LabelAveraging.from_features(features)
+    outputs = averaging.unseen_outputs(unseen, targets, l2=l2, n_rounds=n_rounds)
+    np.testing.assert_allclose(outputs, truth, rtol=0, atol=tolerance)
+
+
+@examples
+@given(SEEDS, st.integers(0, 4))
+def test_averaging_matrix_is_the_power_of_one_round(seed: int, n_rounds: int) -> None:
+    features, targets, l2 = random_data(seed)
+    gram, ridge = features @ features.T, targets.size * l2
+    one = np.eye(len(gram)) - np.linalg.inv(np.eye(len(gram)) + gram / ridge)
+    averaging = LabelAveraging.from_features(features)
+    np.testing.assert_allclose(
+        averaging.matrix(ridge=ridge, n_rounds=n_rounds),
+        np.linalg.matrix_power(one, n_rounds),
+        rtol=0,
+        atol=1e-9,
+    )
+
+
+@examples
+@given(SEEDS, ROUNDS)
+def test_class_reduction_agrees_with_means_over_samples(seed: int, n_rounds: int) -> None:
+    problem = random_problem(seed)
+    outputs = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds)
+    truth = [outputs[problem.true_labels == a].mean(axis=0) for a in range(problem.n_classes)]
+    reduction = ClassReduction(model_of(problem), l2=problem.l2)
+    uniform = 1 / problem.n_classes
+    means = uniform + reduction.class_means(problem.corruption - uniform, n_rounds=n_rounds)
+    np.testing.assert_allclose(means, truth, rtol=0, atol=problem.tolerance())
+
+
+def test_features_never_make_a_square_matrix_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """3,000 samples of 4 features: every array the feature form touches stays 3,000 × 4."""
+    features = np.random.default_rng(0).normal(size=(3000, 4))
+    shapes = []
+    plain = np.linalg.svd
+    monkeypatch.setattr(
+        np.linalg,
+        "svd",
+        lambda *args, **kwargs: [
+            shapes.append(part.shape) or part for part in plain(*args, **kwargs)
+        ],
+    )
+    averaging = LabelAveraging.from_features(features)
+    assert max(np.prod(shape) for shape in shapes) == features.size
+    assert averaging.eigenvectors.shape == features.shape
+
+
+@examples
+@given(SEEDS)
+def test_coefficients_reproduce_outputs_and_scale_with_temperature(seed: int) -> None:
+    features, targets, l2 = random_data(seed)
+    averaging = LabelAveraging.from_features(features)
+    coef = averaging.coef(targets, l2=l2, n_rounds=1)
+    outputs = averaging.outputs(targets, l2=l2, n_rounds=1)
+    alpha = sample_coefficients(targets, outputs, l2=l2)
+    scale = np.abs(coef).max() + 1
+    np.testing.assert_allclose(alpha.T @ features, coef, rtol=0, atol=1e-9 * scale)
+    hot = averaging.coef(targets, l2=l2, n_rounds=1, temperature=4.0)
+    np.testing.assert_allclose(hot, 4 * coef, rtol=1e-12)
+    # σ^τ(v) ≈ (1 + v/τ)/K: the outputs do not move.
+    np.testing.assert_allclose(
+        (1 + features @ hot.T / 4) / targets.shape[1], outputs, rtol=0, atol=1e-9
+    )
+
+
+def test_outputs_sum_to_one_and_are_not_clipped() -> None:
+    features = np.array([[1.0, 0.9], [0.9, 1.0], [-1.0, -0.8], [1.0, -1.0]])
+    outputs = LabelAveraging.from_features(features).outputs(
+        np.eye(2)[[0, 1, 1, 0]], l2=1e-4, n_rounds=3
+    )
+    np.testing.assert_allclose(outputs.sum(axis=1), 1, atol=1e-12)
+    assert outputs.min() < 0
+
+
+def test_shrinkage_factors_fall_with_rounds_and_keep_their_order() -> None:
+    factors = np.array([shrinkage_factors([9, 4, 1], ridge=2, n_rounds=t) for t in range(5)])
+    assert (factors[0] == 1).all()
+    assert (np.diff(factors, axis=0) < 0).all()
+    assert (np.diff(factors[1:], axis=1) < 0).all()

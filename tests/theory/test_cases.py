@@ -1,0 +1,155 @@
+"""Cases I-V: each closed form against dense solves, and the model against the form."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theory.dense import Problem, block_correlation, random_problem, rounds
+from theory.problems import ROUNDS, SEEDS, examples
+from twohot.theory import (
+    CorrelationModel,
+    Shrinkage,
+    case_1_outputs,
+    case_2_outputs,
+    case_3_outputs,
+    case_4_outputs,
+    case_5_outputs,
+    lemma_outputs,
+    shrinkage,
+    type_outputs,
+)
+
+SUPERCLASSES = st.sampled_from([[0, 0, 1, 1], [0, 0, 0, 1, 1, 2], [0, 1, 2], [0, 0, 0], [0, 1, 0]])
+
+
+def levels(seed: int, kind: int) -> dict[str, Any]:
+    """Random correlations in order, as the case takes them."""
+    elsewhere, same_superclass, same_class = np.sort(
+        np.random.default_rng(seed).uniform(0, 0.95, size=3)
+    )
+    by_case = {
+        1: {"same_class": same_class},
+        3: {"same_class": same_class, "same_superclass": same_superclass},
+        4: {"same_class": same_class, "same_superclass": same_superclass},
+        5: {
+            "same_class": same_class,
+            "same_superclass": same_superclass,
+            "elsewhere": elsewhere,
+        },
+    }
+    return by_case[kind]
+
+
+def dense_problem(seed: int, superclass: list[int], kind: int, given: dict[str, float]) -> Problem:
+    groups = {1: list(range(len(superclass))), 3: [0] * len(superclass)}.get(kind, superclass)
+    correlation = block_correlation(
+        groups, given["same_class"], given.get("same_superclass", 0.0), given.get("elsewhere", 0.0)
+    )
+    return random_problem(seed, balanced_classes=True, correlation=correlation)
+
+
+def arguments(kind: int, superclass: list[int], given: dict[str, float]) -> dict[str, Any]:
+    extra = {"superclass": superclass} if kind in {4, 5} else {}
+    return {**given, **extra}
+
+
+FORMS: dict[int, Callable[..., np.ndarray]] = {
+    1: case_1_outputs,
+    3: case_3_outputs,
+    4: case_4_outputs,
+    5: case_5_outputs,
+}
+
+
+@pytest.mark.parametrize("kind", sorted(FORMS))
+@examples
+@given(seed=SEEDS, superclass=SUPERCLASSES, n_rounds=ROUNDS)
+def test_closed_form_and_model_against_dense_solves(
+    kind: int, seed: int, superclass: list[int], n_rounds: int
+) -> None:
+    given_levels = levels(seed, kind)
+    problem = dense_problem(seed, superclass, kind, given_levels)
+    truth = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds)
+    n_per_class = int(problem.class_sizes[0])
+    known = {**arguments(kind, superclass, given_levels), "n_per_class": n_per_class}
+    types = (problem.true_labels, problem.given_labels)
+    form = FORMS[kind](problem.corruption, l2=problem.l2, n_rounds=n_rounds, **known)
+    np.testing.assert_allclose(form[types], truth, rtol=0, atol=problem.tolerance())
+    if kind in {1, 3}:
+        known["n_classes"] = problem.n_classes
+    model = getattr(CorrelationModel, f"case_{kind}")(**known)
+    general = type_outputs(model, problem.corruption, l2=problem.l2, n_rounds=n_rounds)
+    np.testing.assert_allclose(general.of(*types), truth, rtol=0, atol=problem.tolerance())
+    np.testing.assert_allclose(model.gram(), problem.gram, rtol=0, atol=1e-15)
+
+
+@examples
+@given(seed=SEEDS, n_rounds=ROUNDS)
+def test_case_2_against_dense_solves(seed: int, n_rounds: int) -> None:
+    rng = np.random.default_rng(seed)
+    same_class = rng.uniform(0.01, 0.95, size=int(rng.integers(2, 6)))
+    problem = random_problem(seed, balanced_classes=True, correlation=np.diag(same_class))
+    truth = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds)
+    n_per_class = int(problem.class_sizes[0])
+    form = case_2_outputs(
+        problem.corruption,
+        same_class=same_class,
+        n_per_class=n_per_class,
+        l2=problem.l2,
+        n_rounds=n_rounds,
+    )
+    types = (problem.true_labels, problem.given_labels)
+    np.testing.assert_allclose(form[types], truth, rtol=0, atol=problem.tolerance())
+    model = CorrelationModel.case_2(same_class=same_class, n_per_class=n_per_class)
+    np.testing.assert_allclose(model.gram(), problem.gram, rtol=0, atol=1e-15)
+
+
+def test_case_5_with_equal_superclasses_is_the_five_term_formula() -> None:
+    groups, c, d, e, n, l2, t = np.array([0, 0, 1, 1, 2, 2]), 0.6, 0.3, 0.07, 9, 0.002, 3
+    corruption = np.random.default_rng(0).dirichlet(np.ones(6), size=6)
+    ridge = 36 * n * l2
+    eigenvalues = np.cumsum([1 - c, n * (c - d), 2 * n * (d - e), 6 * n * e])
+    p, q, r, s = (eigenvalues / (ridge + eigenvalues)) ** t
+    superclass_mean = np.array([corruption[groups == g].mean(axis=0) for g in groups])
+    by_class = (q - p) * corruption + (r - q) * superclass_mean
+    by_class += (s - r) * corruption.mean(axis=0) + (1 - s) / 6
+    truth = p * np.eye(6) + by_class[:, None, :]
+    form = case_5_outputs(
+        corruption,
+        superclass=groups,
+        same_class=c,
+        same_superclass=d,
+        elsewhere=e,
+        n_per_class=n,
+        l2=l2,
+        n_rounds=t,
+    )
+    np.testing.assert_allclose(form, truth, rtol=0, atol=1e-14)
+
+
+def test_shrinkage_orders_and_composes() -> None:
+    one, other = (
+        shrinkage(
+            superclass=[0, 0, 1],
+            same_class=same_class,
+            same_superclass=0.1,
+            n_per_class=20,
+            l2=1e-3,
+        )
+        for same_class in (0.4, 0.6)
+    )
+    assert 0 < one.own < one.class_mean < one.superclass_mean.min() < 1
+    assert other.separation > one.separation
+    both = Shrinkage.product([one, one, other])
+    assert both.own == pytest.approx(one.after(2).own * other.own)
+    corruption = [[0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]]
+    np.testing.assert_allclose(
+        lemma_outputs(corruption, superclass=[0, 0, 1], kept=Shrinkage.product([one, one])),
+        lemma_outputs(corruption, superclass=[0, 0, 1], kept=one.after(2)),
+        rtol=0,
+        atol=1e-15,
+    )

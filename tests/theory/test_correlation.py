@@ -1,0 +1,63 @@
+"""Correlation models: Gram matrix, spectrum, and what is no model at all."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from theory.dense import block_correlation, random_problem
+from theory.problems import SEEDS, examples, model_of
+from twohot.theory import CorrelationModel
+
+
+@examples
+@given(SEEDS)
+def test_gram_matrix_and_spectrum_of_any_model(seed: int) -> None:
+    problem = random_problem(seed)
+    model = model_of(problem)
+    np.testing.assert_allclose(model.gram(), problem.gram, rtol=0, atol=1e-14)
+    eigenvalues = np.linalg.eigvalsh(problem.gram)[::-1]
+    scale = max(1.0, eigenvalues[0])
+    np.testing.assert_allclose(model.spectrum().values(), eigenvalues, rtol=0, atol=1e-12 * scale)
+    np.testing.assert_array_equal(model.true_labels(), problem.true_labels)
+    assert model.ridge(problem.l2) == pytest.approx(problem.ridge)
+
+
+def test_eigengap_of_the_paper_is_n_times_c_minus_d() -> None:
+    model = CorrelationModel.case_4(
+        superclass=[0, 0, 1], same_class=0.4, same_superclass=0.1, n_per_class=50
+    )
+    spectrum = model.spectrum()
+    assert spectrum.eigengap == pytest.approx(50 * 0.3)
+    np.testing.assert_allclose(spectrum.within, 0.6)
+    np.testing.assert_allclose(spectrum.between, [25.6, 20.6, 15.6])
+
+
+def test_centred_features_may_correlate_negatively() -> None:
+    """CIFAR-100's table has -.03 between superclasses; the paper's e >= 0 would refuse it."""
+    model = CorrelationModel.case_5(
+        superclass=[0, 0, 1, 1],
+        same_class=0.25,
+        same_superclass=0.02,
+        elsewhere=-0.03,
+        n_per_class=500,
+    )
+    np.testing.assert_allclose(
+        model.correlation, block_correlation([0, 0, 1, 1], 0.25, 0.02, -0.03)
+    )
+
+
+def test_other_class_sizes_keep_the_correlation() -> None:
+    model = CorrelationModel.case_1(n_classes=3, same_class=0.2, n_per_class=10)
+    larger = model.with_class_sizes([1, 2, 3e8])
+    np.testing.assert_array_equal(larger.correlation, model.correlation)
+    assert larger.n_samples == 300_000_003
+    assert model.n_samples == 30
+
+
+def test_models_that_no_features_have() -> None:
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        CorrelationModel.from_correlation([[0.3, 0.6], [0.6, 0.3]], class_sizes=20)
+    with pytest.raises(ValueError, match=r"must not exceed squared_norms\[1\] = 1"):
+        CorrelationModel.from_correlation([[0.3, 0.0], [0.0, 1.2]], class_sizes=20)
+    # The same correlation is possible with few samples, where own norms outweigh it.
+    CorrelationModel.from_correlation([[0.3, 0.6], [0.6, 0.3]], class_sizes=1)

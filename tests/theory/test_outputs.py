@@ -1,0 +1,149 @@
+"""Outputs per type against samples listed one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theory.dense import AT_MOST, circulant, random_problem, rounds, symmetric, top_labels
+from theory.problems import ROUNDS, SEEDS, examples, model_of
+from twohot.theory import (
+    CorrelationModel,
+    candidate_targets,
+    evolving_outputs,
+    outputs_by_round,
+    partial_label_outputs,
+    type_outputs,
+    unseen_outputs,
+)
+
+
+@examples
+@given(SEEDS, ROUNDS)
+def test_every_round_of_any_model(seed: int, n_rounds: int) -> None:
+    problem = random_problem(seed)
+    truth = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds)
+    predicted = type_outputs(
+        model_of(problem), problem.corruption, l2=problem.l2, n_rounds=n_rounds
+    )
+    outputs = predicted.of(problem.true_labels, problem.given_labels)
+    np.testing.assert_allclose(outputs, truth, rtol=0, atol=problem.tolerance())
+    table = predicted.outputs[problem.true_labels, problem.given_labels]
+    np.testing.assert_allclose(outputs, table, rtol=0, atol=1e-15)
+
+
+@examples
+@given(SEEDS, st.integers(1, 5))
+def test_unseen_samples_of_any_model(seed: int, n_rounds: int) -> None:
+    problem = random_problem(seed)
+    before = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds - 1)
+    n_samples, uniform = len(before), 1 / problem.n_classes
+    weights = np.linalg.solve(problem.ridge * np.eye(n_samples) + problem.gram, before - uniform)
+    truth = uniform + problem.correlation[:, problem.true_labels] @ weights
+    outputs = unseen_outputs(
+        model_of(problem), problem.corruption, l2=problem.l2, n_rounds=n_rounds
+    )
+    np.testing.assert_allclose(outputs, truth, rtol=0, atol=problem.tolerance())
+
+
+@examples
+@given(SEEDS, st.integers(1, 3))
+def test_partial_label_student_of_any_model(seed: int, n_candidates: int) -> None:
+    problem = random_problem(seed)
+    n_candidates = min(n_candidates, problem.n_classes)
+    teacher = rounds(problem.gram, problem.one_hot, problem.ridge, 1)
+    targets = top_labels(teacher, n_candidates)
+    truth = rounds(problem.gram, targets, problem.ridge, 1)
+    predicted = partial_label_outputs(
+        model_of(problem),
+        problem.corruption,
+        l2=problem.l2,
+        n_candidates=n_candidates,
+        ties="lowest",
+    )
+    types = (problem.true_labels, problem.given_labels)
+    np.testing.assert_array_equal(predicted.rows[types], targets)
+    np.testing.assert_allclose(predicted.of(*types), truth, rtol=0, atol=problem.tolerance())
+
+
+@examples
+@given(SEEDS, st.integers(1, 4))
+def test_features_that_change_with_the_round(seed: int, n_rounds: int) -> None:
+    first = random_problem(seed)
+    rng = np.random.default_rng(seed)
+    scales = rng.uniform(0.3, 2.0, size=n_rounds)
+    truth, models, tolerance = first.one_hot, [], 0.0
+    for scale in scales:
+        truth = rounds(scale * first.gram, truth, first.ridge, 1)
+        tolerance += first.tolerance() * max(1.0, scale)
+        models.append(
+            CorrelationModel.from_correlation(
+                scale * first.correlation,
+                class_sizes=first.class_sizes,
+                squared_norms=scale * first.squared_norms,
+            )
+        )
+    predicted = evolving_outputs(models, first.corruption, l2=first.l2)
+    outputs = predicted.of(first.true_labels, first.given_labels)
+    np.testing.assert_allclose(outputs, truth, rtol=0, atol=min(tolerance, AT_MOST))
+
+
+def test_round_zero_is_the_given_labels() -> None:
+    model = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=10)
+    predicted = type_outputs(model, symmetric(3, 0.3), l2=0.01, n_rounds=0)
+    np.testing.assert_allclose(predicted.outputs[1], np.eye(3), atol=1e-15)
+    assert predicted.accuracy() == pytest.approx(0.7)
+
+
+def test_all_rounds_at_once_are_the_rounds_one_by_one() -> None:
+    model = CorrelationModel.case_3(
+        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100
+    )
+    corruption = circulant([0.5, 0.25, 0.15, 0.1])
+    for t, predicted in enumerate(outputs_by_round(model, corruption, l2=3e-4, n_rounds=4), 1):
+        alone = type_outputs(model, corruption, l2=3e-4, n_rounds=t)
+        np.testing.assert_array_equal(predicted.deviations, alone.deviations)
+
+
+def test_cost_does_not_depend_on_n_and_neither_do_the_digits() -> None:
+    """At fixed ridge the outputs have a limit; 10¹² samples reach it to 1e-9."""
+    model = CorrelationModel.case_3(
+        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=1e12
+    )
+    predicted = type_outputs(model, symmetric(4, 0.5), l2=0.5 / (16 * 1e12), n_rounds=3)
+    p = (0.6 / 1.1) ** 3
+    limit = p * np.eye(4)[1] + (1 - p) * np.array([0.5, 1 / 6, 1 / 6, 1 / 6])
+    np.testing.assert_allclose(predicted.outputs[0, 1], limit, rtol=0, atol=1e-9)
+
+
+def test_late_rounds_keep_their_margins() -> None:
+    """After 400 rounds outputs are uniform to the last digit, and the truth is still known."""
+    model = CorrelationModel.case_3(
+        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=20
+    )
+    predicted = type_outputs(model, symmetric(4, 0.5), l2=2e-3, n_rounds=400)
+    assert np.abs(predicted.outputs - 1 / 4).max() < 1e-15
+    assert predicted.accuracy() == pytest.approx(1.0)
+
+
+def test_ties_for_the_last_place_are_spread_or_go_to_the_lowest_label() -> None:
+    model = CorrelationModel.case_3(
+        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=20
+    )
+    teacher = type_outputs(model, np.eye(4), l2=1e-3, n_rounds=1).outputs
+    spread = candidate_targets(teacher, n_candidates=2)
+    np.testing.assert_allclose(spread[3, 3], [1 / 6, 1 / 6, 1 / 6, 1 / 2])
+    lowest = candidate_targets(teacher, n_candidates=2, ties="lowest")
+    np.testing.assert_allclose(lowest[3, 3], [1 / 2, 0, 0, 1 / 2])
+    everything = candidate_targets(teacher, n_candidates=4)
+    np.testing.assert_allclose(everything, 1 / 4)
+
+
+def test_accuracy_weighs_types_by_their_samples_and_counts_no_tie() -> None:
+    model = CorrelationModel.case_1(n_classes=2, same_class=0.3, n_per_class=[30, 10])
+    predicted = type_outputs(model, [[0.8, 0.2], [0.5, 0.5]], l2=0.01, n_rounds=0)
+    np.testing.assert_allclose(predicted.class_accuracy(), [0.8, 0.5])
+    assert predicted.accuracy() == pytest.approx((30 * 0.8 + 10 * 0.5) / 40)
+    # Half and half, class means tie exactly; the margin is the sample's own label.
+    tie = type_outputs(model.with_class_sizes(10), [[0.5, 0.5], [0.5, 0.5]], l2=0.01, n_rounds=1)
+    np.testing.assert_allclose(tie.class_accuracy(), [0.5, 0.5])

@@ -1,0 +1,171 @@
+"""The exact softmax: two solvers, a plain third, and the optimum's own law."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theory.dense import circulant, exact_round, random_problem, softmax, symmetric, top_labels
+from theory.problems import FIGURE, FIGURE_L2, SEEDS, few_examples, listed_labels, model_of
+from twohot.theory import (
+    CorrelationModel,
+    LabelAveraging,
+    average_labels,
+    population_partial_labels,
+    population_rounds,
+    repair_gram,
+    sample_coefficients,
+    softmax_error,
+    softmax_rounds,
+    uniform_perturbation,
+)
+
+COUNTS = circulant([50, 17, 17, 16]).astype(int)
+GIVEN = listed_labels(COUNTS)
+TRUE = np.repeat(np.arange(4), 100)
+
+
+@few_examples
+@given(SEEDS)
+def test_both_solvers_agree_with_plain_newton(seed: int) -> None:
+    problem = random_problem(seed)
+    l2 = max(problem.l2, 1e-3)  # undamped Newton, the oracle, diverges below
+    gram, outputs = problem.gram, problem.one_hot
+    dense = softmax_rounds(LabelAveraging.from_gram(gram), outputs, l2=l2, n_rounds=3)
+    types = population_rounds(model_of(problem), problem.corruption, l2=l2, n_rounds=3)
+    for by_sample, by_type in zip(dense, types, strict=True):
+        outputs = exact_round(gram, outputs, l2)
+        assert by_sample.converged
+        assert by_type.converged
+        np.testing.assert_allclose(by_sample.outputs, outputs, rtol=0, atol=1e-10)
+        listed = by_type.predicted.of(problem.true_labels, problem.given_labels)
+        np.testing.assert_allclose(listed, outputs, rtol=0, atol=1e-10)
+
+
+@few_examples
+@given(SEEDS, st.floats(-9, 1))
+def test_solvers_satisfy_the_fixed_point_at_any_penalty(seed: int, log_l2: float) -> None:
+    """The paper's equation, y = σ(Φ (u - y)/(N l2)), from a cold start at any penalty."""
+    problem = random_problem(seed)
+    l2 = 10**log_l2
+    gram, targets = problem.gram, problem.one_hot
+    averaging = LabelAveraging.from_gram(gram)
+    for fitted in softmax_rounds(averaging, targets, l2=l2, n_rounds=2):
+        assert fitted.converged
+        assert fitted.residual < 1e-12
+        slope = len(gram) * l2
+        implied = gram @ (targets - fitted.outputs) / slope
+        scale = 1 + averaging.eigenvalues[0] / slope
+        np.testing.assert_allclose(fitted.logits, implied, rtol=0, atol=1e-12 * scale)
+        targets = fitted.outputs
+    for by_type in population_rounds(model_of(problem), problem.corruption, l2=l2, n_rounds=2):
+        assert by_type.converged
+        assert by_type.residual < 1e-12
+
+
+def test_population_against_dense_newton_at_the_figure_setting() -> None:
+    """n = 100: 1e-12, in at most 8 Newton steps a round."""
+    averaging = LabelAveraging.from_gram(FIGURE.gram())
+    dense = softmax_rounds(averaging, np.eye(4)[GIVEN], l2=FIGURE_L2, n_rounds=6)
+    types = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=6)
+    for by_sample, by_type in zip(dense, types, strict=True):
+        listed = by_type.predicted.of(TRUE, GIVEN)
+        np.testing.assert_allclose(listed, by_sample.outputs, rtol=0, atol=1e-12)
+        assert by_sample.converged
+        assert by_type.converged
+        assert max(by_sample.n_steps, by_type.n_steps) <= 8
+
+
+def test_newton_steps_on_the_perturbed_gram_matrix() -> None:
+    noise = uniform_perturbation(400, amplitude=0.05, seed=0)
+    averaging = LabelAveraging.from_gram(repair_gram(FIGURE.gram() + noise))
+    fitted = softmax_rounds(averaging, np.eye(4)[GIVEN], l2=FIGURE_L2, n_rounds=6)
+    assert all(each.converged and each.n_steps <= 8 for each in fitted)
+
+
+def test_the_first_newton_step_is_the_linear_theory() -> None:
+    gram, targets = FIGURE.gram(), np.eye(4)[GIVEN]
+    (first,) = softmax_rounds(
+        LabelAveraging.from_gram(gram), targets, l2=FIGURE_L2, n_rounds=1, max_steps=1
+    )
+    assert not first.converged
+    linear = average_labels(gram, targets, l2=FIGURE_L2, n_rounds=1)
+    np.testing.assert_allclose((1 + first.logits) / 4, linear, rtol=0, atol=1e-12)
+
+
+def test_partial_label_student_against_plain_newton() -> None:
+    counts = circulant([5, 3, 1, 1]).astype(int)
+    model = FIGURE.with_class_sizes(10)
+    given = listed_labels(counts)
+    teacher = exact_round(model.gram(), np.eye(4)[given], 3e-3)
+    student = exact_round(model.gram(), top_labels(teacher, 2), 3e-3)
+    fitted = population_partial_labels(model, counts / 10, l2=3e-3, ties="lowest")
+    listed = fitted.predicted.of(np.repeat(np.arange(4), 10), given)
+    np.testing.assert_allclose(listed, student, rtol=0, atol=1e-11)
+
+
+def test_unseen_samples_are_predicted_from_the_coefficients() -> None:
+    targets = np.eye(4)[GIVEN]
+    (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1)
+    alpha = sample_coefficients(targets, fitted.predicted.of(TRUE, GIVEN), l2=FIGURE_L2)
+    logits = FIGURE.correlation[:, TRUE] @ alpha
+    np.testing.assert_allclose(fitted.unseen, softmax(logits), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_per_class", [1e2, 1e4, 1e6, 1e8])
+def test_outputs_at_fixed_ridge_settle_as_n_grows(n_per_class: float) -> None:
+    """By 10⁴ samples a class the outputs at x = .5 are within 3e-4 of those of 10⁸."""
+    model, l2 = FIGURE.with_class_sizes(n_per_class), 0.5 / (16 * n_per_class)
+    limit_model, limit_l2 = FIGURE.with_class_sizes(1e10), 0.5 / (16 * 1e10)
+    fitted = population_rounds(model, COUNTS / 100, l2=l2, n_rounds=6)
+    limit = population_rounds(limit_model, COUNTS / 100, l2=limit_l2, n_rounds=6)
+    for here, there in zip(fitted, limit, strict=True):
+        assert here.converged
+        assert here.n_steps <= 8
+        assert here.residual < 1e-15
+        apart = np.abs(here.predicted.outputs - there.predicted.outputs).max()
+        assert apart < 6 / n_per_class + 1e-9
+
+
+def test_thirty_classes_and_a_hundred_million_samples_each() -> None:
+    corruption = 0.4 * np.eye(30) + 0.6 * np.random.default_rng(0).dirichlet(np.ones(30), 30)
+    model = CorrelationModel.case_5(
+        superclass=np.arange(30) // 6,
+        same_class=0.3,
+        same_superclass=0.05,
+        elsewhere=-0.01,
+        n_per_class=1e8,
+    )
+    (fitted,) = population_rounds(model, corruption, l2=1.0 / (900 * 1e8), n_rounds=1)
+    assert fitted.converged
+    assert fitted.residual < 1e-15
+    np.testing.assert_allclose(fitted.predicted.outputs.sum(axis=2), 1)
+
+
+def test_softmax_error_table() -> None:
+    """Entries of the table behind the paper's figure: K=4, l2=1e-4, symmetric noise of .5."""
+    table = {
+        1e2: [1.57e-2, 3.10e-2, 4.16e-2, 4.77e-2, 5.01e-2, 5.00e-2],
+        1e3: [3.74e-2, 2.18e-2, 1.01e-2, 4.60e-3, 2.48e-3, 1.79e-3],
+        1e4: [6.24e-3, 9.54e-4, 7.18e-4, 9.13e-4, 1.13e-3, 1.35e-3],
+        1e5: [8.55e-4, 4.67e-4, 6.88e-4, 9.12e-4, 1.13e-3, 1.35e-3],
+        1e6: [2.94e-4, 4.61e-4, 6.88e-4, 9.12e-4, 1.13e-3, 1.35e-3],
+    }
+    for n_per_class, row in table.items():
+        errors = softmax_error(
+            FIGURE.with_class_sizes(n_per_class), symmetric(4, 0.5), l2=1e-4, n_rounds=6
+        )
+        np.testing.assert_allclose(errors, row, rtol=5e-3)
+
+
+def test_giving_up_is_reported() -> None:
+    (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
+    assert not fitted.converged
+    assert fitted.n_steps == 2
+
+
+def test_uniform_targets_are_learnt_at_once() -> None:
+    averaging = LabelAveraging.from_features(np.eye(3))
+    (fitted,) = softmax_rounds(averaging, np.full((3, 4), 0.25), l2=0.1, n_rounds=1)
+    assert fitted.converged
+    np.testing.assert_allclose(fitted.outputs, 0.25, rtol=0, atol=1e-15)
