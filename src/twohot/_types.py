@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
-Matrix: TypeAlias = NDArray[Any] | sp.csr_array  # rows of features or targets as they came in
+Matrix: TypeAlias = Any  # (N, …) rows as they came in: a dense array or a scipy CSR array
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,10 +114,11 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     return array
 
 
-def check_soft_targets(targets: Any, n_samples: int) -> Matrix:
+def check_soft_targets(targets: Matrix, n_samples: int) -> Matrix:
     """Return soft targets, dense or CSR, with rows that are not negative and sum to one."""
-    rows: Any = sp.csr_array(targets) if sp.issparse(targets) else np.asarray(targets)
-    values = rows.data if isinstance(rows, sp.csr_array) else rows
+    rows: Any = targets
+    rows = rows.tocsr() if sp.issparse(targets) else np.asarray(targets)
+    values = rows.data if sp.issparse(targets) else rows
     if values.dtype.kind not in "fiu":
         raise ValueError(f"targets has dtype {values.dtype}: pass probabilities, as real numbers.")
     if rows.ndim != 2 or rows.shape[1] < 2:
@@ -142,8 +143,7 @@ def check_soft_targets(targets: Any, n_samples: int) -> Matrix:
             f"targets has rows that do not sum to one (row {row}: {sums[row]:.6g}): divide each "
             "row by its sum."
         )
-    checked: Matrix = rows
-    return checked
+    return rows
 
 
 def check_known_labels(labels: NDArray[Any], classes: NDArray[Any]) -> None:

@@ -29,11 +29,12 @@ class StoredTargets:
 
     name: str
     matrix: Matrix  # (N, K), rows sum to one
+    making_passes: float  # for a product with the features, in making them or taking their moment
     extra_passes: float = 0.0
 
-    def block(self, rows: slice, x: FloatArray) -> Matrix:  # noqa: ARG002
-        """Return the targets of these rows."""
-        return self.matrix[rows]
+    def block(self, features: FeatureSet, block: int) -> Matrix:
+        """Return the targets of the rows in a block."""
+        return self.matrix[features.rows(block)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +43,12 @@ class OutputTargets:
 
     coef: FloatArray  # (K, d), on the features
     name: str = "outputs"
+    making_passes: float = 0.0
     extra_passes: float = 0.5
 
-    def block(self, rows: slice, x: FloatArray) -> Matrix:  # noqa: ARG002
-        """Return the last round's outputs for the features x."""
-        return softmax(x @ self.coef.T)[0]
+    def block(self, features: FeatureSet, block: int) -> Matrix:
+        """Return the last round's outputs for the rows in a block."""
+        return softmax(features.project(block, self.coef))[0].copy()
 
 
 def one_hot(labels: IntArray, n_classes: int) -> StoredTargets:
@@ -56,30 +58,29 @@ def one_hot(labels: IntArray, n_classes: int) -> StoredTargets:
         (np.ones(n_samples, np.float32), labels, np.arange(n_samples + 1)),
         shape=(n_samples, n_classes),
     )
-    return StoredTargets("labels", matrix)
+    return StoredTargets("labels", matrix, making_passes=0.0)
 
 
 def keep(features: FeatureSet, coef: FloatArray) -> OutputTargets:
-    """Return the outputs of a round, as they are, as the targets of the next."""
+    """Return the outputs of a round, as they are, as the next round's targets."""
     return OutputTargets(coef.astype(features.dtype))
 
 
 def candidates(
     features: FeatureSet, coef: FloatArray, n_candidates: int, n_jobs: int
 ) -> StoredTargets:
-    """Return the top candidates of a round's outputs as targets, in half a pass."""
+    """Return the top candidates of a round's outputs as targets."""
     outputs = keep(features, coef)
 
     def terms_of(block: int) -> tuple[Any, ...]:
-        rows = outputs.block(features.rows(block), features.block(block))
-        chosen = top_candidates(np.asarray(rows), n_candidates)
+        chosen = top_candidates(outputs.block(features, block), n_candidates)
         return chosen.data.astype(np.float32), chosen.indices, np.diff(chosen.indptr)
 
     blocks = list(map_blocks(terms_of, features.n_blocks, n_jobs))
     data, indices, lengths = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     matrix = sp.csr_array((data, indices, indptr), shape=(features.n_samples, len(coef)))
-    return StoredTargets("candidates", matrix)
+    return StoredTargets("candidates", matrix, making_passes=0.5)
 
 
 def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:

@@ -9,6 +9,7 @@ threads.
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TypeAlias
 
@@ -60,6 +61,7 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def one_blas_thread() -> object:
+def one_blas_thread() -> AbstractContextManager[None]:
     """Return a context in which every BLAS call uses the calling thread alone."""
-    return _blas().limit(limits=1)
+    limit: AbstractContextManager[None] = _blas().limit(limits=1)
+    return limit

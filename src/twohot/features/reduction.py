@@ -37,10 +37,9 @@ class Reduction:
         """Return coefficients on the original features (K, d), in one pass over them."""
         rank = self.combination.shape[1]
         shares = self.combination @ coef[:, :rank].T  # (N, K)
-        n_columns = self.original.n_features - self.original.intercept
 
         def terms_of(block: int) -> tuple[FloatArray]:
-            x = self.original.block(block)[:, :n_columns].astype(np.float64)
+            x = self.original.block(block).astype(np.float64)
             return (shares[self.original.rows(block)].T @ x,)
 
         (lifted,) = sum_over_blocks(terms_of, self.original.n_blocks, n_jobs)
@@ -48,24 +47,18 @@ class Reduction:
 
     def from_features(self, coef: FloatArray) -> FloatArray:
         """Return coefficients on the coordinates: the part that the rows can see."""
-        n_columns = self.original.n_features - self.original.intercept
-        logits = np.vstack(
-            [
-                self.original.block(block)[:, :n_columns] @ coef[:, :n_columns].T
-                for block in range(self.original.n_blocks)
-            ]
-        )
-        return np.hstack([logits.T @ self.combination, coef[:, n_columns:]])
+        slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
+        logits = [self.original.block(i) @ slopes.T for i in range(self.original.n_blocks)]
+        return np.hstack([np.vstack(logits).T @ self.combination, intercept])
 
 
 def reduce_rows(features: FeatureSet) -> Reduction:
     """Return the features in coordinates of the space that their rows span."""
-    n_columns = features.n_features - features.intercept
     gram = np.empty((features.n_samples, features.n_samples))
     for left in range(features.n_blocks):
-        rows = features.block(left)[:, :n_columns].astype(np.float64)
+        rows = features.block(left).astype(np.float64)
         for right in range(left + 1):
-            others = features.block(right)[:, :n_columns].astype(np.float64)
+            others = features.block(right).astype(np.float64)
             gram[features.rows(left), features.rows(right)] = rows @ others.T
     gram = np.tril(gram) + np.tril(gram, -1).T
     weights = np.ones(features.n_samples) if features.weights is None else features.weights

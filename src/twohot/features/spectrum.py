@@ -39,28 +39,29 @@ class Spectrum:
 
 def measure_spectrum(features: FeatureSet, n_jobs: int) -> Spectrum:
     """Read the features once and return their principal axes."""
-    n_columns = features.n_features - features.intercept
     stride = max(1, features.n_samples // MOMENT_ROWS)
 
     def terms_of(block: int) -> Terms:
         x = features.block(block)
         weights = features.block_weights(block)
-        sampled = slice(-features.rows(block).start % stride, None, stride)
         weighted = x if weights is None else x * weights
-        total = weighted.sum(axis=0, dtype=np.float64)
-        square = np.einsum("ij,ij->", weighted[:, :n_columns], x[:, :n_columns], dtype=np.float64)
-        moment = weighted[sampled, :n_columns].T @ x[sampled, :n_columns]
-        sampled_weight = len(x[sampled]) if weights is None else weights[sampled].sum()
-        return total, np.asarray(square), moment, np.asarray(sampled_weight)
+        sampled = slice(-features.rows(block).start % stride, None, stride)
+        return (
+            weighted.sum(axis=0, dtype=np.float64),
+            np.einsum("ij,ij->", weighted, x, dtype=np.float64),
+            weighted[sampled].T @ x[sampled],
+            np.asarray(len(x[sampled]) if weights is None else weights[sampled].sum()),
+        )
 
     total, square, moment, sampled_weight = sum_over_blocks(terms_of, features.n_blocks, n_jobs)
     variances, axes = sl.eigh(moment / max(float(sampled_weight), 1.0), overwrite_a=True)
-    basis, mean_row = axes, total / features.n_samples
+    mean_row = total / features.n_samples @ axes
     if features.intercept:
-        variances, basis = np.append(variances, 1.0), sl.block_diag(axes, 1.0)
+        variances, mean_row = np.append(variances, 1.0), np.append(mean_row, 1.0)
+        axes = sl.block_diag(axes, np.eye(1))
     return Spectrum(
-        basis=basis,
+        basis=axes,
         variances=np.maximum(variances, 0),
-        mean_row=mean_row @ basis,
+        mean_row=mean_row,
         mean_square=float(square) / features.n_samples,
     )

@@ -60,7 +60,8 @@ def minimize(
     at_zero = objective.gradient_at_zero()
     scale = float(np.linalg.norm(at_zero))
     if scale == 0:
-        return Solution(objective.evaluate(np.zeros_like(at_zero)), 0, objective.passes, 0.0, True)
+        end = objective.evaluate(np.zeros_like(at_zero))
+        return Solution(end, 0, objective.passes, gradient_norm=0.0, converged=True)
     history.n_overall = 0
     n_passes, n_iter, stalled = 0.0, 0, 0
     if start is None:

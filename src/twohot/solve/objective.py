@@ -28,28 +28,44 @@ products over all rows; a third one, where targets are outputs, counts half a pa
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from twohot._types import FloatArray, Matrix
+from twohot.features.coordinates import Coordinates
 from twohot.features.passes import Terms, sum_over_blocks
-from twohot.features.preparation import FeatureSet
+from twohot.features.preparation import FeatureSet, scale_rows
 from twohot.features.spectrum import Spectrum
 
 # The curvature of a class that no row is predicted to be in; the preconditioner divides by it.
 LEAST_CURVATURE = 1e-10
 
+# Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
+SMALL_LOGIT = 0.1
+
 
 class Targets(Protocol):
     """What the rows of a fit are to be predicted as, one block at a time."""
 
-    name: str
-    extra_passes: float  # cost of asking for all blocks, in passes
+    @property
+    def name(self) -> str:
+        """What the targets are."""
+        ...
 
-    def block(self, rows: slice, x: FloatArray) -> Matrix:
-        """Return the targets of these rows, dense or CSR; x holds their features."""
+    @property
+    def making_passes(self) -> float:
+        """Cost of having made them and of their moment, in passes."""
+        ...
+
+    @property
+    def extra_passes(self) -> float:
+        """Cost of asking for all blocks, in passes."""
+        ...
+
+    def block(self, features: FeatureSet, block: int) -> Matrix:
+        """Return the targets of the rows in a block, dense or CSR."""
         ...
 
 
@@ -106,18 +122,19 @@ class CrossEntropy:
         weights = spectrum.to_features(coef).astype(features.dtype)
 
         def terms_of(block: int) -> Terms:
-            return _cross_entropy_terms(
-                features.block(block), weights, features.block_weights(block)
-            )
+            return _cross_entropy_terms(features, block, weights)
 
         sums = sum_over_blocks(terms_of, features.n_blocks, self.problem.n_jobs)
-        log_partition, moment, mass, squares = (term / features.n_samples for term in sums)
+        log_partition, moment, excess, squares = (term / features.n_samples for term in sums)
+        uniform = 1 / len(coef)
+        mass = uniform + excess
+        mean_square = squares + 2 * uniform * excess + uniform**2
         return self._evaluation(
             coef,
             float(log_partition),
             spectrum.from_features(moment),
             mass,
-            np.maximum(mass - squares, LEAST_CURVATURE),
+            np.maximum(mass - mean_square, LEAST_CURVATURE),
         )
 
     def evaluate_known(self, known: Evaluation) -> Evaluation:
@@ -168,11 +185,8 @@ class GeneralizedCrossEntropy:
         weights = problem.spectrum.to_features(coef).astype(features.dtype)
 
         def terms_of(block: int) -> Terms:
-            x = features.block(block)
-            targets = self.targets.block(features.rows(block), x)
-            return _generalized_terms(
-                x, weights, targets, self.power, features.block_weights(block)
-            )
+            targets = self.targets.block(features, block)
+            return _generalized_terms(features, block, weights, targets, self.power)
 
         sums = sum_over_blocks(terms_of, features.n_blocks, problem.n_jobs)
         agreement, moment, curvature = (term / features.n_samples for term in sums)
@@ -185,24 +199,22 @@ class GeneralizedCrossEntropy:
 
     def gradient_at_zero(self) -> FloatArray:
         """Return the gradient at zero: p = 1/K, so K^-q times that of cross-entropy."""
-        return -self.problem.target_moment * len(self.problem.target_moment) ** -self.power
+        n_classes = len(self.problem.target_moment)
+        return -self.problem.target_moment * float(n_classes) ** -self.power
 
 
-def target_moment(problem: Problem, targets: Targets, n_classes: int) -> FloatArray:
-    """Return (T - 1/K)ᵀ V X / N along the axes: one read of X and at most one product."""
-    features = problem.features
+def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
+    """Return (T - 1/K)ᵀ V X / N along the axes, in one read of X."""
+    features = coordinates.features
 
     def terms_of(block: int) -> Terms:
-        x = features.block(block)
-        rows = targets.block(features.rows(block), x)
+        rows = targets.block(features, block).astype(features.dtype)
         weights = features.block_weights(block)
-        weighted = x if weights is None else x * weights
-        if not isinstance(rows, sp.csr_array):
-            return ((rows - 1 / n_classes).astype(x.dtype).T @ weighted,)
-        return (rows.T @ weighted - weighted.sum(axis=0, dtype=np.float64) / n_classes,)
+        return (features.gather(block, rows if weights is None else scale_rows(rows, weights)),)
 
-    (moment,) = sum_over_blocks(terms_of, features.n_blocks, problem.n_jobs)
-    return problem.spectrum.from_features(moment / features.n_samples)
+    (total,) = sum_over_blocks(terms_of, features.n_blocks, coordinates.n_jobs)
+    moment: FloatArray = coordinates.spectrum.from_features(total / features.n_samples)
+    return moment - coordinates.spectrum.mean_row / len(moment)
 
 
 def penalty_value(penalty: FloatArray, coef: FloatArray) -> float:
@@ -220,43 +232,55 @@ def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
     return logits, np.log(total) + largest
 
 
-def _cross_entropy_terms(x: FloatArray, coef: FloatArray, weights: FloatArray | None) -> Terms:
-    """Return Σ v logsumexp, Σ v (p - 1/K) xᵀ, Σ v p and Σ v p² over the rows of a block."""
-    p, log_sum = softmax(x @ coef.T)  # (rows, K)
-    squares = np.einsum("ij,ij->j", p, p if weights is None else p * weights)
-    if weights is not None:
-        log_sum = log_sum * weights
-        p *= weights
-    mass = p.sum(axis=0)
-    p -= 1 / p.shape[1] if weights is None else weights / p.shape[1]
-    return log_sum.sum(dtype=np.float64), p.T @ x, mass, squares
+def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn logits into outputs less 1/K, in place; return them and each row's logsumexp.
+
+    Where all logits are small, so is the deviation, and it is taken from exp(z) - 1: the
+    difference of two rounded outputs would keep none of its digits.
+    """
+    n_classes = logits.shape[1]
+    if logits.max() > SMALL_LOGIT or logits.min() < -SMALL_LOGIT:
+        outputs, log_sum = softmax(logits)
+        outputs -= 1 / n_classes
+        return outputs, log_sum
+    np.expm1(logits, out=logits)
+    mean = logits.mean(axis=1, keepdims=True)
+    logits -= mean
+    logits /= n_classes * (1 + mean)
+    return logits, np.log1p(mean) + np.log(n_classes)
+
+
+def _cross_entropy_terms(features: FeatureSet, block: int, coef: FloatArray) -> Terms:
+    """Return Σ v logsumexp, Σ v e xᵀ, Σ v e and Σ v e² of e = p - 1/K over a block."""
+    e, log_sum = deviation(features.project(block, coef))  # (rows, K)
+    weights = features.block_weights(block)
+    if weights is None:
+        squares = np.einsum("ij,ij->j", e, e)
+    else:
+        log_sum *= weights
+        squares = np.einsum("ij,ij,i->j", e, e, weights[:, 0])
+        e *= weights
+    excess = e.sum(axis=0)
+    return log_sum.sum(dtype=np.float64), features.gather(block, e), excess, squares
 
 
 def _generalized_terms(
-    x: FloatArray,
-    coef: FloatArray,
-    targets: Matrix,
-    power: float,
-    weights: FloatArray | None,
+    features: FeatureSet, block: int, coef: FloatArray, targets: Matrix, power: float
 ) -> Terms:
-    """Return Σ v a, Σ v ∂ℓ/∂z xᵀ and Σ v a p(1 - p) over the rows of a block."""
-    p, _ = softmax(x @ coef.T)  # (rows, K)
+    """Return Σ v a, Σ v ∂ℓ/∂z xᵀ and Σ v a p(1 - p) over a block."""
+    p, _ = softmax(features.project(block, coef))  # (rows, K)
+    weights = features.block_weights(block)
+    if weights is not None:
+        targets = scale_rows(targets.astype(p.dtype), weights)
+    place: Any = ...
     if isinstance(targets, sp.csr_array):
-        row = np.repeat(np.arange(len(x)), np.diff(targets.indptr))
-        credit = (targets.data * p[row, targets.indices] ** power).astype(p.dtype)
-        agreement = np.bincount(row, credit, len(x)).astype(p.dtype)[:, np.newaxis]
+        place = np.repeat(np.arange(len(p)), np.diff(targets.indptr)), targets.indices
+        credit = (targets.data * p[place] ** power).astype(p.dtype)
+        agreement = np.bincount(place[0], credit, len(p)).astype(p.dtype)[:, np.newaxis]
     else:
         credit = (targets * p**power).astype(p.dtype)
         agreement = credit.sum(axis=1, keepdims=True)
-    p_square = p**2
-    p *= agreement  # a p, which becomes ∂ℓ/∂z = a p - t p^q
-    p_square *= agreement
-    scale = agreement if weights is None else agreement * weights
-    curvature = (p - p_square if weights is None else (p - p_square) * weights).sum(axis=0)
-    if isinstance(targets, sp.csr_array):
-        p[row, targets.indices] -= credit
-    else:
-        p -= credit
-    if weights is not None:
-        p *= weights
-    return scale.sum(dtype=np.float64), p.T @ x, curvature
+    curvature = np.einsum("i,ij->j", agreement[:, 0], p - p**2)
+    p *= agreement
+    p[place] -= credit
+    return agreement.sum(dtype=np.float64), features.gather(block, p), curvature

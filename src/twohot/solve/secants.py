@@ -89,10 +89,11 @@ class History:
     def _solve_by_class(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
         """Return about H⁻¹ vector, as if classes did not touch."""
         pairs = [] if self.pause else list(self.pairs)
-        centred = vector - vector.mean(axis=0)
+        centred: FloatArray = vector - vector.mean(axis=0)
         weights = [pair.by_class for pair in pairs]
         solution = _two_loops(centred, pairs, weights, class_inner, metrics.solve)
-        return solution - solution.mean(axis=0)
+        solution -= solution.mean(axis=0)
+        return solution
 
 
 def _overall_inner(left: FloatArray, right: FloatArray) -> FloatArray:
