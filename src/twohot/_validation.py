@@ -56,6 +56,16 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
     raise ValueError(f"{name}={value!r} is not known: pass one of {words}.")
 
 
+def check_candidates(n_candidates: int, n_classes: int) -> int:
+    """Return a number of candidates, at least one and at most all classes."""
+    if check_count("n_candidates", n_candidates, 1) > n_classes:
+        raise ValueError(
+            f"n_candidates={n_candidates} is more than the {n_classes} classes: pass at most "
+            f"{n_classes} (2 is the paper's)."
+        )
+    return int(n_candidates)
+
+
 def check_penalty(
     l2: Any,
     ridge: Any,
@@ -91,13 +101,17 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     raise ValueError(f"dtype={dtype!r} is not a precision to compute in: pass float32 or float64.")
 
 
-def not_finite(name: str, block: Matrix, first_row: int) -> ValueError:
-    """Return the error for a block that holds NaN or infinity, with the place of the first."""
-    dense = block.toarray() if isinstance(block, sp.csr_array) else np.asarray(block)
-    bad = ~np.isfinite(dense)
-    row, column = np.argwhere(bad)[0]
+def check_finite(name: str, block: Matrix, first_row: int) -> None:
+    """Raise if a block of rows holds NaN or infinity, with the place of the first."""
+    values = block.data if sp.issparse(block) else block
+    # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    dense = block.toarray() if sp.issparse(block) else block
+    row, column = np.argwhere(~np.isfinite(dense))[0]
     kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
-    return ValueError(
+    raise ValueError(
         f"{name} contains {kind} at row {first_row + row}, column {column}: features must be "
         "finite, so drop or impute the row (NaN and inf cannot be used)."
     )

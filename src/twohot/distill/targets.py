@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot._validation import check_count
+from twohot._validation import check_candidates
 from twohot.features.passes import map_blocks
 from twohot.features.preparation import FeatureSet
 from twohot.solve.objective import softmax
@@ -115,11 +115,7 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
             "pass one row of finite scores per sample and one column per class."
         )
     n_classes = scores.shape[1]
-    if check_count("n_candidates", n_candidates, 1) > n_classes:
-        raise ValueError(
-            f"n_candidates={n_candidates} is more than the {n_classes} classes: pass at most "
-            f"{n_classes} (2 is the paper's)."
-        )
+    n_candidates = check_candidates(n_candidates, n_classes)
     place = n_classes - n_candidates
     boundary = np.partition(scores, place, axis=1)[:, place, np.newaxis]
     slack = TIE_TOLERANCE * np.abs(boundary)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from twohot._types import FloatArray, Matrix
-from twohot._validation import not_finite
+from twohot._validation import check_finite
 
 # Entries of a block of features: large enough for an efficient matrix product, small enough
 # (1 MB in float32) that a block stays in cache from its preparation to the second product.
@@ -152,7 +152,7 @@ class FeatureSet:
             e = scale_rows(e, self._scale(block))
         slopes = moment[:, : self.n_columns]
         product = (x.T @ e).T if isinstance(x, sp.csr_array) else e.T @ x
-        slopes[...] = product.toarray() if isinstance(product, sp.sparray) else product
+        slopes[...] = product.toarray() if sp.issparse(product) else product
         if mean is not None:
             slopes -= np.outer(e.sum(axis=0), mean)
         return moment
@@ -202,10 +202,7 @@ def fit_preparation(
     for first in range(0, X.shape[0], block_rows):
         rows = slice(first, first + block_rows)
         block = X[rows]
-        values = block.data if isinstance(block, sp.csr_array) else block
-        # A finite sum has finite terms; an infinite one may be an overflow, hence the second look.
-        if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
-            raise not_finite("X", block, first)
+        check_finite("X", block, first)
         if center:
             weight = None if weights is None else weights[rows]
             total += _weighted_sum(block, weight)

@@ -114,7 +114,7 @@ def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> ND
     )
     flow = maximum_flow(network, source, sink).flow
     # Flow from a row to a column rounds the cell up; the other way counts -1 and rounds it down.
-    moved = flow[:n_rows, n_rows : n_rows + n_columns].toarray().astype(np.int64)
+    moved: NDArray[np.int64] = flow[:n_rows, n_rows : n_rows + n_columns].toarray().astype(np.int64)
     return rounded_up.astype(np.int64) + moved
 
 

@@ -200,7 +200,8 @@ class GeneralizedCrossEntropy:
     def gradient_at_zero(self) -> FloatArray:
         """Return the gradient at zero: p = 1/K, so K^-q times that of cross-entropy."""
         n_classes = len(self.problem.target_moment)
-        return -self.problem.target_moment * float(n_classes) ** -self.power
+        gradient: FloatArray = -self.problem.target_moment * float(n_classes) ** -self.power
+        return gradient
 
 
 def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:

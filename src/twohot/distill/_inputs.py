@@ -1,0 +1,144 @@
+"""What a user passes to a probe, checked and turned into what the rounds take."""
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from twohot._types import FloatArray, IntArray, Matrix
+
+ClassWeight: TypeAlias = dict[Any, float] | str | None
+
+# Precisions that features may be stored in; anything else is converted to the first.
+STORED = [np.float64, np.float32, np.float16]
+
+
+def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
+    """Return features as a float array or CSR array, without a copy where they are one.
+
+    NaN and infinity are not looked for: the passes that read the features do that.
+    """
+    dtype = getattr(X, "dtype", np.dtype(float))
+    if dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: X has dtype {dtype}; pass real numbers, for instance "
+            "X.real or abs(X)."
+        )
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=STORED,
+            ensure_all_finite=False,
+        )
+    except (TypeError, ValueError) as error:
+        if dtype.kind == "O":
+            raise type(error)(
+                f"X has dtype object and is not numeric ({error}): pass numbers, one column per "
+                "feature."
+            ) from error
+        raise
+    return sp.csr_array(checked) if sp.issparse(checked) else checked
+
+
+def check_labels(
+    estimator: Any, y: ArrayLike | None, n_samples: int
+) -> tuple[NDArray[Any], IntArray]:
+    """Return the sorted classes, and where each label stands among them."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None: pass "
+            "one label per row of X."
+        )
+    labels = column_or_1d(np.asarray(y), warn=True)
+    if len(labels) != n_samples:
+        raise ValueError(
+            f"y has {len(labels)} labels and X has {n_samples} rows: pass one label per row."
+        )
+    missing = np.flatnonzero([_is_missing(label) for label in labels.tolist()])
+    if missing.size:
+        raise ValueError(
+            f"y has {missing.size} missing or infinite label(s), the first at row {missing[0]}: "
+            "drop these rows before fitting."
+        )
+    check_classification_targets(labels)
+    try:
+        classes, index = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(
+            f"y mixes labels that do not sort ({error}): pass labels of one type."
+        ) from error
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only ({classes[0]!r}): a classifier needs rows of at least two "
+            "classes."
+        )
+    return classes, index
+
+
+def _is_missing(label: object) -> bool:
+    return label is None or (isinstance(label, float) and not math.isfinite(label))
+
+
+def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:
+    """Return the names of the columns of soft targets."""
+    if classes is None:
+        return np.arange(n_classes)
+    names = np.asarray(classes)
+    if names.shape != (n_classes,) or len(np.unique(names)) != n_classes:
+        raise ValueError(
+            f"classes has shape {names.shape} or names a class twice, for targets of {n_classes} "
+            "columns: pass one name per column, each once."
+        )
+    return names
+
+
+def row_weights(
+    X: Matrix,
+    targets: Matrix,
+    classes: NDArray[Any],
+    class_weight: ClassWeight,
+    sample_weight: ArrayLike | None,
+) -> FloatArray | None:
+    """Return the weight of each row, or None if all weigh the same.
+
+    A row's class weight is that of its label; of soft targets, their mean.
+    """
+    if sample_weight is None and class_weight is None:
+        return None
+    weights: FloatArray = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+    )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: pass a positive weight for some.")
+    if class_weight is not None:
+        weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
+    return weights
+
+
+def _class_weights(
+    mass: FloatArray, classes: NDArray[Any], class_weight: dict[Any, float] | str
+) -> FloatArray:
+    """Return the weight of each class, given the weight of the rows in it."""
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight={class_weight!r} is not known: pass 'balanced', a dict from class "
+                "to weight, or None."
+            )
+        share: FloatArray = mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf))
+        return share
+    known = classes.tolist()
+    unknown = [name for name in class_weight if name not in known]
+    if unknown:
+        raise ValueError(
+            f"class_weight names {unknown[0]!r}, which is not among the {len(known)} classes: "
+            "pass weights for labels that are in y."
+        )
+    return np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)

@@ -1,0 +1,174 @@
+"""Fitted probes as files: safetensors, with everything but the arrays as JSON in its header.
+
+    header    {"twohot": JSON of format_version, estimator, parameters, classes, rounds, …}
+    tensors   "mean"; "round.1.coef", "round.1.intercept", …; "parameter.start" if it is an array
+
+Nothing is unpickled: a file can hold numbers and text, and names one of the known estimators.
+"""
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from twohot._types import Round
+from twohot.features.preparation import Preparation
+
+FORMAT_VERSION = 1
+HEADER = "twohot"
+ROUND_ARRAYS = ("coef", "intercept")
+
+
+@dataclass(frozen=True, eq=False)
+class FittedState:
+    """All that makes a fitted probe."""
+
+    estimator: str  # name of its class
+    parameters: dict[str, Any]  # as its constructor takes them
+    classes: NDArray[Any]
+    preparation: Preparation
+    rounds: list[Round]
+    n_features_in: int
+    feature_names_in: list[str]  # empty if the features had no names
+
+
+def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
+    """Write a fitted probe; the file is complete or not there at all."""
+    tensors: dict[str, NDArray[Any]] = {}
+    if state.preparation.mean is not None:
+        tensors["mean"] = state.preparation.mean
+    rounds = []
+    for number, entry in enumerate(state.rounds, start=1):
+        fields = asdict(entry)
+        for name in ROUND_ARRAYS:
+            tensors[f"round.{number}.{name}"] = fields.pop(name)
+        rounds.append(fields)
+    parameters = dict(state.parameters)
+    if not isinstance(parameters["start"], str):
+        tensors["parameter.start"] = np.array(parameters.pop("start"), dtype=np.float64)
+    header = {
+        "format_version": FORMAT_VERSION,
+        "estimator": state.estimator,
+        "parameters": {name: _encode(name, value) for name, value in parameters.items()},
+        "classes": _encode_labels("classes_", state.classes),
+        "preparation": {"normalize": bool(state.preparation.normalize)},
+        "rounds": rounds,
+        "n_features_in": int(state.n_features_in),
+        "feature_names_in": state.feature_names_in,
+    }
+    _write_atomically(Path(path), save(tensors, {HEADER: json.dumps(header)}))
+
+
+def read_state(path: str | os.PathLike[str]) -> FittedState:
+    """Read a fitted probe, or say why the file holds none."""
+    header, tensors = _read(Path(path))
+    try:
+        parameters = {name: _decode(value) for name, value in header["parameters"].items()}
+        if "parameter.start" in tensors:
+            parameters["start"] = tensors["parameter.start"]
+        rounds = []
+        for number, fields in enumerate(header["rounds"], start=1):
+            arrays = {name: tensors[f"round.{number}.{name}"] for name in ROUND_ARRAYS}
+            rounds.append(Round(**(fields | arrays)))
+        return FittedState(
+            estimator=header["estimator"],
+            parameters=parameters,
+            classes=_decode(header["classes"]),
+            preparation=Preparation(tensors.get("mean"), header["preparation"]["normalize"]),
+            rounds=rounds,
+            n_features_in=header["n_features_in"],
+            feature_names_in=header["feature_names_in"],
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path} says it holds a probe, but part of it is missing ({error}): save it again."
+        ) from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the tensors of a file, or say why it is none of ours."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file: pass the path that `save` wrote.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise ValueError(
+            f"{path} is not a safetensors file, or is cut short ({error}): save the probe again."
+        ) from error
+    if HEADER not in metadata:
+        raise ValueError(
+            f"{path} is a safetensors file but holds no probe: pass a file that `save` wrote."
+        )
+    header = json.loads(metadata[HEADER])
+    if header["format_version"] > FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format version {header['format_version']} and this version of twohot "
+            f"reads up to {FORMAT_VERSION}: upgrade twohot to read it."
+        )
+    return header, tensors
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Write to a file beside the path and rename it, so that no reader sees half a file."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files for the owner alone; a new file gets what the umask leaves.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _encode(name: str, value: Any) -> Any:
+    """Return a parameter as JSON; lists of pairs keep the type of the keys of a dict."""
+    if isinstance(value, dict):
+        labels, weights = np.array(list(value)), [float(weight) for weight in value.values()]
+        return {"labels": _encode_labels(name, labels), "weights": weights}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_encode(name, item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, type | np.dtype):
+        return np.dtype(value).name
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ValueError(
+        f"{name}={value!r} cannot be written to a file: set it to a number, a string or None "
+        "before saving."
+    )
+
+
+def _encode_labels(name: str, labels: NDArray[Any]) -> dict[str, Any]:
+    """Return labels as JSON, with their type."""
+    values = labels.tolist()
+    if not all(isinstance(value, bool | int | float | str) for value in values):
+        raise ValueError(
+            f"{name} holds labels of type {type(values[0]).__name__}, which cannot be written to "
+            "a file: use numbers or strings as labels."
+        )
+    return {"dtype": labels.dtype.str, "values": values}
+
+
+def _decode(value: Any) -> Any:
+    """Return what `_encode` was given."""
+    if not isinstance(value, dict):
+        return value
+    if "weights" in value:
+        return dict(zip(_decode(value["labels"]).tolist(), value["weights"], strict=True))
+    return np.array(value["values"], dtype=value["dtype"])
