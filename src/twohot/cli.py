@@ -39,7 +39,7 @@ def demo(
     *,
     noise: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the training labels made wrong.")
-    ] = 0.5,
+    ] = 0.7,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and the noise.")] = 0,
 ) -> None:
     """Learn scikit-learn's digits from labels many of which are wrong."""
