@@ -25,6 +25,10 @@ BLOCK_ENTRIES = 2**18
 LARGEST_MEAN = 10.0
 LOOK_ROWS = 200
 
+# What a mean over many rows may be off by, relative to its norm, beside being rounded to the
+# precision of the rows. A row no further from it is at the mean; scaling would blow rounding up.
+MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
@@ -37,8 +41,19 @@ class Preparation:
         """Write the prepared rows into `out`, in its precision."""
         self.center(rows, out)
         if self.normalize:
-            out *= inverse_norms(out)
+            out *= self.inverse_norms(out)
         return out
+
+    def inverse_norms(self, centered: FloatArray) -> FloatArray:
+        """Return 1/‖row‖ as a column; zero for a row that differs from the mean by rounding."""
+        norms = np.sqrt(np.einsum("ij,ij->i", centered, centered))
+        negligible = 0.0
+        if self.mean is not None:
+            rounding = 2 * float(np.finfo(centered.dtype).eps) + MEAN_ROUNDING
+            negligible = rounding * float(np.linalg.norm(self.mean))
+        inverse = np.zeros((len(centered), 1), centered.dtype)
+        np.divide(1, norms, out=inverse[:, 0], where=norms > negligible)
+        return inverse
 
     def center(self, rows: Matrix, out: FloatArray) -> None:
         """Write the rows into `out`, the mean subtracted."""
@@ -56,14 +71,6 @@ def scale_rows(rows: Matrix, factors: FloatArray) -> Matrix:
         return sp.csr_array((rows.data * per_entry, rows.indices, rows.indptr), rows.shape)
     rows *= factors
     return rows
-
-
-def inverse_norms(rows: FloatArray) -> FloatArray:
-    """Return 1/‖row‖ as a column; one for a zero row, which stays zero."""
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    norms[norms == 0] = 1
-    inverse: FloatArray = 1 / norms[:, np.newaxis]
-    return inverse
 
 
 class FeatureSet:
@@ -172,7 +179,7 @@ class FeatureSet:
     def _scale(self, block: int, centered: FloatArray | None = None) -> FloatArray:
         if block not in self._scales:
             x = self._centered(block) if centered is None else centered
-            self._scales[block] = inverse_norms(x)
+            self._scales[block] = self.preparation.inverse_norms(x)
         return self._scales[block]
 
     def _mean_is_small(self) -> bool:
