@@ -220,6 +220,8 @@ def fit_preparation(
 
 def _weighted_sum(block: Matrix, weights: FloatArray | None) -> FloatArray:
     """Return the sum of the rows in float64."""
+    if weights is None and isinstance(block, sp.csr_array):
+        weights = np.ones(block.shape[0])  # the sum of a sparse array adds up in its own precision
     if weights is not None:
         return np.asarray(weights @ block, dtype=np.float64)
     total: FloatArray = np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
