@@ -26,7 +26,7 @@ class Labelled:
 
 @cache
 def digits(noise_rate: float = 0.5, n_train: int = 1000) -> Labelled:
-    """Handwritten digits in the order they come in, float64; some of the 64 columns are constant."""
+    """Handwritten digits in their own order, float64; some of the 64 columns are constant."""
     X, labels = load_digits(return_X_y=True)
     given = corrupt_labels(labels[:n_train], symmetric(10, noise_rate), exact=True, random_state=0)
     return _frozen(X[:n_train], labels[:n_train], given.given_labels, X[n_train:], labels[n_train:])
