@@ -210,7 +210,8 @@ def test_perturbed_gram_matrix_of_the_figures_is_not_one() -> None:
 def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
     """n → ∞ at fixed l2: p → 0, q/p → ∞, and already the teacher is perfect."""
     separations = [
-        separation_at(1e-4, PairLevels(4, n_per_class, 0.4, 0.1)) for n_per_class in (1e2, 1e4, 1e6)
+        separation_at(PairLevels(4, n_per_class, 0.4, 0.1), l2=1e-4)
+        for n_per_class in (1e2, 1e4, 1e6)
     ]
     assert separations[0] < 1.5
     assert separations[1] > 25
@@ -235,8 +236,10 @@ def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
 def test_penalties_claimed_for_a_ratio_of_two_are_a_thousand_times_too_large(
     name: str, levels: PairLevels, claimed: float, factor: float
 ) -> None:
-    assert claimed / l2_for_separation(2.0, levels) == pytest.approx(factor, rel=1e-3), name
-    assert separation_at(claimed, levels) > 0.8 * largest_separation(levels)
+    assert claimed / l2_for_separation(levels, separation=2.0) == pytest.approx(factor, rel=1e-3), (
+        name
+    )
+    assert separation_at(levels, l2=claimed) > 0.8 * largest_separation(levels)
 
 
 def test_coefficients_are_not_the_same_at_every_temperature() -> None:

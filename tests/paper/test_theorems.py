@@ -44,9 +44,8 @@ def block_setting(rng: np.random.Generator) -> tuple[CorrelationModel, Shrinkage
     superclass = [[0, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0]][rng.integers(4)]
     d, c = np.sort(rng.uniform(0, 0.9, size=2))
     levels = PairLevels(len(superclass), float(rng.integers(20, 300)), c, d)
-    l2 = l2_for_separation(
-        1 + rng.uniform(0.1, 0.9) * min(largest_separation(levels) - 1, 2.2), levels
-    )
+    separation = 1 + rng.uniform(0.1, 0.9) * min(largest_separation(levels) - 1, 2.2)
+    l2 = l2_for_separation(levels, separation=separation)
     known = {
         "superclass": superclass,
         "same_class": c,
@@ -237,7 +236,7 @@ def test_corollary_evolving_features() -> None:
         claimed = rounds_condition(corruption, separation=kept.separation, n_rounds=1)
         assert claimed.verdicts == found.verdicts
     separations = [
-        separation_at(l2, PairLevels(5, n, same_class, 0.1)) for same_class in (0.2, 0.5, 0.8)
+        separation_at(PairLevels(5, n, same_class, 0.1), l2=l2) for same_class in (0.2, 0.5, 0.8)
     ]
     assert separations == sorted(separations)
 

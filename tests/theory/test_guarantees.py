@@ -124,7 +124,7 @@ def test_rounds_needed_agree_with_trying_them(seed: int) -> None:
         n_classes=len(superclass), n_per_class=n_per_class, same_class=c, same_superclass=d
     )
     separation = min(rng.uniform(1.3, 3.0), 0.9 * largest_separation(levels) + 0.1)
-    l2 = l2_for_separation(separation, levels)
+    l2 = l2_for_separation(levels, separation=separation)
     corruption = balanced_corruption(rng, superclass, rng.uniform(0.2, 0.8))
     closed = rounds_needed(corruption, separation=separation)
     tried = rounds_until_right(model, corruption, l2=l2, max_rounds=12)
@@ -142,7 +142,7 @@ def test_largest_noise_rates_of_the_exact_softmax() -> None:
                 population_rounds(FIGURE, shares, l2=FIGURE_L2, n_rounds=t)[-1].predicted
             ),
             step=0.1,
-            accuracy=1e-5,
+            resolution=1e-5,
         )
         assert tolerated.overall == pytest.approx(rate, abs=6e-4)
 
@@ -168,6 +168,17 @@ def test_largest_noise_rates_of_the_partial_label_student() -> None:
     assert 0 < lowest.overall <= 2 / 3
 
 
+def test_edges_are_found_to_the_last_digit_when_asked() -> None:
+    """A resolution finer than the numbers there are ends, at the largest rate that works."""
+
+    def third(shares: np.ndarray):
+        return type_outputs(FIGURE, shares, l2=FIGURE_L2, n_rounds=3)
+
+    fine = noise_tolerated(lambda eta: symmetric(4, eta), third, resolution=1e-300)
+    coarse = noise_tolerated(lambda eta: symmetric(4, eta), third)
+    assert fine.overall == pytest.approx(coarse.overall, abs=1e-8)
+
+
 def test_no_rate_works_is_reported_as_nan() -> None:
     def never(shares: np.ndarray):
         return type_outputs(FIGURE, shares, l2=FIGURE_L2, n_rounds=1)
@@ -191,11 +202,15 @@ def test_penalty_and_separation_are_inverse(seed: int) -> None:
     )
     largest = largest_separation(levels)
     wanted = 1 + (largest - 1) * rng.uniform(0.01, 0.99)
-    assert separation_at(l2_for_separation(wanted, levels), levels) == pytest.approx(wanted)
-    assert 1 < separation_at(1e-12, levels) < separation_at(1e12, levels) <= largest * (1 + 1e-9)
+    assert separation_at(levels, l2=l2_for_separation(levels, separation=wanted)) == pytest.approx(
+        wanted
+    )
+    assert (
+        1 < separation_at(levels, l2=1e-12) < separation_at(levels, l2=1e12) <= largest * (1 + 1e-9)
+    )
     for impossible in (1.0, largest, largest + 1, 0.5):
         with pytest.raises(ValueError, match=r"separation \(q/p\) must lie between 1 and"):
-            l2_for_separation(impossible, levels)
+            l2_for_separation(levels, separation=impossible)
 
 
 def test_levels_of_a_data_set_are_its_mean_cosines() -> None:
@@ -215,6 +230,23 @@ def test_levels_of_a_data_set_are_its_mean_cosines() -> None:
         assert levels.same_class == pytest.approx(expected.same_class)
         assert levels.same_superclass == pytest.approx(expected.same_superclass)
         assert levels.n_per_class == expected.n_per_class
+
+
+@pytest.mark.parametrize("squared_norm", [1.0, 1222.0])
+def test_penalty_of_a_data_set_separates_as_asked_on_its_own_scale(squared_norm: float) -> None:
+    """q/p measured on the eigenvalues of the Gram matrix, of unit norm and of raw features."""
+    unit = CorrelationModel.case_3(
+        n_classes=3, same_class=0.36, same_superclass=0.03, n_per_class=20
+    )
+    raw = CorrelationModel.from_correlation(
+        squared_norm * unit.correlation, class_sizes=20, squared_norms=squared_norm
+    )
+    levels = PairLevels.of_model(raw, superclass=[0, 0, 0])
+    l2 = l2_for_separation(levels, separation=2.0)
+    values = np.linalg.eigvalsh(raw.gram())
+    kept = values / (3 * 60 * l2 + values)
+    assert kept[-2] / kept[0] == pytest.approx(2.0)  # the largest is the superclass mean
+    assert separation_at(levels, l2=l2) == pytest.approx(2.0)
 
 
 def test_partial_label_guarantee_names_the_classes_the_paper_is_wrong_about() -> None:
