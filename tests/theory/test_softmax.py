@@ -15,7 +15,15 @@ from theory.dense import (
     symmetric,
     top_labels,
 )
-from theory.problems import FIGURE, FIGURE_L2, SEEDS, few_examples, listed_labels, model_of
+from theory.problems import (
+    FIGURE,
+    FIGURE_L2,
+    SEEDS,
+    examples,
+    few_examples,
+    listed_labels,
+    model_of,
+)
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -29,6 +37,7 @@ from twohot.theory import (
     softmax_rounds,
     uniform_perturbation,
 )
+from twohot.theory._newton import softmax_deviations
 
 COUNTS = circulant([50, 17, 17, 16]).astype(int)
 GIVEN = listed_labels(COUNTS)
@@ -156,6 +165,22 @@ def test_any_number_of_samples_against_extended_precision(sizes: list[float], ri
         np.testing.assert_allclose(listed, there.astype(float), rtol=0, atol=5e-12)
 
 
+@examples
+@given(SEEDS, st.floats(-30, 3))
+def test_outputs_keep_their_digits_near_uniform_and_never_fall_below_zero(
+    seed: int, log_scale: float
+) -> None:
+    logits = 10**log_scale * np.random.default_rng(seed).normal(size=(5, 3))
+    deviations = softmax_deviations(logits)
+    wide = logits.astype(np.longdouble)
+    grown = np.expm1(wide - wide.max(axis=1, keepdims=True))
+    truth = (grown - grown.mean(axis=1, keepdims=True)) / (3 + grown.sum(axis=1, keepdims=True))
+    scale = np.abs(deviations).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(deviations / scale, (truth / scale).astype(float), atol=1e-14)
+    assert (deviations + 1 / 3).min() >= 0
+    np.testing.assert_allclose(deviations + 1 / 3, softmax(logits), rtol=0, atol=1e-15)
+
+
 def test_late_rounds_keep_their_labels() -> None:
     """At a ridge of 10⁸ the third round differs from uniform by 10⁻²⁰, as the theory says it does.
 
@@ -226,6 +251,8 @@ def test_giving_up_is_reported() -> None:
     (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
     assert not fitted.converged
     assert fitted.n_steps == 2
+    with pytest.raises(RuntimeError, match="not reached in 2 Newton steps at l2=0.0003125; raise"):
+        softmax_error(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
 
 
 def test_uniform_targets_are_learnt_at_once() -> None:

@@ -111,7 +111,12 @@ def population_partial_labels(
 
 
 def softmax_error(
-    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+    model: CorrelationModel,
+    corruption: ArrayLike,
+    *,
+    l2: float,
+    n_rounds: SupportsIndex,
+    max_steps: int = 100,
 ) -> FloatArray:
     """(n_rounds,) largest difference between linear and exact outputs, over types that occur.
 
@@ -125,7 +130,12 @@ def softmax_error(
     [0.00624, 0.00095]
     """
     linear = outputs_by_round(model, corruption, l2=l2, n_rounds=n_rounds)
-    exact = population_rounds(model, corruption, l2=l2, n_rounds=n_rounds)
+    exact = population_rounds(model, corruption, l2=l2, n_rounds=n_rounds, max_steps=max_steps)
+    if not all(fitted.converged for fitted in exact):
+        raise RuntimeError(
+            f"the exact softmax was not reached in {max_steps} Newton steps at l2={l2}; raise"
+            f" max_steps, or look at population_rounds."
+        )
     return np.array(
         [
             np.abs(theory.deviations - truth.predicted.deviations)[theory.occurs].max()
@@ -211,7 +221,8 @@ class _TypeProblem:
         system = system.reshape(n_classes * size, n_classes * size)
         system[np.diag_indices_from(system)] += 1.0
         right = (self.correlation @ zeta @ self.zero_sum.T).ravel()
-        return np.linalg.solve(system, right).reshape(n_classes, size) @ self.zero_sum
+        solved = np.linalg.solve(system, right).reshape(n_classes, size)
+        return np.asarray(solved @ self.zero_sum)
 
     def from_others(self, logits: FloatArray) -> FloatArray:
         """(n_classes, n_classes) M = v - κ (u - σ), which all types of a class agree on."""
