@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.dense import balanced_corruption, circulant, margins, random_problem, rounds, symmetric
+from theory.dense import (
+    Problem,
+    balanced_corruption,
+    block_correlation,
+    circulant,
+    margins,
+    random_problem,
+    rounds,
+    symmetric,
+    top_labels,
+)
 from theory.problems import FIGURE, FIGURE_L2, FIGURE_SEPARATION, SEEDS, examples, model_of
 from twohot.theory import (
     CorrelationModel,
@@ -22,6 +32,8 @@ from twohot.theory import (
     rounds_needed,
     rounds_until_right,
     separation_at,
+    shrinkage,
+    sufficient_condition,
     type_outputs,
 )
 
@@ -101,6 +113,20 @@ def test_thresholds_of_many_rounds_do_not_overflow() -> None:
     assert rounds_condition(symmetric(3, 0.5), separation=150.0, n_rounds=10_000).threshold == 0
     near_one = rounds_condition(symmetric(3, 0.5), separation=1 + 1e-9, n_rounds=1).threshold
     assert near_one == pytest.approx(1e9, rel=1e-6)
+
+
+@pytest.mark.parametrize("tied_at", range(1, 8))
+@pytest.mark.parametrize("gap", [0.5, 0.25, 0.125])
+def test_a_round_that_ties_is_not_the_round_needed(gap: float, tied_at: int) -> None:
+    """(q/p)ᵗ = 1 + 1/gap: round t ties, t + 1 is right, on whichever side of t rounding falls."""
+    corruption = [[(1 + gap) / 2, (1 - gap) / 2], [(1 - gap) / 2, (1 + gap) / 2]]
+    separation = (1 + 1 / gap) ** (1 / tied_at)
+    assert rounds_needed(corruption, separation=separation).overall == tied_at + 1
+    at, after = (
+        rounds_condition(corruption, separation=separation, n_rounds=t).verdicts[0]
+        for t in (tied_at, tied_at + 1)
+    )
+    assert (at, after) == (Verdict.TIE, Verdict.RIGHT)
 
 
 def test_no_number_of_rounds_helps_a_class_that_lost_its_majority() -> None:
@@ -232,6 +258,13 @@ def test_levels_of_a_data_set_are_its_mean_cosines() -> None:
         assert levels.n_per_class == expected.n_per_class
 
 
+def test_squared_norm_of_a_data_set_is_the_mean_over_samples() -> None:
+    uneven = CorrelationModel.from_correlation(
+        [[0.4, 0.1], [0.1, 0.6]], class_sizes=[10, 30], squared_norms=[1.0, 2.0]
+    )
+    assert PairLevels.of_model(uneven, superclass=[0, 0]).squared_norm == pytest.approx(1.75)
+
+
 @pytest.mark.parametrize("squared_norm", [1.0, 1222.0])
 def test_penalty_of_a_data_set_separates_as_asked_on_its_own_scale(squared_norm: float) -> None:
     """q/p measured on the eigenvalues of the Gram matrix, of unit norm and of raw features."""
@@ -261,3 +294,24 @@ def test_partial_label_guarantee_names_the_classes_the_paper_is_wrong_about() ->
     assert guarantee.truth_in_candidates.all()
     assert guarantee.broken_promises == [1, 2, 3]
     assert not guarantee.holds
+
+
+def test_truth_that_is_no_candidate_is_reported_per_class() -> None:
+    """Class 0 kept a tenth of its labels: its samples given 1 or 2 have both for candidates."""
+    counts = np.array([[2, 10, 8], [2, 16, 2], [2, 2, 16]])
+    problem = Problem(block_correlation([0, 0, 0], 0.4, 0.1, 0.0), np.ones(3), counts, 1e-3)
+    teacher = rounds(problem.gram, problem.one_hot, problem.ridge, 1)
+    chosen = top_labels(teacher, 2)[np.arange(60), problem.true_labels] > 0
+    expected = [bool(chosen[problem.true_labels == a].all()) for a in range(3)]
+    assert expected == [False, True, True]
+    found = partial_label_guarantee(model_of(problem), problem.corruption, l2=problem.l2)
+    assert found.truth_in_candidates.tolist() == expected
+
+
+def test_sufficient_condition_promises_nothing_where_wrong_labels_tie() -> None:
+    kept = shrinkage(
+        superclass=[0] * 4, same_class=0.5, same_superclass=0.01, n_per_class=100, l2=3e-4
+    )
+    known = {"superclass": [0] * 4, "kept": kept}
+    assert sufficient_condition(circulant([0.5, 0.25, 0.15, 0.1]), **known).all()
+    assert not sufficient_condition(circulant([0.5, 0.2, 0.2, 0.1]), **known).any()
