@@ -1,0 +1,303 @@
+"""Values and gradients against a plain float64 twin, and that against numerical derivatives."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.optimize as so
+import scipy.sparse as sp
+
+import problems
+import twin
+from twohot.distill.targets import StoredTargets, candidates, keep, one_hot
+from twohot.features import preparation
+from twohot.features.coordinates import choose_coordinates
+from twohot.features.preparation import FeatureSet, fit_preparation
+from twohot.solve.objective import (
+    CrossEntropy,
+    GeneralizedCrossEntropy,
+    Problem,
+    deviation,
+    softmax,
+    target_moment,
+)
+
+N_SAMPLES, N_FEATURES, N_CLASSES = 150, 6, 4
+L2 = 0.03
+POWER = 0.6
+KINDS = ["labels", "soft", "soft csr", "outputs", "candidates"]
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)  # 64 rows: three blocks
+
+
+class Case:
+    """One objective with its twin: the same rows, targets and weights as whole arrays."""
+
+    def __init__(
+        self,
+        kind="labels",
+        *,
+        weighted=False,
+        intercept=False,
+        center=True,
+        normalize=True,
+        dtype="float64",
+        n_jobs=2,
+    ):
+        generator = np.random.default_rng(0)
+        X = (generator.normal(size=(N_SAMPLES, N_FEATURES)) + 0.5).astype(dtype)
+        self.v = generator.random(N_SAMPLES) if weighted else None
+        fitted = fit_preparation(X, center=center, normalize=normalize, weights=self.v)
+        features = FeatureSet(
+            X, fitted, dtype=np.dtype(dtype), weights=self.v, intercept=intercept
+        )
+        self.coordinates = choose_coordinates(features, n_jobs)
+        self.rows = twin.prepare(X, center=center, normalize=normalize, v=self.v)
+        self.intercept = intercept
+        if intercept:
+            self.rows = np.hstack([self.rows, np.ones((N_SAMPLES, 1))])
+        self.targets, self.dense = self._targets(kind, generator)
+        penalty = np.full(features.n_features, L2)
+        if intercept:
+            penalty[-1] = 0
+        self.problem = Problem(
+            features,
+            self.coordinates.spectrum,
+            target_moment(self.coordinates, self.targets),
+            penalty,
+            n_jobs,
+        )
+        self.coef = generator.normal(size=(N_CLASSES, features.n_features))
+
+    def _targets(self, kind, generator):
+        features = self.coordinates.features
+        labels = generator.integers(0, N_CLASSES, N_SAMPLES)
+        soft = problems.random_targets(N_SAMPLES, N_CLASSES)
+        coef = generator.normal(size=(N_CLASSES, features.n_features)).astype(features.dtype)
+        last = twin.outputs(self.rows, coef)
+        if kind == "labels":
+            return one_hot(labels, N_CLASSES), twin.one_hot(labels, N_CLASSES)
+        if kind == "soft":
+            return StoredTargets("soft", soft, making_passes=0.5), soft
+        if kind == "soft csr":
+            return StoredTargets("soft", sp.csr_array(soft), making_passes=0.5), soft
+        if kind == "outputs":
+            return keep(features, coef), last
+        two = np.argsort(last, axis=1)[:, -2:]
+        dense = np.zeros_like(last)
+        np.put_along_axis(dense, two, 0.5, axis=1)
+        return candidates(features, coef, 2, 1), dense
+
+    def objective(self, loss):
+        if loss == "ce":
+            return CrossEntropy(self.problem)
+        return GeneralizedCrossEntropy(self.problem, self.targets, POWER, means=None)
+
+    def on_features(self, coef):
+        return self.coordinates.spectrum.to_features(coef)
+
+    def expected(self, loss, coef):
+        """Return value and gradient of the twin, with respect to coefficients on the features."""
+        W, b = coef, np.zeros(N_CLASSES)
+        rows = self.rows
+        if self.intercept:
+            W, b, rows = coef[:, :-1], coef[:, -1], rows[:, :-1]
+        options = {"b": b, "v": self.v, "loss": loss, "power": POWER}
+        gradient = twin.gradient(rows, self.dense, W, L2, **options)
+        if not self.intercept:
+            gradient = gradient[:, :-1]
+        return twin.value(rows, self.dense, W, L2, **options), gradient
+
+    @property
+    def rounding(self):
+        return 1e-12 if self.coordinates.features.dtype == np.float64 else 3e-6
+
+
+def assert_matches(case, loss):
+    found = case.objective(loss).evaluate(case.coef)
+    value, gradient = case.expected(loss, case.on_features(case.coef))
+    assert found.value == pytest.approx(value, abs=case.rounding)
+    np.testing.assert_allclose(
+        case.on_features(found.gradient), gradient, rtol=0, atol=case.rounding
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_value_and_gradient(loss, kind, weighted, intercept, dtype):
+    assert_matches(Case(kind, weighted=weighted, intercept=intercept, dtype=dtype), loss)
+
+
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+@pytest.mark.parametrize(("center", "normalize"), [(False, True), (True, False), (False, False)])
+def test_value_and_gradient_on_rows_prepared_otherwise(loss, center, normalize):
+    assert_matches(Case(weighted=True, center=center, normalize=normalize), loss)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_gradient_is_the_derivative_of_the_value(loss, kind):
+    # The code against itself, without the twin: a formula wrong in both would show here.
+    case = Case(kind, weighted=True, intercept=True)
+    objective = case.objective(loss)
+    shape = case.coef.shape
+    numerical = so.approx_fprime(
+        case.coef.ravel(), lambda coef: objective.evaluate(coef.reshape(shape)).value, 1e-7
+    )
+    gradient = objective.evaluate(case.coef).gradient
+    np.testing.assert_allclose(gradient.ravel(), numerical, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_the_twin_itself_against_numerical_derivatives(loss):
+    generator = np.random.default_rng(3)
+    X, W = generator.normal(size=(20, 3)), generator.normal(size=(4, 3))
+    T, v = problems.random_targets(20, 4), generator.random(20)
+    options = {"v": v, "loss": loss, "power": POWER}
+
+    def value(flat):
+        Wb = flat.reshape(4, 4)
+        return twin.value(X, T, Wb[:, :-1], L2, b=Wb[:, -1], **options)
+
+    b = generator.normal(size=4)
+    numerical = so.approx_fprime(np.hstack([W, b[:, None]]).ravel(), value, 1e-7)
+    gradient = twin.gradient(X, T, W, L2, b=b, **options)
+    np.testing.assert_allclose(gradient.ravel(), numerical, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_at_zero_takes_no_pass(loss, kind, weighted):
+    case = Case(kind, weighted=weighted, intercept=True)
+    zero = np.zeros_like(case.coef)
+    found = case.objective(loss).gradient_at_zero()
+    np.testing.assert_allclose(case.on_features(found), case.expected(loss, zero)[1], atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_target_moment_is_the_brute_force_sum(kind, weighted, intercept):
+    case = Case(kind, weighted=weighted, intercept=intercept)
+    v = np.ones(N_SAMPLES) if case.v is None else case.v / case.v.mean()
+    expected = np.zeros_like(case.coef)
+    for weight, target, row in zip(v, case.dense, case.rows, strict=True):
+        expected += weight * np.outer(target - 1 / N_CLASSES, row) / N_SAMPLES
+    np.testing.assert_allclose(case.on_features(case.problem.target_moment), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_curvature_is_the_mean_second_derivative_of_each_logit(loss, weighted):
+    case = Case(weighted=weighted)
+    p = twin.outputs(case.rows, case.on_features(case.coef))
+    v = np.ones(N_SAMPLES) if case.v is None else case.v / case.v.mean()
+    agreement = 1 if loss == "ce" else np.sum(case.dense * p**POWER, axis=1, keepdims=True)
+    expected = np.mean(v[:, None] * agreement * p * (1 - p), axis=0)
+    found = case.objective(loss).evaluate(case.coef)
+    np.testing.assert_allclose(found.curvature, expected, rtol=1e-10)
+
+
+def test_other_targets_at_known_coefficients_take_no_pass():
+    known = CrossEntropy(Case("labels", weighted=True).problem).evaluate(Case().coef)
+    other = CrossEntropy(Case("candidates", weighted=True).problem)
+    evaluated, without_pass = other.evaluate(known.coef), other.evaluate_known(known)
+    assert without_pass.value == evaluated.value
+    np.testing.assert_array_equal(without_pass.gradient, evaluated.gradient)
+    np.testing.assert_array_equal(without_pass.curvature, evaluated.curvature)
+
+
+def test_what_a_robust_fit_leaves_is_evaluated_again():
+    case = Case("labels")
+    after = case.objective("gce").evaluate(case.coef)
+    found = case.objective("ce").evaluate_known(after)
+    np.testing.assert_array_equal(found.gradient, case.objective("ce").evaluate(case.coef).gradient)
+
+
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+@pytest.mark.parametrize("kind", ["labels", "outputs", "soft"])
+def test_evaluations_are_the_same_for_any_number_of_threads(loss, kind):
+    one, three = (
+        case.objective(loss).evaluate(case.coef)
+        for case in (Case(kind, n_jobs=n, weighted=True, dtype="float32") for n in (1, 3))
+    )
+    assert one.value == three.value
+    np.testing.assert_array_equal(one.gradient, three.gradient)
+
+
+def test_gce_leaves_its_targets_as_they_are():
+    # Weights are multiplied into targets; those of the user are not to be overwritten.
+    for kind in ("soft", "soft csr", "labels"):
+        case = Case(kind, weighted=True)
+        before = case.targets.matrix.copy()
+        case.objective("gce").evaluate(case.coef)
+        case.objective("ce").evaluate(case.coef)
+        target_moment(case.coordinates, case.targets)
+        assert abs(case.targets.matrix - before).max() == 0
+
+
+def test_gce_of_a_small_power_is_cross_entropy():
+    case = Case("soft")
+    robust = GeneralizedCrossEntropy(case.problem, case.targets, 1e-6, means=None)
+    found, expected = robust.evaluate(case.coef), CrossEntropy(case.problem).evaluate(case.coef)
+    assert found.value == pytest.approx(expected.value, rel=1e-5)
+    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=0, atol=1e-5)
+
+
+def test_gce_of_power_one_is_the_mean_absolute_error():
+    case = Case("labels")
+    robust = GeneralizedCrossEntropy(case.problem, case.targets, 1.0, means=None)
+    p = twin.outputs(case.rows, case.on_features(case.coef))
+    wrong = 1 - np.sum(case.dense * p, axis=1)
+    expected = wrong.mean() + L2 / 2 * np.sum(case.coef**2)
+    assert robust.evaluate(case.coef).value == pytest.approx(expected, rel=1e-12)
+
+
+def exact_deviation(logits):
+    """Return softmax(z) - 1/K of one row in exact fractions, for |z| ≤ 0.1."""
+    exponentials = []
+    for logit in logits:
+        z, term, total = Fraction(float(logit)), Fraction(1), Fraction(1)
+        for power in range(1, 18):  # 0.1^18 / 18! is beyond any float
+            term = term * z / power
+            total += term
+        exponentials.append(total)
+    partition = sum(exponentials)
+    return [float(value / partition - Fraction(1, len(logits))) for value in exponentials]
+
+
+@pytest.mark.parametrize("size", [1e-1, 1e-3, 1e-6, 1e-9, 1e-20])
+@pytest.mark.parametrize("n_classes", [2, 10, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_deviations_from_uniform_keep_their_digits(dtype, n_classes, size):
+    logits = np.random.default_rng(0).uniform(-size, size, (5, n_classes)).astype(dtype)
+    expected = np.array([exact_deviation(row) for row in logits])
+    found, log_sum = deviation(logits.copy())
+    assert found.dtype == dtype
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(found, expected, rtol=0, atol=4 * eps * np.abs(expected).max())
+    exact_sum = np.log(np.exp(logits.astype(np.float64)).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(log_sum, exact_sum, rtol=4 * eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [0.2, 5.0, 500.0])
+def test_large_logits_give_the_softmax(dtype, size):
+    logits = np.random.default_rng(0).uniform(-size, size, (5, 7)).astype(dtype)
+    z = logits.astype(np.float64)
+    expected = twin.outputs(z, np.eye(7))
+    found, log_sum = deviation(logits.copy())
+    atol = 1e-4 if dtype == np.float32 and size > 100 else 10 * np.finfo(dtype).eps
+    np.testing.assert_allclose(found, expected - 1 / 7, rtol=0, atol=atol)
+    largest = z.max(axis=1, keepdims=True)
+    exact_sum = largest + np.log(np.exp(z - largest).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(log_sum, exact_sum, rtol=10 * np.finfo(dtype).eps)
+    outputs, _ = softmax(logits.copy())
+    np.testing.assert_allclose(outputs.sum(axis=1), 1, rtol=10 * np.finfo(dtype).eps)
