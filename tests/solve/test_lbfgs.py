@@ -1,0 +1,365 @@
+"""Every fit ends at an optimum: by its own certificate, by other solvers, and by the theory."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+import problems
+import twin
+from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.features.preparation import FeatureSet
+from twohot.theory import LabelAveraging, softmax_rounds
+
+DATA = {"digits": problems.digits, "synthetic": problems.synthetic}
+
+
+# Certificates ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("ridge", [1.0, 50.0])
+def test_the_gradient_vanishes_where_a_fit_says_so(name, loss, intercept, weighted, ridge):
+    data = DATA[name]()
+    v = problems.random_weights(len(data.X)) if weighted else None
+    probe = LinearProbe(loss=loss, ridge=ridge, fit_intercept=intercept)
+    probe.fit(data.X, data.given_labels, v)
+    (entry,) = probe.rounds_
+    assert entry.converged
+    rows, targets = twin.prepare(data.X, v=v), twin.one_hot(data.given_labels)
+    b = entry.intercept if intercept else None
+    found = twin.relative_gradient(rows, targets, entry.coef, entry.l2, b=b, v=v, loss=loss)
+    # The record tells the same number as the twin finds.
+    assert found <= 1.01e-6
+    assert found == pytest.approx(entry.gradient_norm, rel=1e-3, abs=1e-12)
+    options = {"b": entry.intercept, "v": v, "loss": loss}
+    assert entry.value == pytest.approx(twin.value(rows, targets, entry.coef, entry.l2, **options))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+@pytest.mark.parametrize("name", DATA)
+def test_every_round_is_certified(name, loss, dtype):
+    data = DATA[name]()
+    X = data.X.astype(dtype)
+    probe = PartialLabelProbe(loss=loss, ridge=5.0).fit(X, data.given_labels)
+    rows = twin.prepare(X)
+    two = np.argsort(twin.outputs(rows, probe.rounds_[0].coef), axis=1)[:, -2:]
+    candidates = np.zeros((len(X), data.n_classes))
+    np.put_along_axis(candidates, two, 0.5, axis=1)
+    for entry, targets in zip(
+        probe.rounds_, (twin.one_hot(data.given_labels), candidates), strict=True
+    ):
+        assert entry.converged
+        found = twin.relative_gradient(rows, targets, entry.coef, entry.l2, loss=entry.loss)
+        # In float32 the gradient itself is known to a few 1e-8 of that at zero.
+        assert found <= (1.01e-6 if dtype == "float64" else 2e-6)
+
+
+@pytest.mark.parametrize("ridge", [0.1, 1e4])
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_weak_and_strong_penalties_are_certified_too(loss, ridge):
+    data = problems.digits(0.2)
+    entry = LinearProbe(loss=loss, ridge=ridge).fit(data.X, data.given_labels).rounds_[0]
+    rows, targets = twin.prepare(data.X), twin.one_hot(data.given_labels)
+    assert entry.converged
+    assert twin.relative_gradient(rows, targets, entry.coef, entry.l2, loss=loss) <= 1.01e-6
+
+
+@pytest.mark.parametrize("ridge", [0.1, 10.0])
+def test_classes_of_very_different_size_converge(ridge):
+    # One class in a hundred rows, and its weight a hundredfold.
+    data = problems.digits(0.2)
+    kept = (data.given_labels != 0) | (np.arange(len(data.X)) % 10 == 0)
+    for loss in ("ce", "gce"):
+        probe = PartialLabelProbe(loss=loss, ridge=ridge, class_weight="balanced")
+        probe.fit(data.X[kept], data.given_labels[kept])
+        assert all(entry.converged for entry in probe.rounds_)
+
+
+# Other solvers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", DATA)
+def test_cross_entropy_is_scikit_learns_logistic_regression(name, intercept, weighted):
+    data = DATA[name]()
+    v = problems.random_weights(len(data.X)) if weighted else None
+    l2 = 3e-4
+    probe = LinearProbe(l2=l2, fit_intercept=intercept, tol=1e-10)
+    probe.fit(data.X, data.given_labels, v)
+    rows = twin.prepare(data.X, v=v)
+    total = len(rows) if v is None else v.sum()
+    reference = LogisticRegression(
+        C=1 / (l2 * total),
+        fit_intercept=intercept,
+        solver="newton-cholesky",
+        tol=1e-10,
+        max_iter=1000,
+    ).fit(rows, data.given_labels, v)
+    np.testing.assert_allclose(probe.coef_, reference.coef_, rtol=0, atol=1e-6)
+    # Intercepts are determined up to one number; here they sum to zero.
+    expected = reference.intercept_ - reference.intercept_.mean()
+    np.testing.assert_allclose(probe.intercept_, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", ["zero", "teacher", "array"])
+def test_generalized_cross_entropy_is_scipys_from_the_same_start(start):
+    data, l2 = problems.synthetic(), 0.004
+    rows, targets = twin.prepare(data.X), twin.one_hot(data.given_labels)
+    given = np.random.default_rng(0).normal(size=(5, 12))
+    given -= given.mean(axis=0)  # the part that all classes share is left out of every fit
+    probe = LinearProbe(
+        loss="gce", l2=l2, tol=1e-9, start=given if start == "array" else start
+    ).fit(data.X, data.given_labels)
+    first = {"zero": None, "teacher": twin.minimize(rows, targets, l2), "array": given}[start]
+    expected = twin.minimize(rows, targets, l2, start=first, loss="gce")
+    np.testing.assert_allclose(probe.coef_, expected, rtol=0, atol=1e-5)
+
+
+def test_where_a_robust_fit_starts_matters_at_a_small_penalty():
+    # Not convex: other starts lead to other optima, which is why there is a choice.
+    data, l2 = problems.synthetic(noise_rate=0.6), 1e-4
+    rows, targets = twin.prepare(data.X), twin.one_hot(data.given_labels)
+    found = []
+    for start in ("zero", "teacher", 30 * np.random.default_rng(1).normal(size=(5, 12))):
+        probe = LinearProbe(loss="gce", l2=l2, start=start).fit(data.X, data.given_labels)
+        entry = probe.rounds_[0]
+        assert entry.converged
+        assert twin.relative_gradient(rows, targets, entry.coef, l2, loss="gce") <= 1.01e-6
+        found.append(entry.value)
+    assert max(found) > min(found) + 1e-4
+
+
+# Where there is nothing, or no end ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+@pytest.mark.parametrize("start", ["zero", "teacher"])
+def test_a_gradient_that_vanishes_at_zero_is_converged_there(loss, start):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    probe = LinearProbe(loss=loss, start=start).fit_soft(X, np.full((40, 4), 0.25))
+    (entry,) = probe.rounds_
+    assert entry.converged
+    assert entry.gradient_norm == 0
+    assert entry.n_iter == 0
+    np.testing.assert_array_equal(entry.coef, 0)
+
+
+@pytest.mark.parametrize("probe", [DistilledProbe(), PartialLabelProbe()])
+def test_rows_that_are_all_alike_are_converged_at_zero(probe):
+    probe.fit(np.full((30, 4), 0.1), np.arange(30) % 3)
+    assert all(entry.converged for entry in probe.rounds_)
+    np.testing.assert_array_equal(probe.coef_, 0)
+    np.testing.assert_allclose(probe.predict_proba(np.ones((1, 4))), 1 / 3)
+
+
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_a_fit_that_is_cut_short_warns_with_what_to_do(loss):
+    data = problems.digits()
+    probe = LinearProbe(loss=loss, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match=r"after 2 steps.*raise max_iter, the penalty or"):
+        probe.fit(data.X, data.given_labels)
+    (entry,) = probe.rounds_
+    assert not entry.converged
+    assert entry.n_iter == 2
+    assert entry.gradient_norm > 1e-6
+    # Better than nothing all the same.
+    assert probe.score(data.X_test, data.test_labels) > 0.5
+
+
+def test_a_tolerance_below_rounding_ends_without_running_to_the_last_step():
+    data = problems.synthetic(dtype=np.float32)
+    probe = LinearProbe(tol=1e-14)
+    with pytest.warns(ConvergenceWarning, match="compute with dtype='float64'"):
+        probe.fit(data.X, data.given_labels)
+    assert probe.rounds_[0].n_iter < 100
+    assert probe.rounds_[0].gradient_norm < 1e-6
+
+
+def test_the_warning_points_to_the_line_that_fitted():
+    data = problems.synthetic()
+    for fit in (
+        lambda: LinearProbe(max_iter=1).fit(data.X, data.given_labels),
+        lambda: LinearProbe(max_iter=1).fit_soft(data.X, twin.one_hot(data.given_labels)),
+    ):
+        with pytest.warns(ConvergenceWarning) as caught:
+            fit()
+        assert caught[0].filename == __file__
+
+
+# Late rounds, and the theory ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ridge", [10.0, 1000.0])
+def test_late_rounds_in_float32_are_those_of_exact_newton_steps(ridge):
+    # Targets of round 6 differ from uniform by 1e-5 and less: an absolute tolerance, or the
+    # rounding of 1/K, would leave zero coefficients and chance.
+    data = problems.digits(0.5, 600)
+    X = data.X.astype(np.float32)
+    probe = DistilledProbe(n_rounds=6, ridge=ridge).fit(X, data.given_labels)
+    assert all(entry.converged for entry in probe.rounds_)
+    rows, l2 = twin.prepare(X), ridge / (10 * len(X))
+    averaging = LabelAveraging.from_features(rows)
+    reference = softmax_rounds(averaging, twin.one_hot(data.given_labels), l2=l2, n_rounds=6)
+    for entry, expected in zip(probe.rounds_, reference, strict=True):
+        assert entry.l2 == pytest.approx(l2)
+        found = twin.outputs(rows, entry.coef) - 0.1
+        exact = expected.outputs - 0.1
+        np.testing.assert_allclose(found, exact, rtol=0, atol=1e-4 * np.abs(exact).max())
+        assert np.mean(found.argmax(1) != exact.argmax(1)) <= 2 / len(X)
+    # And so they are right as often, on rows not seen.
+    exact_probe = DistilledProbe(n_rounds=6, ridge=ridge, tol=1e-9).fit(
+        X.astype(np.float64), data.given_labels
+    )
+    assert probe.score(data.X_test, data.test_labels) == pytest.approx(
+        exact_probe.score(data.X_test, data.test_labels), abs=1 / len(data.test_labels)
+    )
+    assert probe.score(data.X_test, data.test_labels) > 0.6
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 4])
+def test_at_a_large_ridge_rounds_average_labels_as_the_theory_says(n_rounds):
+    data = problems.digits(0.5, 600)
+    ridge = 1e5
+    probe = DistilledProbe(n_rounds=n_rounds, ridge=ridge).fit(data.X, data.given_labels)
+    rows, targets = twin.prepare(data.X), twin.one_hot(data.given_labels)
+    l2 = ridge / (10 * len(rows))
+    averaging = LabelAveraging.from_features(rows)
+    predicted = averaging.outputs(targets, l2=l2, n_rounds=n_rounds) - 0.1
+    found = twin.outputs(rows, probe.coef_) - 0.1
+    # What linearising the softmax costs falls as 1/ridge.
+    np.testing.assert_allclose(found, predicted, rtol=0, atol=1e-3 * np.abs(predicted).max())
+    expected = averaging.coef(targets, l2=l2, n_rounds=n_rounds)
+    np.testing.assert_allclose(probe.coef_, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
+
+
+def test_the_theory_holds_better_the_larger_the_ridge():
+    data = problems.digits(0.5, 600)
+    rows, targets = twin.prepare(data.X), twin.one_hot(data.given_labels)
+    averaging = LabelAveraging.from_features(rows)
+    errors = []
+    for ridge in (1e3, 1e4, 1e5):
+        probe = DistilledProbe(n_rounds=2, ridge=ridge).fit(data.X, data.given_labels)
+        expected = averaging.coef(targets, l2=ridge / targets.size, n_rounds=2)
+        difference = np.linalg.norm(probe.coef_ - expected)
+        errors.append(difference / np.linalg.norm(expected))
+    assert errors[1] < errors[0] / 5
+    assert errors[2] < errors[1] / 5
+
+
+# Counts ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def products(monkeypatch):
+    """Count products with dense matrices over blocks of rows, in units of passes."""
+    counted = {"passes": 0.0}
+
+    def count(name, is_product):
+        original = getattr(FeatureSet, name)
+
+        def method(self, block, matrix):
+            if is_product(matrix):
+                counted["passes"] += 0.5 / self.n_blocks
+            return original(self, block, matrix)
+
+        monkeypatch.setattr(FeatureSet, name, method)
+
+    count("project", lambda _: True)
+    # Sums over labels or candidates are a K-th of a product.
+    count("gather", lambda e: isinstance(e, np.ndarray))
+    return counted
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        LinearProbe(),
+        LinearProbe(loss="gce"),
+        LinearProbe(loss="gce", start="zero"),
+        DistilledProbe(n_rounds=4),
+        DistilledProbe(n_rounds=3, loss="gce"),
+        DistilledProbe(n_rounds=3, teacher_loss="gce"),
+        PartialLabelProbe(),
+        PartialLabelProbe(loss="ce"),
+        PartialLabelProbe(teacher_loss="gce"),
+    ],
+    ids=repr,
+)
+def test_passes_are_counted_as_they_are_made(probe, products):
+    data = problems.synthetic()
+    probe.fit(data.X, data.given_labels)
+    assert sum(entry.n_passes for entry in probe.rounds_) == pytest.approx(products["passes"])
+
+
+def test_passes_of_soft_targets_are_counted_as_they_are_made(products):
+    data = problems.synthetic()
+    probe = LinearProbe().fit_soft(data.X, problems.random_targets(len(data.X), 5))
+    assert probe.rounds_[0].n_passes == pytest.approx(products["passes"])
+
+
+def passes(probe, data):
+    probe.fit(data.X, data.given_labels)
+    assert all(entry.converged for entry in probe.rounds_)
+    return [entry.n_passes for entry in probe.rounds_]
+
+
+def smaller():
+    return problems.synthetic(50, 200, 256, noise_rate=0.6, dtype=np.float32)
+
+
+def main_size():
+    return problems.synthetic(100, 500, 512, noise_rate=0.6, dtype=np.float32)
+
+
+# The same numbers at a size for every day, and at that of CIFAR-100.
+SIZES = [
+    pytest.param(smaller, id="smaller"),
+    pytest.param(main_size, id="main", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("l2", [5e-5, 1.5e-4, 5e-4])
+def test_a_cross_entropy_fit_takes_few_passes(size, l2):
+    assert passes(LinearProbe(l2=l2, tol=1e-4), size())[0] <= 11
+    assert passes(LinearProbe(l2=l2, tol=1e-6), size())[0] <= 16
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_teacher_six_students_and_candidates_take_few_passes(size):
+    rounds = passes(DistilledProbe(n_rounds=7, l2=5e-5), size())
+    partial = passes(PartialLabelProbe(loss="ce", l2=5e-5), size())
+    assert max(rounds + partial) <= 16
+    assert sum(rounds) + partial[1] <= 120
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("l2", [5e-5, 5e-4])
+def test_a_robust_fit_takes_few_passes_from_its_teacher(size, l2):
+    (whole,) = passes(LinearProbe(loss="gce", l2=l2, tol=1e-4), size())
+    (teacher,) = passes(LinearProbe(l2=l2, tol=1e-4), size())
+    assert 0 < whole - teacher <= 25
+    assert passes(PartialLabelProbe(l2=l2, tol=1e-4), size())[1] <= 25
+
+
+def test_a_student_takes_fewer_passes_for_starting_from_its_teacher():
+    data = smaller()
+    probe = DistilledProbe(n_rounds=3, l2=5e-5)
+    outputs = list(probe.fit(data.X, data.given_labels).staged_predict_proba(data.X))
+    for entry, targets in zip(probe.rounds_[1:], outputs[:-1], strict=True):
+        alone = LinearProbe(l2=5e-5).fit_soft(data.X, targets).rounds_[0]
+        assert entry.n_passes < alone.n_passes - 0.5  # half a pass is the moment of the targets
+
+
+def test_a_given_start_near_the_optimum_saves_passes():
+    data = problems.synthetic()
+    probe = LinearProbe(loss="gce", start="zero").fit(data.X, data.given_labels)
+    again = LinearProbe(loss="gce", start=probe.coef_).fit(data.X, data.given_labels)
+    assert again.rounds_[0].n_passes <= 2
+    np.testing.assert_allclose(again.coef_, probe.coef_, atol=1e-6)
