@@ -58,7 +58,8 @@ def _next_targets(coordinates: Coordinates, last: Evaluation, plan: Plan) -> Tar
     features = coordinates.features
     coef = coordinates.spectrum.to_features(last.coef)
     if plan.n_candidates is None:
-        return keep(features, coef)
+        # The moment of outputs is known from their own fit, unless that was of the other loss.
+        return replace(keep(features, coef), making_passes=0.0 if last.moment is not None else 1.0)
     return candidates(features, coef, plan.n_candidates, coordinates.n_jobs)
 
 
