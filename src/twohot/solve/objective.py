@@ -45,6 +45,9 @@ LEAST_CURVATURE = 1e-10
 # A class with less than this share of the outputs has no mean to speak of.
 LEAST_MASS = 1e-12
 
+# Terms of this many roundings are what a sum over blocks may be off by, relative to its largest.
+MOMENT_ROUNDING = 10
+
 # Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
 SMALL_LOGIT = 0.1
 
@@ -204,7 +207,11 @@ class GeneralizedCrossEntropy:
 
 
 def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
-    """Return (T - 1/K)ᵀ V X / N along the axes, in one read of X."""
+    """Return (T - 1/K)ᵀ V X / N along the axes, in one read of X.
+
+    Rows that sum to one up to rounding leave a part that all classes share. No coefficients can
+    fit it, so it is taken out; and so is a moment that consists of rounding alone.
+    """
     features = coordinates.features
 
     def terms_of(block: int) -> Terms:
@@ -213,8 +220,13 @@ def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
         return (features.gather(block, rows if weights is None else scale_rows(rows, weights)),)
 
     (total,) = sum_over_blocks(terms_of, features.n_blocks, coordinates.n_jobs)
-    moment: FloatArray = coordinates.spectrum.from_features(total / features.n_samples)
-    return moment - coordinates.spectrum.mean_row / len(moment)
+    spectrum = coordinates.spectrum
+    moment: FloatArray = spectrum.from_features(total / features.n_samples)
+    moment -= moment.mean(axis=0)
+    largest = (spectrum.mean_square + features.intercept) / len(moment)  # of uniform targets
+    if np.sum(moment**2) <= (MOMENT_ROUNDING * np.finfo(features.dtype).eps) ** 2 * largest:
+        moment[...] = 0
+    return moment
 
 
 def class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:
