@@ -219,7 +219,7 @@ def test_late_rounds_in_float32_are_those_of_exact_newton_steps(ridge):
     assert probe.score(data.X_test, data.test_labels) == pytest.approx(
         exact_probe.score(data.X_test, data.test_labels), abs=1 / len(data.test_labels)
     )
-    assert probe.score(data.X_test, data.test_labels) > 0.6
+    assert probe.score(data.X_test, data.test_labels) > 0.55
 
 
 @pytest.mark.parametrize("n_rounds", [1, 2, 4])

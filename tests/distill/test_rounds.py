@@ -1,0 +1,146 @@
+"""The loop of rounds is what one would do by hand."""
+
+import numpy as np
+import pytest
+
+import problems
+import twin
+from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, top_candidates
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+EXACT = {"tol": 1e-10, "l2": 2e-3}
+
+
+def test_round_one_is_the_teacher():
+    teacher = LinearProbe(**EXACT).fit(X, Y)
+    for probe in (DistilledProbe(n_rounds=3, **EXACT), PartialLabelProbe(**EXACT)):
+        first = probe.fit(X, Y).rounds_[0]
+        np.testing.assert_array_equal(first.coef, teacher.coef_)
+        assert first.targets == "labels"
+        assert first.loss == "ce"
+
+
+def test_one_round_is_a_linear_probe():
+    np.testing.assert_array_equal(
+        DistilledProbe(n_rounds=1, **EXACT).fit(X, Y).coef_, LinearProbe(**EXACT).fit(X, Y).coef_
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_rounds_are_fits_on_the_probabilities_of_the_round_before(weighted, intercept):
+    v = problems.random_weights(len(X)) if weighted else None
+    probe = DistilledProbe(n_rounds=4, fit_intercept=intercept, **EXACT).fit(X, Y, v)
+    by_hand = LinearProbe(fit_intercept=intercept, **EXACT).fit(X, Y, v)
+    for entry in probe.rounds_:
+        np.testing.assert_allclose(entry.coef, by_hand.coef_, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(entry.intercept, by_hand.intercept_, rtol=0, atol=1e-7)
+        by_hand.fit_soft(X, by_hand.predict_proba(X), sample_weight=v)
+    assert [entry.targets for entry in probe.rounds_] == ["labels"] + ["outputs"] * 3
+
+
+@pytest.mark.parametrize("n_candidates", [1, 2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_partial_label_student_is_a_fit_on_the_top_candidates(weighted, n_candidates):
+    v = problems.random_weights(len(X)) if weighted else None
+    probe = PartialLabelProbe(n_candidates=n_candidates, loss="ce", **EXACT).fit(X, Y, v)
+    by_hand = LinearProbe(**EXACT).fit(X, Y, v)
+    targets = top_candidates(by_hand.predict_proba(X), n_candidates)
+    by_hand.fit_soft(X, targets, sample_weight=v)
+    np.testing.assert_allclose(probe.coef_, by_hand.coef_, rtol=0, atol=1e-7)
+    assert [entry.targets for entry in probe.rounds_] == ["labels", "candidates"]
+    dense = LinearProbe(**EXACT).fit_soft(X, targets.toarray(), sample_weight=v)
+    np.testing.assert_allclose(dense.coef_, by_hand.coef_, rtol=0, atol=1e-7)
+
+
+def test_the_robust_student_starts_from_the_teacher():
+    probe = PartialLabelProbe(**EXACT).fit(X, Y)
+    teacher = LinearProbe(**EXACT).fit(X, Y)
+    by_hand = LinearProbe(loss="gce", start=teacher.coef_, **EXACT)
+    by_hand.fit_soft(X, top_candidates(teacher.predict_proba(X)))
+    np.testing.assert_allclose(probe.coef_, by_hand.coef_, rtol=0, atol=1e-7)
+
+
+def test_a_robust_last_round_learns_outputs():
+    probe = DistilledProbe(n_rounds=2, loss="gce", **EXACT).fit(X, Y)
+    teacher = LinearProbe(**EXACT).fit(X, Y)
+    rows, targets = twin.prepare(X), teacher.predict_proba(X)
+    expected = twin.minimize(rows, targets, EXACT["l2"], start=teacher.coef_, loss="gce")
+    np.testing.assert_allclose(probe.coef_, expected, rtol=0, atol=1e-5)
+
+
+def test_the_loss_is_that_of_the_last_round_and_the_teachers_that_of_the_others():
+    def losses(probe):
+        return [entry.loss for entry in probe.fit(X, Y).rounds_]
+
+    assert losses(LinearProbe(loss="gce")) == ["gce"]
+    assert losses(DistilledProbe()) == ["ce", "ce", "ce"]
+    assert losses(DistilledProbe(loss="gce")) == ["ce", "ce", "gce"]
+    assert losses(DistilledProbe(teacher_loss="gce")) == ["gce", "gce", "ce"]
+    assert losses(PartialLabelProbe()) == ["ce", "gce"]
+    assert losses(PartialLabelProbe(loss="ce", teacher_loss="gce")) == ["gce", "ce"]
+
+
+@pytest.mark.parametrize("teacher_loss", ["ce", "gce"])
+def test_a_student_of_a_robust_teacher_is_an_optimum(teacher_loss):
+    probe = DistilledProbe(n_rounds=2, teacher_loss=teacher_loss, **EXACT).fit(X, Y)
+    rows = twin.prepare(X)
+    teacher, student = probe.rounds_
+    targets = twin.outputs(rows, teacher.coef)
+    assert twin.relative_gradient(rows, targets, student.coef, EXACT["l2"]) <= 1.1e-10
+
+
+def test_a_sequence_of_penalties_gives_one_to_each_round():
+    l2 = [1e-3, 5e-3, 2e-3]
+    probe = DistilledProbe(l2=l2, tol=1e-10).fit(X, Y)
+    assert [entry.l2 for entry in probe.rounds_] == l2
+    by_hand = LinearProbe(l2=l2[0], tol=1e-10).fit(X, Y)
+    for entry, following in zip(probe.rounds_, [*l2[1:], None], strict=True):
+        np.testing.assert_allclose(entry.coef, by_hand.coef_, rtol=0, atol=1e-7)
+        if following:
+            targets = by_hand.predict_proba(X)
+            by_hand.set_params(l2=following).fit_soft(X, targets)
+    ridges = PartialLabelProbe(ridge=(20, 5)).fit(X, Y).rounds_
+    assert ridges[0].l2 == pytest.approx(4 * ridges[1].l2)
+
+
+def test_stages_are_the_outputs_of_each_round():
+    probe = DistilledProbe(n_rounds=3).fit(X, Y)
+    stages = list(probe.staged_predict_proba(DATA.X_test))
+    assert len(stages) == 3
+    mean = X.mean(axis=0)
+    rows = DATA.X_test - mean
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    for entry, outputs in zip(probe.rounds_, stages, strict=True):
+        np.testing.assert_allclose(outputs, twin.outputs(rows, entry.coef), atol=1e-12)
+    np.testing.assert_array_equal(stages[-1], probe.predict_proba(DATA.X_test))
+    (only,) = LinearProbe().fit(X, Y).staged_predict_proba(X)
+    assert only.shape == (len(X), 5)
+
+
+def test_records_are_complete():
+    for entry in PartialLabelProbe().fit(X, Y).rounds_:
+        assert entry.coef.shape == (5, 12)
+        assert entry.coef.dtype == np.float64
+        assert entry.coef.flags.c_contiguous
+        np.testing.assert_array_equal(entry.intercept, np.zeros(5))
+        assert entry.converged is True
+        assert 0 < entry.gradient_norm <= 1e-6
+        assert entry.n_passes >= entry.n_iter > 0
+        assert np.isfinite(entry.value)
+        # A part that all classes share would change no output, only the penalty.
+        np.testing.assert_allclose(entry.coef.sum(axis=0), 0, atol=1e-9)
+
+
+def test_students_undo_noise_on_digits():
+    # What the package is for: seven labels of ten are wrong, and students gain on their teacher.
+    data = problems.digits(0.7)
+    probe = DistilledProbe(n_rounds=3).fit(data.X, data.given_labels)
+    partial = PartialLabelProbe().fit(data.X, data.given_labels)
+    teacher, _, student = (
+        np.mean(outputs.argmax(axis=1) == data.test_labels)
+        for outputs in probe.staged_predict_proba(data.X_test)
+    )
+    assert student > teacher + 0.02
+    assert partial.score(data.X_test, data.test_labels) > teacher + 0.02
