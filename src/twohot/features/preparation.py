@@ -25,8 +25,8 @@ BLOCK_ENTRIES = 2**18
 LARGEST_MEAN = 10.0
 LOOK_ROWS = 200
 
-# What a mean over many rows may be off by, relative to its norm, beside being rounded to the
-# precision of the rows. A row no further from it is at the mean; scaling would blow rounding up.
+# What a mean over many rows may be off by, relative to the rows, beside being rounded to the
+# precision of a pass. A row no further from it is at the mean; scaling would blow rounding up.
 MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
 
 
@@ -36,6 +36,7 @@ class Preparation:
 
     mean: FloatArray | None  # subtracted from every row; None: rows are not centred
     normalize: bool  # rows are then divided by their norm; a zero row stays zero
+    mean_error: float = 0.0  # norm of what the mean may be off by
 
     def apply(self, rows: Matrix, out: FloatArray) -> FloatArray:
         """Write the prepared rows into `out`, in its precision."""
@@ -47,10 +48,10 @@ class Preparation:
     def inverse_norms(self, centered: FloatArray) -> FloatArray:
         """Return 1/‖row‖ as a column; zero for a row that differs from the mean by rounding."""
         norms = np.sqrt(np.einsum("ij,ij->i", centered, centered))
-        negligible = 0.0
+        negligible = self.mean_error
         if self.mean is not None:
-            rounding = 2 * float(np.finfo(centered.dtype).eps) + MEAN_ROUNDING
-            negligible = rounding * float(np.linalg.norm(self.mean))
+            rounding = 2 * float(np.finfo(centered.dtype).eps)
+            negligible += rounding * float(np.linalg.norm(self.mean))
         inverse = np.zeros((len(centered), 1), centered.dtype)
         np.divide(1, norms, out=inverse[:, 0], where=norms > negligible)
         return inverse
@@ -186,10 +187,7 @@ class FeatureSet:
         """Return whether the mean is no larger than the spread of a few rows, about."""
         if self._mean is None:
             return True
-        stride = -(-self.n_samples // LOOK_ROWS)
-        few = self.X[::stride]
-        dense = few.toarray() if isinstance(few, sp.csr_array) else few
-        spread = np.mean((dense - self._mean.astype(np.float64)) ** 2, axis=0).sum()
+        spread = np.mean((_few_rows(self.X) - self._mean.astype(np.float64)) ** 2, axis=0).sum()
         return bool(np.sum(self._mean.astype(np.float64) ** 2) <= LARGEST_MEAN * spread)
 
     def _buffer(self, name: str, width: int) -> FloatArray:
@@ -215,7 +213,16 @@ def fit_preparation(
             total += _weighted_sum(block, weight)
     if not center:
         return Preparation(None, normalize)
-    return Preparation(total / (X.shape[0] if weights is None else weights.sum()), normalize)
+    mean = total / (X.shape[0] if weights is None else weights.sum())
+    largest = np.max(np.abs(_few_rows(X)), initial=0)
+    return Preparation(mean, normalize, MEAN_ROUNDING * float(largest) * X.shape[1] ** 0.5)
+
+
+def _few_rows(X: Matrix) -> FloatArray:
+    """Return some rows, evenly spread, dense."""
+    few = X[:: -(-X.shape[0] // LOOK_ROWS)]
+    dense: FloatArray = few.toarray() if isinstance(few, sp.csr_array) else few
+    return dense
 
 
 def _weighted_sum(block: Matrix, weights: FloatArray | None) -> FloatArray:
