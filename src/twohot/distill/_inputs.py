@@ -1,6 +1,7 @@
 """What a user passes to a probe, checked and turned into what the rounds take."""
 
 import math
+import sys
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot._validation import check_within
 
 ClassWeight: TypeAlias = dict[Any, float] | str | None
 
@@ -67,13 +69,13 @@ def check_labels(
             f"y has {missing.size} missing or infinite label(s), the first at row {missing[0]}: "
             "drop these rows before fitting."
         )
-    check_classification_targets(labels)
     try:
         classes, index = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise ValueError(
             f"y mixes labels that do not sort ({error}): pass labels of one type."
         ) from error
+    check_classification_targets(labels)
     if len(classes) < 2:
         raise ValueError(
             f"y has one class only ({classes[0]!r}): a classifier needs rows of at least two "
@@ -115,10 +117,13 @@ def row_weights(
     weights: FloatArray = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row: pass a positive weight for some.")
-    if class_weight is not None:
+    if class_weight is not None and weights.any():
         weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero for every row, by itself or times class_weight: pass a positive "
+            "weight for some."
+        )
     return weights
 
 
@@ -141,4 +146,8 @@ def _class_weights(
             f"class_weight names {unknown[0]!r}, which is not among the {len(known)} classes: "
             "pass weights for labels that are in y."
         )
-    return np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)
+    given = {
+        name: check_within(f"class_weight[{name!r}]", weight, 0, sys.float_info.max)
+        for name, weight in class_weight.items()
+    }
+    return np.array([given.get(name, 1.0) for name in known])
