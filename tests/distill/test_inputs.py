@@ -1,0 +1,351 @@
+"""Bad input is refused with the argument, what came, what is allowed and what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+import problems
+import twin
+from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+SOFT = twin.one_hot(Y)
+
+PROBES = [LinearProbe, DistilledProbe, PartialLabelProbe]
+
+
+def refuse(message, X=X, y=Y, probe=None, weights=None, error=ValueError):
+    with pytest.raises(error, match=message):
+        (probe or LinearProbe()).fit(X, y, weights)
+
+
+def changed(value, row=7, column=3):
+    rows = X.copy()
+    rows[row, column] = value
+    return rows
+
+
+# Features ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", PROBES)
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array, pd.DataFrame])
+@pytest.mark.parametrize(("bad", "name"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")])
+def test_nan_and_infinity_in_the_features(make, stored, bad, name):
+    message = f"X contains {name}.* at row 7, column 3: features must be finite, so drop or impute"
+    refuse(message, X=stored(changed(bad)), probe=make())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_nan_in_features_of_less_precision(dtype):
+    refuse("X contains NaN at row 7", X=changed(np.nan).astype(dtype))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_nan_in_new_features(method):
+    probe = LinearProbe().fit(X, Y)
+    with pytest.raises(ValueError, match="X contains NaN at row 7, column 3"):
+        getattr(probe, method)(changed(np.nan))
+
+
+@pytest.mark.parametrize("make", PROBES)
+def test_complex_features(make):
+    refuse("Complex data not supported: X has dtype complex128.*X.real", X * 1j, probe=make())
+
+
+def test_features_that_are_not_numbers():
+    words = np.array([["one", "two"]] * len(X), dtype=object)
+    refuse("X has dtype object and is not numeric.*pass numbers, one column per feature", words)
+
+
+def test_features_that_are_strings():
+    refuse("could not convert string to float", X=np.array([["one", "two"]] * len(X)))
+
+
+def test_a_frame_with_a_column_of_words():
+    frame = pd.DataFrame(X).assign(word="one")
+    frame.columns = frame.columns.astype(str)
+    refuse("could not convert string to float", X=frame)
+
+
+@pytest.mark.parametrize("make", PROBES)
+def test_no_rows_and_no_columns(make):
+    refuse(r"0 sample\(s\)", np.empty((0, 3)), [], probe=make())
+    refuse(r"0 feature\(s\)", np.empty((5, 0)), [0, 1, 0, 1, 0], probe=make())
+
+
+def test_features_of_the_wrong_dimension():
+    refuse("Expected 2D array, got 1D array", X=X[:, 0])
+    refuse("dim 3", X=X[:, :, np.newaxis])
+
+
+def test_new_features_of_another_width():
+    probe = LinearProbe().fit(X, Y)
+    with pytest.raises(ValueError, match="X has 11 features, but LinearProbe is expecting 12"):
+        probe.predict(X[:, :11])
+
+
+def test_a_probe_that_is_not_fitted(tmp_path):
+    for call in (
+        lambda probe: probe.predict(X),
+        lambda probe: probe.predict_proba(X),
+        lambda probe: probe.score(X, Y),
+        lambda probe: next(probe.staged_predict_proba(X)),
+        lambda probe: probe.save(tmp_path / "probe.safetensors"),
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            call(LinearProbe())
+
+
+# Labels ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", PROBES)
+def test_one_class_only(make):
+    message = "y has one class only.*needs rows of at least two classes"
+    refuse(message, y=np.zeros(len(X)), probe=make())
+    refuse("one class only.*'cat'", y=["cat"] * len(X), probe=make())
+
+
+def test_labels_and_features_of_different_length():
+    refuse("y has 299 labels and X has 300 rows: pass one label per row", y=Y[:-1])
+
+
+def test_no_labels():
+    refuse("requires y to be passed, but the target y is None", y=None)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.where(Y == 0, np.nan, Y),
+        np.where(Y == 0, np.inf, Y),
+        np.array([None if label == 0 else "x" for label in Y], dtype=object),
+        pd.Series([None if label == 0 else f"c{label}" for label in Y]),
+    ],
+    ids=["nan", "infinity", "None", "pandas"],
+)
+def test_missing_labels(labels):
+    first = int(np.argmax(Y == 0))
+    refuse(f"missing or infinite label.*first at row {first}: drop these rows", y=labels)
+
+
+def test_labels_that_are_measurements():
+    refuse("continuous", y=X[:, 0])
+
+
+def test_labels_of_several_columns():
+    refuse("1d array", y=SOFT)
+
+
+def test_labels_that_do_not_sort():
+    refuse(
+        "y mixes labels that do not sort.*: pass labels of one type",
+        y=np.array([1, "a"] * 150, dtype=object),
+    )
+
+
+def test_labels_at_score_that_the_probe_does_not_know():
+    probe = LinearProbe().fit(X, Y)
+    with pytest.raises(
+        ValueError, match=r"y has 1 label\(s\) that the probe was not fitted on \(9\)"
+    ):
+        probe.score(X, np.where(Y == 0, 9, Y))
+    named = LinearProbe().fit(X, np.array(list("abcde"))[Y])
+    with pytest.raises(ValueError, match=r"y has 2 label\(s\).*'y', 'z'.*see classes_"):
+        named.score(X[:3], ["a", "y", "z"])
+
+
+def test_labels_and_features_of_different_length_at_score():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        LinearProbe().fit(X, Y).score(X, Y[:-1])
+
+
+# Weights -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(len(X) - 1), "sample_weight.shape == .299,., expected .300,."),
+        (np.full(len(X), -1.0), "Negative values in data passed to `sample_weight`"),
+        (np.full(len(X), np.nan), "sample_weight contains NaN"),
+        (np.zeros(len(X)), "sample_weight is zero for every row|[Aa]ll.*zero"),
+        (np.ones((len(X), 2)), "Sample weights must be 1D"),
+    ],
+)
+def test_sample_weights(weights, message):
+    refuse(message, weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ("even", "class_weight='even' is not known: pass 'balanced', a dict"),
+        ({7: 2.0}, "class_weight names 7, which is not among the 5 classes"),
+        ({0: -1.0}, r"class_weight\[0\]=-1.0 is not allowed: pass a number from 0 to"),
+        ({0: np.nan}, r"class_weight\[0\]=nan is not allowed"),
+        ({0: np.inf}, r"class_weight\[0\]=inf is not allowed"),
+        ({0: "2"}, r"class_weight\[0\]='2' is not allowed"),
+        (dict.fromkeys(range(5), 0), "zero for every row, by itself or times class_weight"),
+    ],
+)
+def test_class_weights(class_weight, message):
+    refuse(message, probe=LinearProbe(class_weight=class_weight))
+
+
+# Parameters --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", PROBES)
+@pytest.mark.parametrize("name", ["l2", "ridge"])
+@pytest.mark.parametrize("value", [0, 0.0, -1.0, np.nan, np.inf, "1", True])
+def test_penalties_are_positive_and_finite(make, name, value):
+    refuse(rf"{name}={value!r} is not allowed: pass a positive, fin", probe=make(**{name: value}))
+
+
+def test_a_bad_penalty_in_a_sequence_is_named():
+    refuse(r"ridge\[1\]=0 is not allowed", probe=DistilledProbe(ridge=[1, 0, 1]))
+
+
+def test_a_sequence_of_penalties_of_the_wrong_length():
+    refuse(
+        "ridge has 2 values for 3 rounds: pass one number, or one",
+        probe=DistilledProbe(ridge=[1, 2]),
+    )
+    refuse("l2 has 1 values for 2 rounds", probe=PartialLabelProbe(l2=[1]))
+
+
+@pytest.mark.parametrize("make", PROBES)
+def test_both_penalties(make):
+    message = "l2=0.1 and ridge=2 both set the penalty: pass one of them"
+    refuse(message, probe=make(l2=0.1, ridge=2))
+
+
+@pytest.mark.parametrize("n_rounds", [0, -3, 1.5, "2", None, True])
+def test_fewer_than_one_round(n_rounds):
+    refuse("n_rounds=.*pass an integer of at least 1", probe=DistilledProbe(n_rounds=n_rounds))
+
+
+def test_more_candidates_than_classes():
+    message = "n_candidates=6 is more than the 5 classes: pass at most 5"
+    refuse(message, probe=PartialLabelProbe(n_candidates=6))
+
+
+@pytest.mark.parametrize("n_candidates", [0, -1, 2.0, "2"])
+def test_no_candidates(n_candidates):
+    message = "n_candidates=.*pass an integer of at least 1"
+    refuse(message, probe=PartialLabelProbe(n_candidates=n_candidates))
+
+
+@pytest.mark.parametrize("make", PROBES)
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("loss", "mae", "loss='mae' is not known: pass one of 'ce', 'gce'"),
+        ("gce_power", 0, "gce_power=0 is not allowed: pass a number from 0.001 to 1"),
+        ("gce_power", 1.1, "gce_power=1.1 is not allowed"),
+        ("gce_power", np.nan, "gce_power=nan is not allowed"),
+        ("start", "one", "start='one' is not known: pass one of 'teacher', 'zero'"),
+        ("start", np.zeros((5, 3)), r"start has shape \(5, 3\).*of shape \(5, 12\)"),
+        ("start", np.full((5, 12), np.nan), "start has shape .* or holds NaN"),
+        ("fit_intercept", "yes", "fit_intercept='yes' is not known: pass one of 'auto'"),
+        ("tol", 0, "tol=0 is not allowed: pass a positive, finite number"),
+        ("tol", np.nan, "tol=nan is not allowed"),
+        ("max_iter", 0, "max_iter=0 is not allowed: pass an integer of at least 1"),
+        ("dtype", "float16", "dtype='float16' is not a precision to compute in: pass float32 or"),
+        ("dtype", int, "dtype=.*int.* is not a precision to compute in"),
+        ("n_jobs", 0, "n_jobs=0"),
+        ("n_jobs", 1.5, "n_jobs=1.5"),
+    ],
+)
+def test_parameters_of_every_probe(make, name, value, message):
+    refuse(message, probe=make(**{name: value}))
+
+
+@pytest.mark.parametrize("make", [DistilledProbe, PartialLabelProbe])
+def test_the_loss_of_the_teacher(make):
+    message = "teacher_loss='mae' is not known: pass one of 'ce', 'gce'"
+    refuse(message, probe=make(teacher_loss="mae"))
+
+
+# Soft targets ------------------------------------------------------------------------------------
+
+
+def soft_with(row):
+    targets = SOFT.copy()
+    targets[4] = row
+    return targets
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (soft_with([1.2, -0.2, 0, 0, 0]), "targets has the negative or missing value -0.2"),
+        (soft_with([np.nan, 1, 0, 0, 0]), "targets has the negative or missing value nan"),
+        (soft_with([0.5, 0.2, 0, 0, 0]), r"do not sum to one \(row 4: 0.7\): divide each row"),
+        (soft_with([np.inf, 0, 0, 0, 0]), r"do not sum to one \(row 4: inf\)"),
+        (SOFT[:-1], "targets has 299 rows and X has 300: pass one row"),
+        (SOFT[:, 0], r"targets has shape \(300,\): pass one row of probabilities per sample"),
+        (np.ones((300, 1)), "at least two classes"),
+        (SOFT.astype(str), "targets has dtype .*: pass probabilities, as real numbers"),
+        (SOFT * 1j, "targets has dtype complex128"),
+    ],
+    ids=[
+        "negative",
+        "nan",
+        "sum",
+        "infinity",
+        "rows",
+        "one column",
+        "one class",
+        "text",
+        "complex",
+    ],
+)
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+def test_soft_targets(targets, message, stored):
+    if stored is sp.csr_array and (targets.ndim == 1 or targets.dtype.kind == "U"):
+        stored = np.asarray  # a sparse array cannot hold these
+    with pytest.raises(ValueError, match=message):
+        LinearProbe().fit_soft(X, stored(targets))
+
+
+@pytest.mark.parametrize("classes", [["a", "b"], ["a", "a", "b", "c", "d"], [["a"] * 5]])
+def test_names_of_soft_targets(classes):
+    with pytest.raises(ValueError, match="classes has shape .* one name per column, each once"):
+        LinearProbe().fit_soft(X, SOFT, classes=classes)
+
+
+# Not errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", PROBES)
+def test_a_row_at_the_mean_is_fitted_and_predicted_uniform(make):
+    rows = X - X.mean(axis=0)
+    rows = np.vstack([rows, -rows, np.zeros((1, 12))])  # the last one is the mean
+    labels = np.concatenate([Y, Y, [0]])
+    probe = make().fit(rows, labels)
+    assert all(entry.converged for entry in probe.rounds_)
+    np.testing.assert_allclose(probe.predict_proba(rows[-1:]), 0.2, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", PROBES)
+def test_a_gradient_that_vanishes_at_zero(make):
+    # Every row with every label: there is nothing to learn.
+    rows, labels = np.repeat(X[:20], 5, axis=0), np.tile(np.arange(5), 20)
+    probe = make().fit(rows, labels)
+    assert all(entry.converged for entry in probe.rounds_)
+    np.testing.assert_array_equal(probe.coef_, 0)
+    np.testing.assert_allclose(probe.predict_proba(X), 0.2)
+
+
+@pytest.mark.parametrize("make", PROBES)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_features_without_spread(make, dtype):
+    probe = make().fit(np.full((20, 3), 0.3, dtype=dtype), np.arange(20) % 4)
+    assert all(entry.converged for entry in probe.rounds_)
+    np.testing.assert_allclose(probe.predict_proba(np.ones((2, 3))), 0.25)
