@@ -297,7 +297,13 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
                 "twohot.load, which knows every kind, or upgrade twohot if it does not."
             )
-        probe: Self = known[state.estimator](**state.parameters)
+        try:
+            probe: Self = known[state.estimator](**state.parameters)
+        except TypeError as error:
+            raise ValueError(
+                f"{path} says it holds a probe, with parameters that this version of twohot does "
+                f"not know ({error}): upgrade twohot to read it."
+            ) from error
         probe.preparation_ = state.preparation
         probe.n_features_in_ = state.n_features_in
         if state.feature_names_in:

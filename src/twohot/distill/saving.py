@@ -71,31 +71,59 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
 
 def read_state(path: str | os.PathLike[str]) -> FittedState:
     """Read a fitted probe, or say why the file holds none."""
-    header, tensors = _read(Path(path))
+    text, tensors = _read(Path(path))
     try:
-        parameters = {name: _decode(value) for name, value in header["parameters"].items()}
-        if "parameter.start" in tensors:
-            parameters["start"] = tensors["parameter.start"]
-        rounds = []
-        for number, fields in enumerate(header["rounds"], start=1):
-            arrays = {name: tensors[f"round.{number}.{name}"] for name in ROUND_ARRAYS}
-            rounds.append(Round(**(fields | arrays)))
-        return FittedState(
-            estimator=header["estimator"],
-            parameters=parameters,
-            classes=_decode(header["classes"]),
-            preparation=Preparation(tensors.get("mean"), **header["preparation"]),
-            rounds=rounds,
-            n_features_in=header["n_features_in"],
-            feature_names_in=header["feature_names_in"],
-        )
-    except (KeyError, TypeError) as error:
+        header = json.loads(text)
+        version = int(header["format_version"])
+        state = _state(header, tensors) if version <= FORMAT_VERSION else None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{path} says it holds a probe, but part of it is missing ({error}): save it again."
+            f"{path} says it holds a probe, but part of it is missing or wrong ({error}): save "
+            "it again."
         ) from error
+    if state is None:
+        raise ValueError(
+            f"{path} has format version {version} and this version of twohot reads up to "
+            f"{FORMAT_VERSION}: upgrade twohot to read it."
+        )
+    return state
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedState:
+    """Return the probe that a header and its tensors describe; anything may be raised if none."""
+    parameters = {name: _decode(value) for name, value in header["parameters"].items()}
+    if "parameter.start" in tensors:
+        parameters["start"] = tensors["parameter.start"]
+    rounds = []
+    for number, fields in enumerate(header["rounds"], start=1):
+        arrays = {name: tensors[f"round.{number}.{name}"] for name in ROUND_ARRAYS}
+        rounds.append(Round(**(fields | arrays)))
+    state = FittedState(
+        estimator=str(header["estimator"]),
+        parameters=parameters,
+        classes=_decode(header["classes"]),
+        preparation=Preparation(tensors.get("mean"), **header["preparation"]),
+        rounds=rounds,
+        n_features_in=int(header["n_features_in"]),
+        feature_names_in=header["feature_names_in"],
+    )
+    _check_shapes(state)
+    return state
+
+
+def _check_shapes(state: FittedState) -> None:
+    """Raise if the arrays of a file do not fit together."""
+    n_classes, n_features = len(state.classes), state.n_features_in
+    mean = state.preparation.mean
+    fitting = [entry.coef.shape == (n_classes, n_features) for entry in state.rounds]
+    fitting += [entry.intercept.shape == (n_classes,) for entry in state.rounds]
+    fitting += [mean is None or mean.shape == (n_features,), len(state.rounds) > 0]
+    fitting += [isinstance(state.classes, np.ndarray)]
+    if not all(fitting):
+        raise ValueError(f"no rounds, or shapes other than {n_classes} × {n_features}")
+
+
+def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
     """Return the header and the tensors of a file, or say why it is none of ours."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path that `save` wrote.")
@@ -111,13 +139,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise ValueError(
             f"{path} is a safetensors file but holds no probe: pass a file that `save` wrote."
         )
-    header = json.loads(metadata[HEADER])
-    if header["format_version"] > FORMAT_VERSION:
-        raise ValueError(
-            f"{path} has format version {header['format_version']} and this version of twohot "
-            f"reads up to {FORMAT_VERSION}: upgrade twohot to read it."
-        )
-    return header, tensors
+    return metadata[HEADER], tensors
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
