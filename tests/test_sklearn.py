@@ -1,7 +1,7 @@
 """The probes keep every promise that scikit-learn's estimators make."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 
@@ -14,7 +14,14 @@ PROBES = [
     PartialLabelProbe(loss="ce"),
 ]
 
+# Needs an environment variable that is set before scipy is imported.
+MAY_BE_SKIPPED = {"check_array_api_input"}
 
-@parametrize_with_checks(PROBES)
-def test_common_checks(estimator, check) -> None:
-    check(estimator)
+
+@pytest.mark.parametrize("probe", PROBES, ids=repr)
+def test_all_common_checks_pass(probe):
+    results = check_estimator(probe, on_skip=None, on_fail=None)
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert not failed
+    assert len(results) > 50
+    assert {r["check_name"] for r in results if r["status"] != "passed"} <= MAY_BE_SKIPPED

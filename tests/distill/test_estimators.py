@@ -270,7 +270,7 @@ NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 LABELS = {
     "strings": lambda: NAMES[Y],
     "object strings": lambda: NAMES[Y].astype(object),
-    "list of strings": lambda: NAMES[Y].tolist(),
+    "list of strings": NAMES[Y].tolist,
     "pandas strings": lambda: pd.Series(NAMES[Y]),
     "pandas categories": lambda: pd.Series(NAMES[Y]).astype("category"),
     "polars strings": lambda: pl.Series(NAMES[Y]),

@@ -17,8 +17,8 @@ SOFT = twin.one_hot(Y)
 PROBES = [LinearProbe, DistilledProbe, PartialLabelProbe]
 
 
-def refuse(message, X=X, y=Y, probe=None, weights=None, error=ValueError):
-    with pytest.raises(error, match=message):
+def refuse(message, X=X, y=Y, *, probe=None, weights=None):
+    with pytest.raises(ValueError, match=message):
         (probe or LinearProbe()).fit(X, y, weights)
 
 
@@ -142,10 +142,8 @@ def test_labels_of_several_columns():
 
 
 def test_labels_that_do_not_sort():
-    refuse(
-        "y mixes labels that do not sort.*: pass labels of one type",
-        y=np.array([1, "a"] * 150, dtype=object),
-    )
+    labels = np.array([1, "a"] * 150, dtype=object)
+    refuse("y mixes labels that do not sort.*: pass labels of one type", y=labels)
 
 
 def test_labels_at_score_that_the_probe_does_not_know():
@@ -173,7 +171,7 @@ def test_labels_and_features_of_different_length_at_score():
         (np.ones(len(X) - 1), "sample_weight.shape == .299,., expected .300,."),
         (np.full(len(X), -1.0), "Negative values in data passed to `sample_weight`"),
         (np.full(len(X), np.nan), "sample_weight contains NaN"),
-        (np.zeros(len(X)), "sample_weight is zero for every row|[Aa]ll.*zero"),
+        (np.zeros(len(X)), "must contain at least one non-zero number"),
         (np.ones((len(X), 2)), "Sample weights must be 1D"),
     ],
 )
@@ -212,10 +210,8 @@ def test_a_bad_penalty_in_a_sequence_is_named():
 
 
 def test_a_sequence_of_penalties_of_the_wrong_length():
-    refuse(
-        "ridge has 2 values for 3 rounds: pass one number, or one",
-        probe=DistilledProbe(ridge=[1, 2]),
-    )
+    message = "ridge has 2 values for 3 rounds: pass one number, or one"
+    refuse(message, probe=DistilledProbe(ridge=[1, 2]))
     refuse("l2 has 1 values for 2 rounds", probe=PartialLabelProbe(l2=[1]))
 
 
@@ -316,7 +312,7 @@ def test_soft_targets(targets, message, stored):
 
 @pytest.mark.parametrize("classes", [["a", "b"], ["a", "a", "b", "c", "d"], [["a"] * 5]])
 def test_names_of_soft_targets(classes):
-    with pytest.raises(ValueError, match="classes has shape .* one name per column, each once"):
+    with pytest.raises(ValueError, match=r"classes has shape .* one name per column, each once"):
         LinearProbe().fit_soft(X, SOFT, classes=classes)
 
 

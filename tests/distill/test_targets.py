@@ -130,7 +130,7 @@ def test_candidates_are_kept_sparse():
     ids=["one row", "nan", "infinity", "strings", "complex"],
 )
 def test_outputs_must_be_rows_of_finite_scores(outputs):
-    with pytest.raises(ValueError, match="outputs has shape.*pass one row of finite scores"):
+    with pytest.raises(ValueError, match=r"outputs has shape.*pass one row of finite scores"):
         top_candidates(outputs)
 
 

@@ -1,0 +1,105 @@
+"""The command line prints what the probes find."""
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+import twohot
+from twohot import LinearProbe, PartialLabelProbe
+from twohot.cli import app
+from twohot.report.demo import demo_data
+
+# Wide enough that no cell is broken over two lines.
+WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments), env=WIDE)
+
+
+def table_rows(output):
+    """Cells of the table, by method."""
+    rows = [re.split(r"\s*[│┃]\s*", line.strip()) for line in output.splitlines()]
+    return {row[1]: row[2:-1] for row in rows if len(row) > 5}
+
+
+def test_version():
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.output == f"twohot {twohot.__version__}\n"
+
+
+def test_no_command_shows_the_help():
+    result = run()
+    assert result.exit_code == 2
+    assert "demo" in result.output
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return run("demo", "--noise", "0.6", "--seed", "1")
+
+
+def test_the_demo_says_what_the_data_are(demo):
+    assert demo.exit_code == 0
+    data = demo_data(0.6, 1)
+    n_wrong = int((data.given_labels != data.true_labels).sum())
+    assert abs(n_wrong - 0.6 * len(data.true_labels)) < 10  # counts are whole in every class
+    assert f"1257 images to train on, {n_wrong} of them with a wrong label, 540" in demo.output
+
+
+def test_the_demo_lists_every_method(demo):
+    rows = table_rows(demo.output)
+    assert list(rows)[1:] == [
+        "given labels",
+        "teacher (round 1)",
+        "round 2",
+        "round 3",
+        "round 4",
+        "partial labels (two-hot)",
+        "robust loss (GCE)",
+    ]
+
+
+def test_the_demo_counts_errors_as_the_probes_do(demo):
+    rows, data = table_rows(demo.output), demo_data(0.6, 1)
+    for method, probe in {
+        "teacher (round 1)": LinearProbe(ridge=10),
+        "partial labels (two-hot)": PartialLabelProbe(),
+        "robust loss (GCE)": LinearProbe(loss="gce"),
+    }.items():
+        probe.fit(data.features, data.given_labels)
+        test_errors = int((probe.predict(data.test_features) != data.test_labels).sum())
+        training_errors = int((probe.predict(data.features) != data.true_labels).sum())
+        accuracy, *counts, _ = rows[method]
+        assert counts == [str(test_errors), str(training_errors)]
+        assert accuracy == f"{1 - test_errors / 540:.1%}"
+
+
+def test_the_demo_shows_that_students_gain(demo):
+    errors = {
+        name: int(row[1]) for name, row in table_rows(demo.output).items() if row[1].isdigit()
+    }
+    assert errors["round 4"] < errors["teacher (round 1)"]
+    assert errors["partial labels (two-hot)"] < errors["teacher (round 1)"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["demo", "--noise", "1.5"],
+        ["demo", "--noise", "-0.1"],
+        ["demo", "--noise", "much"],
+        ["demo", "--seed", "-1"],
+        ["demo", "--seed", "x"],
+        ["demo", "--unknown"],
+        ["dance"],
+    ],
+    ids=" ".join,
+)
+def test_bad_arguments_are_refused_with_their_name(arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Error" in result.output
+    assert arguments[-2 if len(arguments) == 3 else -1] in result.output
