@@ -33,6 +33,8 @@ OVERALL_PAIRS = 10  # pairs of the overall recursion
 # to other classes, not of its own block, and would let the class leap.
 LEAST_CLASS_CURVATURE = 0.3
 
+MOST_CLASSES = 0.9  # share of classes that use a pair from which on it counts as used by all
+
 
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -86,10 +88,16 @@ class History:
         return solution.astype(np.float64) * length
 
     def _scale(self, metrics: ClassMetrics) -> FloatArray:
-        """Return how far the class-wise solution is off along the newest step."""
+        """Return how far the class-wise solution is off along the newest step.
+
+        It is right there for every class that uses the newest pair, so mostly there is no need
+        to look.
+        """
         if self.n_overall == 0:
             return np.ones((), self.dtype)
         newest = self.pairs[-1]
+        if not self.pause and np.mean(newest.by_class > 0) > MOST_CLASSES:
+            return np.ones((), self.dtype)
         solved = self._solve_by_class(newest.change, metrics)
         scale: FloatArray = 1 / (newest.overall * np.vdot(newest.change, solved))
         return scale
