@@ -37,7 +37,8 @@ def run_rounds(
     """Return one record per round. `say` gets a line after every step."""
     rounds: list[Round] = []
     last: Evaluation | None = None
-    history, history_l2 = History(), None
+    history = History(coordinates.features.dtype)
+    history_l2: float | None = None
     for number, plan in enumerate(plans, start=1):
         if last is not None:
             targets = _next_targets(coordinates, last, plan)
@@ -45,7 +46,7 @@ def run_rounds(
         heard = _with_report(settings, say, f"round {number} ({plan.loss}, {targets.name})")
         if plan.loss == "ce":
             if plan.l2 != history_l2:
-                history, history_l2 = History(), plan.l2
+                history, history_l2 = History(coordinates.features.dtype), plan.l2
             solution = fit_cross_entropy(problem, last, heard, history)
         else:
             solution = fit_generalized(problem, targets, last, heard)

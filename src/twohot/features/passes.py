@@ -57,7 +57,12 @@ def count_jobs(n_jobs: int | None) -> int:
         )
     if n_jobs is None:
         return int(cpu_count())
-    return n_jobs if n_jobs > 0 else max(1, int(cpu_count()) + 1 + n_jobs)
+    if not is_integer(n_jobs) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs={n_jobs!r} is not a number of threads: pass a positive integer, -1 for all "
+            "cores, or None."
+        )
+    return int(n_jobs) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))
 
 
 @cache

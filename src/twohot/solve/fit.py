@@ -58,7 +58,7 @@ def fit_generalized(
     from_teacher = isinstance(settings.start, str) and settings.start == "teacher"
     if last is None and from_teacher:
         coarse = replace(settings, tol=max(settings.tol, START_TOLERANCE))
-        teacher = fit_cross_entropy(problem, None, coarse, History())
+        teacher = fit_cross_entropy(problem, None, coarse, History(problem.features.dtype))
         passes, last = teacher.n_passes, teacher.evaluation
     means = None if last is None else last.means
     objective = GeneralizedCrossEntropy(problem, targets, settings.gce_power, means)
@@ -67,7 +67,9 @@ def fit_generalized(
         coef = settings.start - settings.start.mean(axis=0)
     elif last is not None and from_teacher:
         coef = last.coef
-    solution = _solve(objective, objective.evaluate(coef), settings, History())
+    solution = _solve(
+        objective, objective.evaluate(coef), settings, History(problem.features.dtype)
+    )
     return replace(solution, n_passes=solution.n_passes + objective.passes + passes)
 
 

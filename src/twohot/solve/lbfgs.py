@@ -26,7 +26,9 @@ PAUSE = 3
 # Values of the objective closer than this, relative, may differ by rounding alone.
 VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 
-# Steps without a new smallest gradient before the fit is taken to have met the rounding floor.
+# Below this relative gradient rounding may be all that is left; a fit that then makes so many
+# steps without a gradient clearly smaller than before has met its floor.
+FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 PATIENCE = 12
 
 MOST_TRIALS = 25  # shortenings of one step; 0.1²⁵ of a step is nothing
@@ -88,15 +90,11 @@ def minimize(
         history.pause = max(0, history.pause - 1)
         if shortened and history.pairs:
             history.pause = PAUSE
-        history.add(
-            there.coef - here.coef,
-            there.gradient - here.gradient,
-            metrics,
-            problem.features.dtype,
-        )
+        history.add(there.coef - here.coef, there.gradient - here.gradient, metrics)
         here = there
         norm = float(np.linalg.norm(here.gradient)) / scale
-        stalled = 0 if norm < 0.9 * smallest else stalled + 1
+        moving = norm < 0.9 * smallest or smallest > FLOOR[problem.features.dtype]
+        stalled = 0 if moving else stalled + 1
         smallest = min(smallest, norm)
         if report is not None:
             report(n_iter, n_passes, norm)
