@@ -88,14 +88,14 @@ def test_metrics_of_a_pass_take_the_mean_row_of_each_class(loss):
 def history_of_a_quadratic(metrics, n_pairs=6, coupling=0.2):
     """Steps on a quadratic whose classes are coupled, kept in the space where they sum to zero."""
     generator = np.random.default_rng(2)
-    history = History()
+    history = History(np.dtype(np.float64))
     root = generator.normal(size=(N_CLASSES * N_FEATURES, 4))
     for seed in range(10, 10 + n_pairs):
         step = vectors(seed) - vectors(seed).mean(axis=0)
         flat = step.ravel()
         change = metrics.multiply(step) + coupling * (root @ (root.T @ flat)).reshape(step.shape)
         change -= change.mean(axis=0)
-        history.add(step, change, metrics, np.dtype(np.float64))
+        history.add(step, change, metrics)
     assert len(history.pairs) == n_pairs
     return history
 
@@ -126,6 +126,6 @@ def test_directions_leave_the_sum_over_classes_alone():
 
 
 def test_a_pair_without_curvature_is_not_kept():
-    history, metrics = History(), random_metrics()
-    history.add(vectors(), -vectors(), metrics, np.dtype(np.float64))
+    history = History(np.dtype(np.float64))
+    history.add(vectors(), -vectors(), random_metrics())
     assert len(history.pairs) == 0

@@ -51,10 +51,6 @@ def map_blocks(terms_of: Callable[[int], Terms], n_blocks: int, n_jobs: int) -> 
 
 def count_jobs(n_jobs: int | None) -> int:
     """Return the number of threads: all cores for None or -1, all but one for -2, and so on."""
-    if n_jobs is not None and (not is_integer(n_jobs) or n_jobs == 0):
-        raise ValueError(
-            f"n_jobs={n_jobs!r} is not allowed: pass a number of threads, or None or -1 for all."
-        )
     if n_jobs is None:
         return int(cpu_count())
     if not is_integer(n_jobs) or n_jobs == 0:
