@@ -213,7 +213,8 @@ class PartialLabelProbe(Probe):
 
     The student's target gives equal weight to the classes with the largest outputs of the teacher
     (the two-hot target of the paper). It is fitted by generalised cross-entropy, started from the
-    teacher.
+    teacher. Between classes that are candidates of exactly the same rows, which the student cannot
+    tell apart, the teacher decides.
 
     Parameters
     ----------

@@ -47,13 +47,13 @@ class Preparation:
 
     def inverse_norms(self, centered: FloatArray) -> FloatArray:
         """Return 1/‖row‖ as a column; zero for a row that differs from the mean by rounding."""
-        norms = np.sqrt(np.einsum("ij,ij->i", centered, centered))
+        norms = np.sqrt(np.einsum("ij,ij->i", centered, centered, dtype=np.float64))
         negligible = self.mean_error
         if self.mean is not None:
             rounding = 2 * float(np.finfo(centered.dtype).eps)
             negligible += rounding * float(np.linalg.norm(self.mean))
         inverse = np.zeros((len(centered), 1), centered.dtype)
-        np.divide(1, norms, out=inverse[:, 0], where=norms > negligible)
+        np.divide(1, norms, out=inverse[:, 0], where=norms > negligible, casting="same_kind")
         return inverse
 
     def center(self, rows: Matrix, out: FloatArray) -> None:

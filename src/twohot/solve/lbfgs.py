@@ -84,7 +84,10 @@ def minimize(
         n_passes += n_trials * objective.passes
         n_iter += 1
         if there is None:
-            break
+            if not history.pairs:
+                break
+            history.forget()
+            continue
         # 3. What the step tells about the curvature.
         metrics = metrics_at(problem, there)
         history.pause = max(0, history.pause - 1)
@@ -107,9 +110,12 @@ def _step(
     """Return the evaluation one step on, how many passes it took, and whether it was shortened.
 
     Accepted where the slope along the direction is not steeply upwards, and the value has not
-    risen (which only an objective that is not convex can do without the former).
+    risen (which only an objective that is not convex can do without the former). None if the
+    direction does not lead down, or no part of it does.
     """
     slope = float(np.vdot(here.gradient, direction))
+    if slope >= 0:
+        return None, 0, True
     rounding = VALUE_ROUNDING[objective.problem.features.dtype] * abs(here.value)
     length = 1.0
     for trial in range(1, MOST_TRIALS + 1):

@@ -74,6 +74,11 @@ class History:
         self.pairs.append(Pair(step, change, 1 / overall, by_class))
         self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
 
+    def forget(self) -> None:
+        """Drop all pairs: they have led nowhere."""
+        self.pairs.clear()
+        self.n_overall = 0
+
     def solve(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
         """Return about H⁻¹ vector."""
         length = float(np.linalg.norm(vector))
