@@ -20,6 +20,10 @@ from twohot.solve.secants import History
 # What tied classes keep of the last round: more than rounding, less than a tolerance would show.
 TRACE = 1e-6
 
+# Relative difference up to which coefficients of tied classes are the same. An objective that is
+# not convex may have told them apart.
+SAME = 1e-3
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -63,12 +67,14 @@ def run_rounds(
 def _break_ties(solution: Solution, targets: StoredTargets, last: Evaluation) -> Solution:
     """Let the last round decide between classes that the targets do not tell apart.
 
-    Classes that are candidates of the same rows get the same coefficients, up to rounding, and
-    rounding would decide between them.
+    Classes that are candidates of the same rows get the same coefficients, up to what the
+    tolerance leaves, and that would decide between them.
     """
     coef = solution.evaluation.coef.copy()
     for tied in tied_classes(targets.matrix):
-        coef[tied] += TRACE * (last.coef[tied] - last.coef[tied].mean(axis=0))
+        mean = coef[tied].mean(axis=0)
+        if np.linalg.norm(coef[tied] - mean) <= SAME * np.linalg.norm(coef[tied]):
+            coef[tied] = mean + TRACE * (last.coef[tied] - last.coef[tied].mean(axis=0))
     return replace(solution, evaluation=replace(solution.evaluation, coef=coef))
 
 
