@@ -40,7 +40,14 @@ def peak_memory(problem: Problem, fit: str, penalty: Penalty) -> PeakMemory:
         command = [sys.executable, __file__, folder, fit, json.dumps(penalty.arguments)]
         answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found = json.loads(answer.stdout)
-    return PeakMemory(problem.name, fit, problem.X.nbytes / MB, found["above"], found["passes"])
+    return PeakMemory(
+        problem=problem.name,
+        fit=fit,
+        penalty=penalty,
+        features_mb=problem.X.nbytes / MB,
+        above_mb=found["above"],
+        n_passes=found["passes"],
+    )
 
 
 def status(field: str) -> float:

@@ -29,7 +29,7 @@ class Problem:
     """Rows and the labels a learner is given."""
 
     name: str
-    X: NDArray[Any]  # (n_samples, n_features), float32, not prepared
+    X: NDArray[Any]  # (n_samples, n_features), not prepared; float32, digits float64
     given_labels: NDArray[np.int64]  # 0 … n_classes - 1
     true_labels: NDArray[np.int64]
 
@@ -102,9 +102,9 @@ def why_not_as_printed() -> str:
     return "they do not contradict each other."
 
 
-def digits() -> Problem:
+def digits(dtype: str) -> Problem:
     X, y = load_digits(return_X_y=True)
-    return _noisy("digits", X.astype(np.float32), y)
+    return _noisy(f"digits, {dtype}", X.astype(dtype), y)
 
 
 def real(folder: Path) -> Iterator[Problem]:

@@ -60,6 +60,7 @@ class PeakMemory:
 
     problem: str
     fit: str
+    penalty: Penalty
     features_mb: float
     above_mb: float
     n_passes: float
