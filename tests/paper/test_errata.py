@@ -26,6 +26,7 @@ from twohot.theory import (
     partial_label_guarantee,
     population_rounds,
     separation_at,
+    shrinkage,
     softmax_rounds,
     type_outputs,
     uniform_perturbation,
@@ -71,6 +72,70 @@ def test_case_5_identity_behind_the_printed_inverse_is_false() -> None:
     left = np.ones((6, 6)) @ members.T @ members
     assert np.abs(left - members.T @ sizes @ members).max() == 3
     np.testing.assert_array_equal(left, members.T @ np.ones((3, 3)) @ sizes @ members)
+
+
+def test_case_5_other_steps_of_the_printed_proof() -> None:
+    """The sign of the coefficient of 1, the last form of δ, and ν(t), each by itself."""
+    n_classes, n, c, d, e, ridge, t = 6, 30, 0.6, 0.3, 0.1, 1.08, 3
+    between = 1 - c + n * (c - d)
+    alpha, beta = 1 + between / ridge, n * e / ridge
+    q, s = (z / (ridge + z) for z in (between, between + n_classes * n * e))
+    coefficient = -beta / (alpha * (alpha + n_classes * beta))
+    assert coefficient == pytest.approx((q - s) / n_classes)  # printed (s - q)/K
+    # d = e: all of V is αI + β1, and I - V⁻¹ = qI + (s - q)/K 1
+    one = np.ones((n_classes, n_classes))
+    kept = np.eye(n_classes) - np.linalg.inv(alpha * np.eye(n_classes) + beta * one)
+    np.testing.assert_allclose(kept, q * np.eye(n_classes) + (s - q) / n_classes * one, atol=1e-14)
+    powers = np.linalg.matrix_power(kept, t)
+    assert powers[0, 1] == pytest.approx((s**t - q**t) / n_classes)
+    assert abs(powers[0, 1] - ((q + (q - s) / n_classes) ** t - q**t)) > 1e-3  # printed ν(t)
+    # The last form of δ_i divides by K_i d - K e, here 2 · 0.3 - 6 · 0.1 = 0, the first does not.
+    assert 2 * d - n_classes * e == pytest.approx(0)
+    known = {**CASE_5, "superclass": [0, 0, 1, 1, 2, 2], "elsewhere": e}
+    assert np.isfinite(case_5_printed(np.eye(6), **known)).all()
+
+
+def test_slips_in_the_matrices_of_the_proofs() -> None:
+    n, groups = 5, np.array([0, 0, 1])
+    samples = np.kron(np.eye(3), np.ones(n))  # P, (K, K n)
+    members = np.eye(2)[groups].T  # Q = [e(h(1)) … e(h(K))], (R, K)
+    np.testing.assert_array_equal(samples @ samples.T, n * np.eye(3))  # printed n I_Kn
+    assert members.shape == (2, 3)  # printed with R columns
+    model = CorrelationModel.case_4(
+        superclass=groups, same_class=0.5, same_superclass=0.2, n_per_class=n
+    )
+    for q, size in zip(members, members.sum(axis=1), strict=True):
+        v = samples.T @ q / np.sqrt(size * n)
+        assert v @ v == pytest.approx(1)
+        value = 0.5 + n * 0.3 + size * n * 0.2
+        np.testing.assert_allclose(model.gram() @ v, value * v, atol=1e-12)
+    # Case II: Φ = Σ c_i p_i p_iᵀ + diag(1 - c), p_i the column of P's row i; p_iᵀ p_i is a number
+    c = np.array([0.5, 0.3, 0.2])
+    outer = sum(level * np.outer(p, p) for level, p in zip(c, samples, strict=True))
+    own = np.diag(np.repeat(1 - c, n))
+    second = CorrelationModel.case_2(same_class=c, n_per_class=n)
+    np.testing.assert_allclose(outer + own, second.gram(), atol=1e-15)
+    # The CLAIM: (PᵀUP/n + vI)ᵗ = Pᵀ[(U + vI)ᵗ - vᵗI]P/n + vᵗI, by a sum over i = 0 … t - 1
+    u, v, t = np.random.default_rng(0).normal(size=(3, 3)), 0.7, 4
+    inside = u + v * np.eye(3)
+    total = sum(np.linalg.matrix_power(inside, i) * v ** (t - 1 - i) for i in range(t))
+    np.testing.assert_allclose(
+        u @ total, np.linalg.matrix_power(inside, t) - v**t * np.eye(3), atol=1e-12
+    )
+    left = samples.T @ u @ samples / n + v * np.eye(3 * n)
+    right = samples.T @ (u @ total) @ samples / n + v**t * np.eye(3 * n)
+    np.testing.assert_allclose(np.linalg.matrix_power(left, t), right, atol=1e-11)
+
+
+def test_eigenvalue_of_the_theorem_needs_a_superclass_of_two() -> None:
+    n, c, d = 20, 0.5, 0.2
+    claimed = 1 - c + n * (c - d)
+    known = {"same_class": c, "same_superclass": d, "n_per_class": n}
+    for superclass, there in (([0, 0, 1], True), ([0, 1, 2], False)):
+        gram = CorrelationModel.case_4(superclass=superclass, **known).gram()
+        assert np.isclose(np.linalg.eigvalsh(gram), claimed).any() == there
+    kept = shrinkage(superclass=[0, 0], **{**known, "same_superclass": 0.0}, l2=1e-3)
+    assert kept.superclass_mean[0] == pytest.approx(kept.class_mean)  # r_s = q at d = 0
 
 
 def test_case_3_last_line_needs_balanced_given_labels() -> None:
@@ -210,7 +275,8 @@ def test_perturbed_gram_matrix_of_the_figures_is_not_one() -> None:
 def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
     """n → ∞ at fixed l2: p → 0, q/p → ∞, and already the teacher is perfect."""
     separations = [
-        separation_at(1e-4, PairLevels(4, n_per_class, 0.4, 0.1)) for n_per_class in (1e2, 1e4, 1e6)
+        separation_at(PairLevels(4, n_per_class, 0.4, 0.1), l2=1e-4)
+        for n_per_class in (1e2, 1e4, 1e6)
     ]
     assert separations[0] < 1.5
     assert separations[1] > 25
@@ -235,8 +301,10 @@ def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
 def test_penalties_claimed_for_a_ratio_of_two_are_a_thousand_times_too_large(
     name: str, levels: PairLevels, claimed: float, factor: float
 ) -> None:
-    assert claimed / l2_for_separation(2.0, levels) == pytest.approx(factor, rel=1e-3), name
-    assert separation_at(claimed, levels) > 0.8 * largest_separation(levels)
+    assert claimed / l2_for_separation(levels, separation=2.0) == pytest.approx(factor, rel=1e-3), (
+        name
+    )
+    assert separation_at(levels, l2=claimed) > 0.8 * largest_separation(levels)
 
 
 def test_coefficients_are_not_the_same_at_every_temperature() -> None:

@@ -26,6 +26,7 @@ from twohot.theory import (
     largest_separation,
     partial_label_guarantee,
     population_rounds,
+    printed_condition,
     rounds_condition,
     sample_coefficients,
     separation_at,
@@ -44,9 +45,8 @@ def block_setting(rng: np.random.Generator) -> tuple[CorrelationModel, Shrinkage
     superclass = [[0, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0]][rng.integers(4)]
     d, c = np.sort(rng.uniform(0, 0.9, size=2))
     levels = PairLevels(len(superclass), float(rng.integers(20, 300)), c, d)
-    l2 = l2_for_separation(
-        1 + rng.uniform(0.1, 0.9) * min(largest_separation(levels) - 1, 2.2), levels
-    )
+    separation = 1 + rng.uniform(0.1, 0.9) * min(largest_separation(levels) - 1, 2.2)
+    l2 = l2_for_separation(levels, separation=separation)
     known = {
         "superclass": superclass,
         "same_class": c,
@@ -116,6 +116,21 @@ def test_theorem_4_1_condition_and_converse() -> None:
     assert min(decided.values()) > 100
 
 
+def test_theorem_4_1_holds_for_symmetric_noise_across_superclasses() -> None:
+    """Labels leave their superclass, against its assumption, and it still decides exactly."""
+    rng = np.random.default_rng(8)
+    decided = {Verdict.RIGHT: 0, Verdict.WRONG: 0}
+    for _ in range(200):
+        model, kept, superclass, l2 = block_setting(rng)
+        corruption = symmetric(len(superclass), rng.uniform(0.05, 0.9))
+        t = int(rng.integers(1, 9))
+        claimed = rounds_condition(corruption, separation=kept.separation, n_rounds=t)
+        found = judge(type_outputs(model, corruption, l2=l2, n_rounds=t))
+        assert claimed.verdicts == found.verdicts
+        decided[found.verdicts[0]] += 1
+    assert min(decided.values()) > 30
+
+
 def test_theorem_4_1_converse_fails_without_noise() -> None:
     """As printed, C = I and a threshold above 1 "fails"; the clean classes are right."""
     corruption, separation = np.eye(4), 1.5
@@ -147,6 +162,13 @@ def test_population_accuracy_is_the_teachers_from_the_start() -> None:
             unseen_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=t).argmax(axis=1)
             == np.arange(4)
         ).all()
+    rng = np.random.default_rng(9)
+    for _ in range(100):
+        model, _, superclass, l2 = block_setting(rng)
+        balanced = balanced_corruption(rng, superclass, rng.uniform(0.1, 0.6))
+        outputs = unseen_outputs(model, balanced, l2=l2, n_rounds=int(rng.integers(1, 5)))
+        right = outputs.argmax(axis=1) == np.arange(len(superclass))
+        np.testing.assert_array_equal(right, printed_condition(balanced))
     trained = type_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=1)
     assert trained.accuracy() == pytest.approx(0.5)
     (exact,) = population_rounds(FIGURE, corruption, l2=FIGURE_L2, n_rounds=1)
@@ -237,7 +259,7 @@ def test_corollary_evolving_features() -> None:
         claimed = rounds_condition(corruption, separation=kept.separation, n_rounds=1)
         assert claimed.verdicts == found.verdicts
     separations = [
-        separation_at(l2, PairLevels(5, n, same_class, 0.1)) for same_class in (0.2, 0.5, 0.8)
+        separation_at(PairLevels(5, n, same_class, 0.1), l2=l2) for same_class in (0.2, 0.5, 0.8)
     ]
     assert separations == sorted(separations)
 

@@ -136,6 +136,51 @@ def exact_round(gram: np.ndarray, targets: np.ndarray, l2: float) -> np.ndarray:
     return softmax(logits)
 
 
+def exact_types(problem: Problem, n_rounds: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Types that occur, and their outputs in every round of the exact softmax; counts may be real.
+
+    Undamped Newton on all logits, plain elimination, extended precision: in double precision a
+    class of 10⁸ samples would leave too few digits to compare with.
+    """
+    types = np.argwhere(problem.counts)
+    masses = problem.counts[tuple(types.T)].astype(np.longdouble)
+    classes = types[:, 0]
+    slope = problem.correlation[np.ix_(classes, classes)] * masses
+    own = problem.squared_norms - np.diag(problem.correlation)
+    slope[np.diag_indices_from(slope)] += own[classes]
+    slope /= masses.sum() * problem.l2
+    targets, fitted = np.eye(problem.n_classes, dtype=np.longdouble)[types[:, 1]], []
+    for _ in range(n_rounds):
+        logits = np.zeros_like(targets)
+        for _ in range(40):
+            outputs = softmax(logits)
+            bends = [np.diag(row) - np.outer(row, row) for row in outputs]
+            jacobian = np.block(
+                [[s * bend for s, bend in zip(row, bends, strict=True)] for row in slope]
+            )
+            jacobian[np.diag_indices_from(jacobian)] += 1
+            error = logits - slope @ (targets - outputs)
+            step = eliminate(jacobian, error.ravel()).reshape(logits.shape)
+            logits = logits - step
+            if np.abs(step).max() < 1e-17:
+                break
+        targets = softmax(logits)
+        fitted.append(targets)
+    return types, fitted
+
+
+def eliminate(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve by Gaussian elimination with pivots, in the precision of the input."""
+    rows = np.column_stack([matrix, right])
+    for i in range(len(rows)):
+        pivot = i + int(np.abs(rows[i:, i]).argmax())
+        rows[[i, pivot]] = rows[[pivot, i]]
+        rows[i] /= rows[i, i]
+        others = np.arange(len(rows)) != i
+        rows[others] -= np.outer(rows[others, i], rows[i])
+    return rows[:, -1]
+
+
 def block_correlation(
     superclass: list[int], same_class: float, same_superclass: float, elsewhere: float
 ) -> np.ndarray:

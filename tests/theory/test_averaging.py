@@ -1,7 +1,8 @@
 """Theorem 3.1 in all its forms against repeated dense solves."""
 
+import tracemalloc
+
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,10 +10,12 @@ from theory.dense import AT_MOST, PER_CONDITION, random_problem, rounds
 from theory.problems import ROUNDS, SEEDS, examples, model_of
 from twohot.theory import (
     ClassReduction,
+    CorrelationModel,
     LabelAveraging,
     average_labels,
     sample_coefficients,
     shrinkage_factors,
+    softmax_rounds,
 )
 
 
@@ -89,21 +92,30 @@ def test_class_reduction_agrees_with_means_over_samples(seed: int, n_rounds: int
     np.testing.assert_allclose(means, truth, rtol=0, atol=problem.tolerance())
 
 
-def test_features_never_make_a_square_matrix_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """3,000 samples of 4 features: every array the feature form touches stays 3,000 × 4."""
-    features = np.random.default_rng(0).normal(size=(3000, 4))
-    shapes = []
-    plain = np.linalg.svd
-    monkeypatch.setattr(
-        np.linalg,
-        "svd",
-        lambda *args, **kwargs: [
-            shapes.append(part.shape) or part for part in plain(*args, **kwargs)
-        ],
-    )
+def test_features_never_make_a_square_matrix_of_samples() -> None:
+    """3,000 samples of 4 features are 96 kB; a square matrix of them would be 72 MB."""
+    rng = np.random.default_rng(0)
+    features, targets = rng.normal(size=(3000, 4)), np.eye(3)[rng.integers(3, size=3000)]
+    tracemalloc.start()
     averaging = LabelAveraging.from_features(features)
-    assert max(np.prod(shape) for shape in shapes) == features.size
-    assert averaging.eigenvectors.shape == features.shape
+    averaging.outputs(targets, l2=1e-3, n_rounds=3)
+    averaging.unseen_outputs(features, targets, l2=1e-3, n_rounds=3)
+    softmax_rounds(averaging, targets, l2=1e-3, n_rounds=2)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30 * features.nbytes
+
+
+def test_late_rounds_keep_their_labels_in_deviations() -> None:
+    """After 60 rounds all outputs read 1/4; class means still tell the classes apart."""
+    model = CorrelationModel.case_3(
+        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=10
+    )
+    given = np.concatenate([np.repeat((np.arange(4) + k) % 4, [5, 2, 2, 1]) for k in range(4)])
+    known = {"targets": np.eye(4)[given], "l2": 0.1, "n_rounds": 60}
+    averaging = LabelAveraging.from_gram(model.gram())
+    assert (averaging.outputs(**known) == 0.25).all()
+    assert (averaging.deviations(**known).argmax(axis=1) == model.true_labels()).all()
 
 
 @examples

@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.dense import balanced_corruption, circulant, margins, random_problem, rounds, symmetric
+from theory.dense import (
+    Problem,
+    balanced_corruption,
+    block_correlation,
+    circulant,
+    margins,
+    random_problem,
+    rounds,
+    symmetric,
+    top_labels,
+)
 from theory.problems import FIGURE, FIGURE_L2, FIGURE_SEPARATION, SEEDS, examples, model_of
 from twohot.theory import (
     CorrelationModel,
@@ -22,6 +32,8 @@ from twohot.theory import (
     rounds_needed,
     rounds_until_right,
     separation_at,
+    shrinkage,
+    sufficient_condition,
     type_outputs,
 )
 
@@ -103,6 +115,20 @@ def test_thresholds_of_many_rounds_do_not_overflow() -> None:
     assert near_one == pytest.approx(1e9, rel=1e-6)
 
 
+@pytest.mark.parametrize("tied_at", range(1, 8))
+@pytest.mark.parametrize("gap", [0.5, 0.25, 0.125])
+def test_a_round_that_ties_is_not_the_round_needed(gap: float, tied_at: int) -> None:
+    """(q/p)ᵗ = 1 + 1/gap: round t ties, t + 1 is right, on whichever side of t rounding falls."""
+    corruption = [[(1 + gap) / 2, (1 - gap) / 2], [(1 - gap) / 2, (1 + gap) / 2]]
+    separation = (1 + 1 / gap) ** (1 / tied_at)
+    assert rounds_needed(corruption, separation=separation).overall == tied_at + 1
+    at, after = (
+        rounds_condition(corruption, separation=separation, n_rounds=t).verdicts[0]
+        for t in (tied_at, tied_at + 1)
+    )
+    assert (at, after) == (Verdict.TIE, Verdict.RIGHT)
+
+
 def test_no_number_of_rounds_helps_a_class_that_lost_its_majority() -> None:
     corruption = [[0.4, 0.6], [0.5, 0.5]]
     assert rounds_needed(corruption, separation=2.0).per_class.tolist() == [np.inf, np.inf]
@@ -124,7 +150,7 @@ def test_rounds_needed_agree_with_trying_them(seed: int) -> None:
         n_classes=len(superclass), n_per_class=n_per_class, same_class=c, same_superclass=d
     )
     separation = min(rng.uniform(1.3, 3.0), 0.9 * largest_separation(levels) + 0.1)
-    l2 = l2_for_separation(separation, levels)
+    l2 = l2_for_separation(levels, separation=separation)
     corruption = balanced_corruption(rng, superclass, rng.uniform(0.2, 0.8))
     closed = rounds_needed(corruption, separation=separation)
     tried = rounds_until_right(model, corruption, l2=l2, max_rounds=12)
@@ -142,7 +168,7 @@ def test_largest_noise_rates_of_the_exact_softmax() -> None:
                 population_rounds(FIGURE, shares, l2=FIGURE_L2, n_rounds=t)[-1].predicted
             ),
             step=0.1,
-            accuracy=1e-5,
+            resolution=1e-5,
         )
         assert tolerated.overall == pytest.approx(rate, abs=6e-4)
 
@@ -168,6 +194,17 @@ def test_largest_noise_rates_of_the_partial_label_student() -> None:
     assert 0 < lowest.overall <= 2 / 3
 
 
+def test_edges_are_found_to_the_last_digit_when_asked() -> None:
+    """A resolution finer than the numbers there are ends, at the largest rate that works."""
+
+    def third(shares: np.ndarray):
+        return type_outputs(FIGURE, shares, l2=FIGURE_L2, n_rounds=3)
+
+    fine = noise_tolerated(lambda eta: symmetric(4, eta), third, resolution=1e-300)
+    coarse = noise_tolerated(lambda eta: symmetric(4, eta), third)
+    assert fine.overall == pytest.approx(coarse.overall, abs=1e-8)
+
+
 def test_no_rate_works_is_reported_as_nan() -> None:
     def never(shares: np.ndarray):
         return type_outputs(FIGURE, shares, l2=FIGURE_L2, n_rounds=1)
@@ -191,11 +228,15 @@ def test_penalty_and_separation_are_inverse(seed: int) -> None:
     )
     largest = largest_separation(levels)
     wanted = 1 + (largest - 1) * rng.uniform(0.01, 0.99)
-    assert separation_at(l2_for_separation(wanted, levels), levels) == pytest.approx(wanted)
-    assert 1 < separation_at(1e-12, levels) < separation_at(1e12, levels) <= largest * (1 + 1e-9)
+    assert separation_at(levels, l2=l2_for_separation(levels, separation=wanted)) == pytest.approx(
+        wanted
+    )
+    assert (
+        1 < separation_at(levels, l2=1e-12) < separation_at(levels, l2=1e12) <= largest * (1 + 1e-9)
+    )
     for impossible in (1.0, largest, largest + 1, 0.5):
         with pytest.raises(ValueError, match=r"separation \(q/p\) must lie between 1 and"):
-            l2_for_separation(impossible, levels)
+            l2_for_separation(levels, separation=impossible)
 
 
 def test_levels_of_a_data_set_are_its_mean_cosines() -> None:
@@ -217,6 +258,30 @@ def test_levels_of_a_data_set_are_its_mean_cosines() -> None:
         assert levels.n_per_class == expected.n_per_class
 
 
+def test_squared_norm_of_a_data_set_is_the_mean_over_samples() -> None:
+    uneven = CorrelationModel.from_correlation(
+        [[0.4, 0.1], [0.1, 0.6]], class_sizes=[10, 30], squared_norms=[1.0, 2.0]
+    )
+    assert PairLevels.of_model(uneven, superclass=[0, 0]).squared_norm == pytest.approx(1.75)
+
+
+@pytest.mark.parametrize("squared_norm", [1.0, 1222.0])
+def test_penalty_of_a_data_set_separates_as_asked_on_its_own_scale(squared_norm: float) -> None:
+    """q/p measured on the eigenvalues of the Gram matrix, of unit norm and of raw features."""
+    unit = CorrelationModel.case_3(
+        n_classes=3, same_class=0.36, same_superclass=0.03, n_per_class=20
+    )
+    raw = CorrelationModel.from_correlation(
+        squared_norm * unit.correlation, class_sizes=20, squared_norms=squared_norm
+    )
+    levels = PairLevels.of_model(raw, superclass=[0, 0, 0])
+    l2 = l2_for_separation(levels, separation=2.0)
+    values = np.linalg.eigvalsh(raw.gram())
+    kept = values / (3 * 60 * l2 + values)
+    assert kept[-2] / kept[0] == pytest.approx(2.0)  # the largest is the superclass mean
+    assert separation_at(levels, l2=l2) == pytest.approx(2.0)
+
+
 def test_partial_label_guarantee_names_the_classes_the_paper_is_wrong_about() -> None:
     model = CorrelationModel.case_3(
         n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
@@ -229,3 +294,24 @@ def test_partial_label_guarantee_names_the_classes_the_paper_is_wrong_about() ->
     assert guarantee.truth_in_candidates.all()
     assert guarantee.broken_promises == [1, 2, 3]
     assert not guarantee.holds
+
+
+def test_truth_that_is_no_candidate_is_reported_per_class() -> None:
+    """Class 0 kept a tenth of its labels: its samples given 1 or 2 have both for candidates."""
+    counts = np.array([[2, 10, 8], [2, 16, 2], [2, 2, 16]])
+    problem = Problem(block_correlation([0, 0, 0], 0.4, 0.1, 0.0), np.ones(3), counts, 1e-3)
+    teacher = rounds(problem.gram, problem.one_hot, problem.ridge, 1)
+    chosen = top_labels(teacher, 2)[np.arange(60), problem.true_labels] > 0
+    expected = [bool(chosen[problem.true_labels == a].all()) for a in range(3)]
+    assert expected == [False, True, True]
+    found = partial_label_guarantee(model_of(problem), problem.corruption, l2=problem.l2)
+    assert found.truth_in_candidates.tolist() == expected
+
+
+def test_sufficient_condition_promises_nothing_where_wrong_labels_tie() -> None:
+    kept = shrinkage(
+        superclass=[0] * 4, same_class=0.5, same_superclass=0.01, n_per_class=100, l2=3e-4
+    )
+    known = {"superclass": [0] * 4, "kept": kept}
+    assert sufficient_condition(circulant([0.5, 0.25, 0.15, 0.1]), **known).all()
+    assert not sufficient_condition(circulant([0.5, 0.2, 0.2, 0.1]), **known).any()

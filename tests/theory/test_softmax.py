@@ -5,12 +5,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.dense import circulant, exact_round, random_problem, softmax, symmetric, top_labels
-from theory.problems import FIGURE, FIGURE_L2, SEEDS, few_examples, listed_labels, model_of
+from theory.dense import (
+    Problem,
+    circulant,
+    exact_round,
+    exact_types,
+    random_problem,
+    softmax,
+    symmetric,
+    top_labels,
+)
+from theory.problems import (
+    FIGURE,
+    FIGURE_L2,
+    SEEDS,
+    examples,
+    few_examples,
+    listed_labels,
+    model_of,
+)
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
     average_labels,
+    outputs_by_round,
     population_partial_labels,
     population_rounds,
     repair_gram,
@@ -19,6 +37,7 @@ from twohot.theory import (
     softmax_rounds,
     uniform_perturbation,
 )
+from twohot.theory._newton import softmax_deviations
 
 COUNTS = circulant([50, 17, 17, 16]).astype(int)
 GIVEN = listed_labels(COUNTS)
@@ -127,6 +146,76 @@ def test_outputs_at_fixed_ridge_settle_as_n_grows(n_per_class: float) -> None:
         assert apart < 6 / n_per_class + 1e-9
 
 
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).eps > 1e-18, reason="no more than double precision here"
+)
+@pytest.mark.parametrize("ridge", [1e-2, 0.5, 50.0])
+@pytest.mark.parametrize("sizes", [[1e2] * 3, [1e8] * 3, [1e3, 1e5, 1e8]])
+def test_any_number_of_samples_against_extended_precision(sizes: list[float], ridge: float) -> None:
+    correlation = np.array([[0.4, 0.1, 0.02], [0.1, 0.3, 0.05], [0.02, 0.05, 0.5]])
+    shares = np.array([[6, 3, 1], [2, 7, 1], [0, 2, 8]]) / 10
+    model = CorrelationModel.from_correlation(correlation, class_sizes=sizes)
+    l2 = ridge / model.ridge(1.0)
+    problem = Problem(correlation, np.ones(3), shares * np.array(sizes)[:, None], l2)
+    types, truth = exact_types(problem, 3)
+    fitted = population_rounds(model, shares, l2=l2, n_rounds=3)
+    for here, there in zip(fitted, truth, strict=True):
+        assert here.converged
+        listed = here.predicted.of(*types.T)
+        np.testing.assert_allclose(listed, there.astype(float), rtol=0, atol=5e-12)
+
+
+@examples
+@given(SEEDS, st.floats(-30, 3))
+def test_outputs_keep_their_digits_near_uniform_and_never_fall_below_zero(
+    seed: int, log_scale: float
+) -> None:
+    logits = 10**log_scale * np.random.default_rng(seed).normal(size=(5, 3))
+    deviations = softmax_deviations(logits)
+    wide = logits.astype(np.longdouble)
+    grown = np.expm1(wide - wide.max(axis=1, keepdims=True))
+    truth = (grown - grown.mean(axis=1, keepdims=True)) / (3 + grown.sum(axis=1, keepdims=True))
+    scale = np.abs(deviations).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(deviations / scale, (truth / scale).astype(float), atol=1e-14)
+    assert (deviations + 1 / 3).min() >= 0
+    np.testing.assert_allclose(deviations + 1 / 3, softmax(logits), rtol=0, atol=1e-15)
+
+
+def test_late_rounds_keep_their_labels() -> None:
+    """At a ridge of 10⁸ the third round differs from uniform by 10⁻²⁰, as the theory says it does.
+
+    The softmax is then as linear as can be: the linear theory is the oracle, to many digits.
+    """
+    l2 = 1e8 / FIGURE.ridge(1.0)
+    linear = outputs_by_round(FIGURE, COUNTS / 100, l2=l2, n_rounds=8)
+    types = population_rounds(FIGURE, COUNTS / 100, l2=l2, n_rounds=8)
+    averaging = LabelAveraging.from_gram(FIGURE.gram())
+    dense = softmax_rounds(averaging, np.eye(4)[GIVEN], l2=l2, n_rounds=8)
+    assert np.abs(dense[-1].outputs - 0.25).max() < 1e-15
+    for theory, by_type, by_sample in zip(linear, types, dense, strict=True):
+        scale = np.abs(theory.deviations).max()
+        np.testing.assert_allclose(
+            by_type.predicted.deviations, theory.deviations, rtol=0, atol=1e-5 * scale
+        )
+        assert by_type.predicted.accuracy() == pytest.approx(1.0)
+        assert (by_sample.logits.argmax(axis=1) == TRUE).all()
+
+
+@pytest.mark.parametrize("ridge", [1e-14, 1e-10, 1e-6])
+def test_almost_no_penalty_is_fitted_and_said_to_be(ridge: float) -> None:
+    """Labels are memorised, logits are only known to rounding of outputs over the penalty."""
+    l2 = ridge / FIGURE.ridge(1.0)
+    for by_type in population_rounds(FIGURE, COUNTS / 100, l2=l2, n_rounds=2):
+        assert by_type.converged
+        np.testing.assert_allclose(by_type.predicted.outputs[0], np.eye(4), atol=20 * ridge + 1e-15)
+        assert by_type.predicted.outputs.min() >= 0
+    rng = np.random.default_rng(0)
+    averaging = LabelAveraging.from_features(rng.normal(size=(60, 5)))  # too few to memorise
+    targets = np.eye(4)[rng.integers(4, size=60)]
+    fitted = softmax_rounds(averaging, targets, l2=l2, n_rounds=2)
+    assert all(each.converged and each.n_steps <= 10 for each in fitted)
+
+
 def test_thirty_classes_and_a_hundred_million_samples_each() -> None:
     corruption = 0.4 * np.eye(30) + 0.6 * np.random.default_rng(0).dirichlet(np.ones(30), 30)
     model = CorrelationModel.case_5(
@@ -162,6 +251,8 @@ def test_giving_up_is_reported() -> None:
     (fitted,) = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
     assert not fitted.converged
     assert fitted.n_steps == 2
+    with pytest.raises(RuntimeError, match="not reached in 2 Newton steps at l2="):
+        softmax_error(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=1, max_steps=2)
 
 
 def test_uniform_targets_are_learnt_at_once() -> None:

@@ -1,21 +1,29 @@
 """Bad input: a clear error each."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from twohot.theory import (
+    ClassReduction,
     CorrelationModel,
     LabelAveraging,
     PairLevels,
+    Shrinkage,
     average_labels,
     candidate_targets,
+    case_1_outputs,
     case_2_outputs,
+    case_3_outputs,
+    case_5_outputs,
     davis_kahan,
     evolving_outputs,
-    l2_for_separation,
+    judge,
+    lemma_outputs,
+    noise_tolerated,
     outputs_by_round,
     partial_label_outputs,
     population_rounds,
@@ -23,12 +31,15 @@ from twohot.theory import (
     rounds_condition,
     rounds_needed,
     sample_coefficients,
+    separation_at,
     shrinkage,
+    shrinkage_factors,
     softmax_rounds,
     sufficient_condition,
     type_outputs,
     unseen_outputs,
 )
+from twohot.theory.as_printed import algorithm_1, case_3_balanced
 
 MODEL = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=10)
 CLEAN = np.eye(3)
@@ -54,11 +65,26 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     ("d below e", lambda: case_5(elsewhere=0.2), "same_superclass must be at least elsewhere"),
     ("1-c negative", lambda: case_5(same_class=1.1), "same_class must be below 1.* -0.1"),
     ("1-c zero", lambda: case_5(same_class=1.0), "same_class must be below 1"),
-    ("no sample of class 1", lambda: case_5(n_per_class=[3, 0, 2]), "class 1 has size 0"),
+    (
+        "c of text",
+        lambda: case_5(same_class="0.4"),
+        "same_class must be a finite number, got '0.4'",
+    ),
+    ("c missing", lambda: case_5(same_class=None), "same_class must be a finite number, got None"),
+    ("c is NaN", lambda: case_5(same_class=np.nan), "same_class must be a finite number, got nan"),
+    ("n of text", lambda: case_5(n_per_class="many"), "n_per_class must hold real numbers"),
+    ("n is NaN", lambda: case_5(n_per_class=np.nan), "n_per_class holds NaN"),
+    ("named superclasses", lambda: case_5(superclass=["a", "a", "b"]), "whole numbers, got .*'a'"),
+    ("ragged superclasses", lambda: case_5(superclass=[[0], [0, 1]]), "superclass must hold whole"),
+    ("no sample of class 1", lambda: case_5(n_per_class=[3, 0, 2]), "n_per_class .* class 1 has"),
     ("sizes of two classes", lambda: case_5(n_per_class=[3, 2]), "one number or 3 numbers"),
     ("hole in superclasses", lambda: case_5(superclass=[0, 0, 2]), r"uses \[0, 2\]; renumber"),
     ("superclasses from 1", lambda: case_5(superclass=[1, 1, 2]), r"uses \[1, 2\]; renumber"),
-    ("fractional superclass", lambda: case_5(superclass=[0, 0.5, 1]), "whole numbers, got dtype"),
+    (
+        "fractional superclass",
+        lambda: case_5(superclass=[0, 0.5, 1]),
+        r"whole numbers, got \[0, 0.5, 1\]; renumber",
+    ),
     ("nested superclass", lambda: case_5(superclass=[[0, 0, 1]]), "one superclass per class"),
     (
         "one class",
@@ -73,7 +99,7 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     (
         "class-wise c out of range",
         lambda: CorrelationModel.case_2(same_class=[0.2, -0.1], n_per_class=3),
-        "same_class must be above same_superclass, got -0.1",
+        "same_class must lie between 0 and 1, .* got -0.1",
     ),
     (
         "asymmetric correlation",
@@ -280,9 +306,7 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     ),
     (
         "penalty for levels out of order",
-        lambda: l2_for_separation(
-            2.0, PairLevels(n_classes=3, n_per_class=5, same_class=0.1, same_superclass=0.2)
-        ),
+        lambda: PairLevels(n_classes=3, n_per_class=5, same_class=0.1, same_superclass=0.2),
         "same_class must be above same_superclass",
     ),
     (
@@ -294,6 +318,167 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
         "every class alone",
         lambda: PairLevels.of_model(MODEL, superclass=[0, 1, 2]),
         "at least one superclass of two classes",
+    ),
+    (
+        "ragged correlation",
+        lambda: CorrelationModel.from_correlation([[0.4, 0.1], [0.1]], class_sizes=3),
+        "correlation must hold real numbers in rows of equal length",
+    ),
+    (
+        "complex correlation",
+        lambda: CorrelationModel.from_correlation(np.eye(2) * 0.3j, class_sizes=3),
+        "correlation must hold real numbers",
+    ),
+    ("sizes of text", lambda: MODEL.with_class_sizes("a"), "class_sizes must hold real numbers"),
+    (
+        "C of text",
+        lambda: type_outputs(MODEL, "symmetric", l2=0.1, n_rounds=1),
+        "corruption must hold real numbers .* got 'symmetric'",
+    ),
+    (
+        "C transposed",
+        lambda: type_outputs(
+            MODEL, np.array([[1, 0, 0], [0.3, 0.7, 0], [0, 0.3, 0.7]]).T, l2=0.1, n_rounds=1
+        ),
+        r"sum to 1 \(row = true class, column = given label\), but row 0 sums to 1.3",
+    ),
+    (
+        "C a number",
+        lambda: case_3_outputs(
+            3, same_class=0.4, same_superclass=0.1, n_per_class=5, l2=0.1, n_rounds=1
+        ),
+        r"corruption must have 2 dimension\(s\), got shape \(\)",
+    ),
+    (
+        "l2 of text",
+        lambda: type_outputs(MODEL, CLEAN, l2="x", n_rounds=1),
+        "l2 must be a finite number above 0, got 'x'",
+    ),
+    (
+        "l2 per round",
+        lambda: type_outputs(MODEL, CLEAN, l2=np.array([0.1, 0.2]), n_rounds=1),
+        "l2 must be a finite number above 0, got array",
+    ),
+    (
+        "t a list",
+        lambda: type_outputs(MODEL, CLEAN, l2=0.1, n_rounds=[1, 2]),
+        r"n_rounds must be a whole number of at least 0, got \[1, 2\]",
+    ),
+    ("negative ridge", lambda: shrinkage_factors([1.0], ridge=-1.0), "ridge must be a finite"),
+    ("ridge at t = 0", lambda: LabelAveraging.from_gram(GRAM).matrix(ridge=0, n_rounds=0), "ridge"),
+    (
+        "negative eigenvalues",
+        lambda: shrinkage_factors([1.0, -2.0], ridge=2.0),
+        "eigenvalues are those of no Gram matrix: it has the eigenvalue -2",
+    ),
+    ("NaN outputs", lambda: candidate_targets([0.5, np.nan]), "outputs holds NaN"),
+    ("one output", lambda: candidate_targets(0.5), "outputs must have one number per class"),
+    (
+        "label below zero",
+        lambda: type_outputs(MODEL, CLEAN, l2=0.1, n_rounds=1).of([-1], [0]),
+        r"true_labels must hold whole numbers from 0 to 2, got \[-1\]",
+    ),
+    (
+        "label beyond the classes",
+        lambda: type_outputs(MODEL, CLEAN, l2=0.1, n_rounds=1).of([0], [3]),
+        "given_labels must hold whole numbers from 0 to 2",
+    ),
+    (
+        "labels of other samples",
+        lambda: type_outputs(MODEL, CLEAN, l2=0.1, n_rounds=1).of([0, 1], [0]),
+        "true_labels and given_labels differ in shape",
+    ),
+    (
+        "closed form with 1-c negative",
+        lambda: case_1_outputs(CLEAN, same_class=1.5, n_per_class=5, l2=0.1, n_rounds=1),
+        "same_class must lie between 0 and 1",
+    ),
+    (
+        "closed form that is not PSD",
+        lambda: case_5_outputs(
+            CLEAN,
+            superclass=[0, 0, 1],
+            same_class=0.4,
+            same_superclass=0.1,
+            elsewhere=-2.0,
+            n_per_class=5,
+            l2=0.1,
+            n_rounds=1,
+        ),
+        "Gram matrix of these correlations is not positive semidefinite",
+    ),
+    (
+        "shrinkage that is not PSD",
+        lambda: shrinkage(
+            superclass=[0, 0, 0], same_class=0.4, same_superclass=-0.3, n_per_class=50, l2=0.1
+        ),
+        "Gram matrix of these correlations is not positive semidefinite",
+    ),
+    (
+        "printed form out of order",
+        lambda: case_3_balanced(
+            CLEAN, same_class=0.1, same_superclass=0.4, n_per_class=5, l2=0.1, n_rounds=1
+        ),
+        "same_class must be above same_superclass",
+    ),
+    (
+        "superclasses of another C",
+        lambda: lemma_outputs(CLEAN, superclass=[0, 0], kept=KEPT),
+        "superclass must list 3 classes, got 2",
+    ),
+    (
+        "shrinkage of other superclasses",
+        lambda: lemma_outputs(CLEAN, superclass=[0, 0, 1], kept=KEPT),
+        r"kept is of 1 superclass\(es\), superclass lists 2",
+    ),
+    ("product of nothing", lambda: Shrinkage.product([]), "rounds must hold one Shrinkage or more"),
+    (
+        "targets as labels",
+        lambda: average_labels(GRAM, [0, 1, 1], l2=0.1, n_rounds=1),
+        r"use np.eye\(n_classes\)\[labels\]",
+    ),
+    (
+        "targets of one class",
+        lambda: average_labels(GRAM, np.ones((3, 1)), l2=0.1, n_rounds=1),
+        "2 classes or more, got 1",
+    ),
+    (
+        "no samples",
+        lambda: LabelAveraging.from_gram(np.zeros((0, 0))),
+        r"gram is empty, its shape is \(0, 0\)",
+    ),
+    ("no features", lambda: LabelAveraging.from_features(np.zeros((3, 0))), "features is empty"),
+    (
+        "no Newton steps",
+        lambda: population_rounds(MODEL, CLEAN, l2=0.1, n_rounds=1, max_steps=0),
+        "max_steps must be a whole number of at least 1, got 0",
+    ),
+    (
+        "reduction of other classes",
+        lambda: ClassReduction(MODEL, l2=0.1).class_means(np.eye(2)),
+        "deviations must have 3 rows, got 2",
+    ),
+    (
+        "reduction at a fractional t",
+        lambda: ClassReduction(MODEL, l2=0.1).class_means(np.eye(3), n_rounds=0.5),
+        "n_rounds must be a whole number",
+    ),
+    (
+        "separation of text",
+        lambda: rounds_needed(CLEAN, separation="2"),
+        r"separation \(q/p\) must be a finite number above 1, got '2'",
+    ),
+    (
+        "norm of zero",
+        lambda: PairLevels(3, 5, 0.4, 0.1, squared_norm=0.0),
+        "squared_norm must be a finite number above 0",
+    ),
+    (
+        "no descent",
+        lambda: algorithm_1(
+            GRAM, LABELS, l2=0.1, learning_rate=0.1, max_iter=0, tolerance=1e-3, seed=0
+        ),
+        "max_iter must be a whole number of at least 1, got 0",
     ),
     (
         "shrinkage without samples",
@@ -308,6 +493,52 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
 @pytest.mark.parametrize(("call", "message"), [case[1:] for case in BAD], ids=[c[0] for c in BAD])
 def test_bad_input_is_named(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
+        call()
+
+
+CONFUSED: list[tuple[str, Callable[[], object], str]] = [
+    (
+        "matrix for a model",
+        lambda: type_outputs(np.eye(3), CLEAN, l2=0.1, n_rounds=1),
+        "model must be a CorrelationModel, got ndarray; build one with CorrelationModel.case_1",
+    ),
+    (
+        "matrix for a model, exact",
+        lambda: population_rounds(np.eye(3), CLEAN, l2=0.1, n_rounds=1),
+        "model must be a CorrelationModel",
+    ),
+    (
+        "model for its levels",
+        lambda: separation_at(MODEL, l2=0.1),
+        "levels must be a PairLevels, got CorrelationModel; .* PairLevels.of_model",
+    ),
+    (
+        "Gram matrix for its averaging",
+        lambda: softmax_rounds(GRAM, LABELS, l2=0.1, n_rounds=1),
+        "averaging must be a LabelAveraging, got ndarray; .* LabelAveraging.from_gram",
+    ),
+    ("one model", lambda: evolving_outputs(MODEL, CLEAN, l2=0.1), "pass a list of one model"),
+    ("array to judge", lambda: judge(np.eye(3)), "predicted must be a TypeOutputs, got ndarray"),
+    (
+        "matrix for a function of the rate",
+        lambda: noise_tolerated(CLEAN, partial(type_outputs, MODEL, l2=0.1, n_rounds=1)),
+        "corruption_at must be a function, got ndarray",
+    ),
+    (
+        "all rounds for one",
+        lambda: noise_tolerated(
+            lambda _: CLEAN, partial(outputs_by_round, MODEL, l2=0.1, n_rounds=2)
+        ),
+        "predicted must be a TypeOutputs, got list",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"), [case[1:] for case in CONFUSED], ids=[c[0] for c in CONFUSED]
+)
+def test_one_thing_for_another_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         call()
 
 

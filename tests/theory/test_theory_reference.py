@@ -255,11 +255,11 @@ def test_r29_penalty_for_a_separation() -> None:
             same_class=known["c"],
             same_superclass=known["d"],
         )
-        l2 = l2_for_separation(inputs["rho"], levels)
+        l2 = l2_for_separation(levels, separation=inputs["rho"])
         assert l2 == pytest.approx(known["lam_for_q_over_p_2"], rel=1e-12)
-        assert separation_at(l2, levels) == pytest.approx(2.0, rel=1e-12)
+        assert separation_at(levels, l2=l2) == pytest.approx(2.0, rel=1e-12)
         assert largest_separation(levels) == pytest.approx(known["max_q_over_p"], rel=1e-12)
-        used = separation_at(known["lam_used"], levels)
+        used = separation_at(levels, l2=known["lam_used"])
         assert used == pytest.approx(known["q_over_p_at_used"], rel=1e-12)
 
 

@@ -221,7 +221,7 @@ def separation_study(*, n_penalties: int = 200) -> SeparationStudy:
     """q/p against the penalty for the paper's six data sets (its appendix on choosing λ)."""
     penalties = np.logspace(-8, -2, n_penalties)
     curves = {
-        name: np.array([separation_at(l2, levels) for l2 in penalties])
+        name: np.array([separation_at(levels, l2=l2) for l2 in penalties])
         for name, levels in PAPER_DATA_SETS.items()
     }
     return SeparationStudy(penalties, curves)

@@ -54,21 +54,20 @@ def fit_generalized(
     "teacher" is the last round, or in the first round a cross-entropy fit of the same targets,
     whose passes are counted.
     """
-    objective = GeneralizedCrossEntropy(problem, targets, settings.gce_power)
-    passes = objective.passes
+    passes = 0.0
+    if last is None and settings.start == "teacher":
+        coarse = replace(settings, tol=max(settings.tol, START_TOLERANCE))
+        teacher = fit_cross_entropy(problem, None, coarse, History())
+        passes, last = teacher.n_passes, teacher.evaluation
+    means = None if last is None else last.means
+    objective = GeneralizedCrossEntropy(problem, targets, settings.gce_power, means)
+    coef = np.zeros_like(problem.target_moment)
     if not isinstance(settings.start, str):
         coef = settings.start - settings.start.mean(axis=0)
-    elif settings.start == "zero":
-        coef = np.zeros_like(problem.target_moment)
-    else:
-        if last is None:
-            coarse = replace(settings, tol=max(settings.tol, START_TOLERANCE))
-            teacher = fit_cross_entropy(problem, None, coarse, History())
-            passes += teacher.n_passes
-            last = teacher.evaluation
+    elif last is not None and settings.start == "teacher":
         coef = last.coef
     solution = _solve(objective, objective.evaluate(coef), settings, History())
-    return replace(solution, n_passes=solution.n_passes + passes)
+    return replace(solution, n_passes=solution.n_passes + objective.passes + passes)
 
 
 def _solve(

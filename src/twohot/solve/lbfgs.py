@@ -67,7 +67,9 @@ def minimize(
     if start is None:
         uniform = float(np.linalg.norm(at_zero)) / float(np.linalg.norm(problem.target_moment))
         metrics = metrics_at_zero(problem, uniform)
-        here = Evaluation(np.zeros_like(at_zero), np.inf, at_zero, np.zeros(len(at_zero)))
+        here = Evaluation(
+            np.zeros_like(at_zero), np.inf, at_zero, np.zeros(len(at_zero)), means=None
+        )
     else:
         here = start
         metrics = metrics_at(problem, here)

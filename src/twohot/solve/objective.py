@@ -27,7 +27,7 @@ are along the principal axes of the features (see features.spectrum). A pass is 
 products over all rows; a third one, where targets are outputs, counts half a pass.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,6 +41,9 @@ from twohot.features.spectrum import Spectrum
 
 # The curvature of a class that no row is predicted to be in; the preconditioner divides by it.
 LEAST_CURVATURE = 1e-10
+
+# A class with less than this share of the outputs has no mean to speak of.
+LEAST_MASS = 1e-12
 
 # Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
 SMALL_LOGIT = 0.1
@@ -88,8 +91,8 @@ class Evaluation:
     value: float  # the objective
     gradient: FloatArray  # (K, d)
     curvature: FloatArray  # (K,), mean second derivative with respect to the logit of a class
+    means: FloatArray | None  # (K, d), mean row of each class, by the weights of its curvature
     moment: FloatArray | None = None  # (K, d), of the outputs' deviation (cross-entropy)
-    mass: FloatArray | None = None  # (K,), mean output of a class (cross-entropy)
     log_partition: float = 0.0  # mean logsumexp of the logits (cross-entropy)
 
 
@@ -126,57 +129,49 @@ class CrossEntropy:
 
         sums = sum_over_blocks(terms_of, features.n_blocks, self.problem.n_jobs)
         log_partition, moment, excess, squares = (term / features.n_samples for term in sums)
+        moment = spectrum.from_features(moment)
         uniform = 1 / len(coef)
-        mass = uniform + excess
+        mass = uniform + excess  # mean of p, from the mean of e = p - 1/K
         mean_square = squares + 2 * uniform * excess + uniform**2
-        return self._evaluation(
-            coef,
-            float(log_partition),
-            spectrum.from_features(moment),
-            mass,
-            np.maximum(mass - mean_square, LEAST_CURVATURE),
+        return self.evaluate_known(
+            Evaluation(
+                coef=coef,
+                value=0.0,
+                gradient=moment,
+                curvature=np.maximum(mass - mean_square, LEAST_CURVATURE),
+                means=class_means(moment + uniform * spectrum.mean_row, mass),
+                moment=moment,
+                log_partition=float(log_partition),
+            )
         )
 
     def evaluate_known(self, known: Evaluation) -> Evaluation:
         """Return the evaluation where other targets were evaluated, without a pass."""
-        if known.moment is None or known.mass is None:
-            return self.evaluate(known.coef)
-        return self._evaluation(
-            known.coef, known.log_partition, known.moment, known.mass, known.curvature
+        problem, coef = self.problem, known.coef
+        if known.moment is None:
+            return self.evaluate(coef)
+        fit = np.sum(coef * (problem.target_moment + problem.spectrum.mean_row / len(coef)))
+        return replace(
+            known,
+            value=known.log_partition - float(fit) + penalty_value(problem.penalty, coef),
+            gradient=known.moment + problem.penalty * coef - problem.target_moment,
         )
 
     def gradient_at_zero(self) -> FloatArray:
         """Return the gradient at zero coefficients, where outputs are uniform."""
         return -self.problem.target_moment
 
-    def _evaluation(
-        self,
-        coef: FloatArray,
-        log_partition: float,
-        moment: FloatArray,
-        mass: FloatArray,
-        curvature: FloatArray,
-    ) -> Evaluation:
-        problem = self.problem
-        fit = np.sum(coef * (problem.target_moment + problem.spectrum.mean_row / len(coef)))
-        return Evaluation(
-            coef=coef,
-            value=log_partition - float(fit) + penalty_value(problem.penalty, coef),
-            gradient=moment + problem.penalty * coef - problem.target_moment,
-            curvature=curvature,
-            moment=moment,
-            mass=mass,
-            log_partition=log_partition,
-        )
-
 
 class GeneralizedCrossEntropy:
     """Generalised cross-entropy, which bounds what one wrong label can cost. Not convex."""
 
-    def __init__(self, problem: Problem, targets: Targets, power: float) -> None:
+    def __init__(
+        self, problem: Problem, targets: Targets, power: float, means: FloatArray | None
+    ) -> None:
         self.problem = problem
         self.targets = targets
         self.power = power
+        self.means = means  # of the classes at the start; dense targets give no better ones
         self.passes = 1.0 + targets.extra_passes
 
     def evaluate(self, coef: FloatArray) -> Evaluation:
@@ -189,12 +184,16 @@ class GeneralizedCrossEntropy:
             return _generalized_terms(features, block, weights, targets, self.power)
 
         sums = sum_over_blocks(terms_of, features.n_blocks, problem.n_jobs)
-        agreement, moment, curvature = (term / features.n_samples for term in sums)
+        agreement, moment, curvature, mass, *credited = (term / features.n_samples for term in sums)
+        moment = problem.spectrum.from_features(moment)
+        if credited:
+            self.means = class_means(moment + problem.spectrum.from_features(credited[0]), mass)
         return Evaluation(
             coef=coef,
             value=(1 - float(agreement)) / self.power + penalty_value(problem.penalty, coef),
-            gradient=problem.spectrum.from_features(moment) + problem.penalty * coef,
+            gradient=moment + problem.penalty * coef,
             curvature=np.maximum(curvature, LEAST_CURVATURE),
+            means=self.means,
         )
 
     def gradient_at_zero(self) -> FloatArray:
@@ -216,6 +215,12 @@ def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
     (total,) = sum_over_blocks(terms_of, features.n_blocks, coordinates.n_jobs)
     moment: FloatArray = coordinates.spectrum.from_features(total / features.n_samples)
     return moment - coordinates.spectrum.mean_row / len(moment)
+
+
+def class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the mean row of each class, from its weighted sum and weight."""
+    means: FloatArray = moment / np.maximum(mass, LEAST_MASS)[:, np.newaxis]
+    return means
 
 
 def penalty_value(penalty: FloatArray, coef: FloatArray) -> float:
@@ -268,7 +273,10 @@ def _cross_entropy_terms(features: FeatureSet, block: int, coef: FloatArray) -> 
 def _generalized_terms(
     features: FeatureSet, block: int, coef: FloatArray, targets: Matrix, power: float
 ) -> Terms:
-    """Return Σ v a, Σ v ∂ℓ/∂z xᵀ and Σ v a p(1 - p) over a block."""
+    """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
+
+    The last adds to the second what makes Σ v a p xᵀ. It takes no matrix product.
+    """
     p, _ = softmax(features.project(block, coef))  # (rows, K)
     weights = features.block_weights(block)
     if weights is not None:
@@ -283,5 +291,10 @@ def _generalized_terms(
         agreement = credit.sum(axis=1, keepdims=True)
     curvature = np.einsum("i,ij->j", agreement[:, 0], p - p**2)
     p *= agreement
+    mass = p.sum(axis=0)
     p[place] -= credit
-    return agreement.sum(dtype=np.float64), features.gather(block, p), curvature
+    terms = agreement.sum(dtype=np.float64), features.gather(block, p), curvature, mass
+    if not isinstance(targets, sp.csr_array):
+        return terms
+    credited = sp.csr_array((credit, targets.indices, targets.indptr), targets.shape)
+    return *terms, features.gather(block, credited)

@@ -61,12 +61,4 @@ def metrics_at(problem: Problem, evaluation: Evaluation) -> ClassMetrics:
     """Return the metrics where a pass has been made."""
     curvature = evaluation.curvature[:, np.newaxis]
     diagonal = curvature * problem.spectrum.variances + problem.penalty
-    if evaluation.moment is None or evaluation.mass is None:
-        return ClassMetrics(diagonal, None, curvature)
-    moment = evaluation.moment + problem.spectrum.mean_row / len(evaluation.moment)
-    means = moment / np.maximum(evaluation.mass, LEAST_MASS)[:, np.newaxis]
-    return ClassMetrics(diagonal, means, curvature)
-
-
-# A class with less than this share of the outputs has no mean to speak of.
-LEAST_MASS = 1e-12
+    return ClassMetrics(diagonal, evaluation.means, curvature)

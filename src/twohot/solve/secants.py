@@ -31,7 +31,7 @@ OVERALL_PAIRS = 10  # pairs of the overall recursion
 
 # A class's pair with less curvature than this share of what its metric says tells of the coupling
 # to other classes, not of its own block, and would let the class leap.
-LEAST_CLASS_CURVATURE = 0.3
+LEAST_CLASS_CURVATURE = 0.5
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,11 @@ from twohot.theory.averaging import (
 )
 from twohot.theory.candidates import candidate_targets, partial_label_outputs
 from twohot.theory.cases import (
-    Shrinkage,
     case_1_outputs,
     case_2_outputs,
     case_3_outputs,
     case_4_outputs,
     case_5_outputs,
-    lemma_outputs,
-    shrinkage,
 )
 from twohot.theory.correlation import CorrelationModel, Spectrum
 from twohot.theory.guarantees import (
@@ -36,6 +33,7 @@ from twohot.theory.guarantees import (
     rounds_needed,
     rounds_until_right,
 )
+from twohot.theory.lemma import Shrinkage, lemma_outputs, shrinkage
 from twohot.theory.outputs import (
     TypeOutputs,
     evolving_outputs,

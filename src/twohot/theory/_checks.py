@@ -5,6 +5,8 @@ to look at its arguments a second time.
 """
 
 import operator
+import reprlib
+from collections.abc import Callable
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -23,22 +25,60 @@ SYMMETRY_TOLERANCE = 1e-8
 PSD_TOLERANCE = 1e-12
 
 
-def finite_array(values: ArrayLike, name: str, *, ndim: int) -> FloatArray:
-    """Return `values` as a float64 array of `ndim` dimensions without NaN or infinity."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
+def _array(values: ArrayLike) -> NDArray[Any]:
+    """Return an array; rows of different lengths, which make none, come out as no numbers."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.asarray(None)
+
+
+def real_array(values: ArrayLike, name: str) -> FloatArray:
+    """Return `values` as a float64 array without NaN or infinity; text is not read as numbers."""
+    array = _array(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} must hold real numbers in rows of equal length, got {reprlib.repr(values)}."
+        )
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
+    return array.astype(np.float64)
+
+
+def finite_array(values: ArrayLike, name: str, *, ndim: int) -> FloatArray:
+    """Return `values` as a float64 array of `ndim` dimensions, not empty."""
+    array = real_array(values, name)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty, its shape is {array.shape}; pass at least one sample.")
     return array
 
 
+def number(value: float, name: str, *, above: float = -np.inf) -> float:
+    """Return one finite number, above a bound where one is given."""
+    array = _array(value)
+    if array.ndim or array.dtype.kind not in "iuf" or not above < array < np.inf:
+        bound = f" above {above:g}" if np.isfinite(above) else ""
+        raise ValueError(f"{name} must be a finite number{bound}, got {reprlib.repr(value)}.")
+    return float(array)
+
+
 def positive(value: float, name: str) -> float:
-    """Return `value` as a float above zero."""
-    number = float(value)
-    if not (number > 0 and np.isfinite(number)):
-        raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
-    return number
+    """Return one finite number above zero."""
+    return number(value, name, above=0.0)
+
+
+def instance(value: object, kind: type, name: str, hint: str) -> None:
+    """Check that `value` is one of this package's records."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}; {hint}.")
+
+
+def function(value: Callable[..., object], name: str) -> None:
+    """Check that `value` can be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a function, got {type(value).__name__}.")
 
 
 def whole_number(value: SupportsIndex, name: str, *, least: int, hint: str = "") -> int:
@@ -105,7 +145,7 @@ def corruption_matrix(corruption: ArrayLike, n_classes: int | None = None) -> Fl
 
 def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
     """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
-    if ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
+    if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
         raise ValueError(
             f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and no features have such a"
             f" Gram matrix."
@@ -115,26 +155,34 @@ def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArra
 
 def per_class(values: ArrayLike, name: str, n_classes: int) -> FloatArray:
     """Return one finite number per class; a single number stands for all classes."""
-    given = np.asarray(values, dtype=np.float64)
+    given = real_array(values, name)
     if given.shape not in {(), (n_classes,)}:
         raise ValueError(
             f"{name} must be one number or {n_classes} numbers, got shape {given.shape}."
         )
-    if not np.isfinite(given).all():
-        raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
     return np.broadcast_to(given, (n_classes,)).copy()
 
 
-def class_sizes(sizes: ArrayLike, n_classes: int) -> FloatArray:
+def class_sizes(sizes: ArrayLike, n_classes: int, *, name: str = "class_sizes") -> FloatArray:
     """Return one size per class; a single number stands for equal classes."""
-    array = per_class(sizes, "class_sizes", n_classes)
+    array = per_class(sizes, name, n_classes)
     if array.min() <= 0:
         worst = int(array.argmin())
         raise ValueError(
-            f"every class needs samples, but class {worst} has size {array[worst]:g};"
-            f" drop empty classes and renumber the labels."
+            f"{name} must be above 0, every class needs samples, but class {worst} has size"
+            f" {array[worst]:g}; drop empty classes and renumber the labels."
         )
     return array
+
+
+def labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
+    """Return class labels, whole numbers from 0 to n_classes - 1."""
+    array = _array(values)
+    if array.dtype.kind not in "iu" or not ((array >= 0) & (array < n_classes)).all():
+        raise ValueError(
+            f"{name} must hold whole numbers from 0 to {n_classes - 1}, got {reprlib.repr(values)}."
+        )
+    return array.astype(np.intp)
 
 
 def whole_sizes(sizes: FloatArray) -> IntArray:
@@ -148,48 +196,72 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
     return rounded.astype(np.intp)
 
 
-def superclass_map(superclass: ArrayLike) -> IntArray:
+def superclass_map(superclass: ArrayLike, n_classes: int | None = None) -> IntArray:
     """Return the superclass of every class, numbered 0, 1, … without holes."""
-    array = np.asarray(superclass)
+    array = _array(superclass)
+    renumber = "renumber with np.unique(superclass, return_inverse=True)[1]"
+    if array.dtype.kind not in "iu":
+        raise ValueError(
+            f"superclass must hold whole numbers, got {reprlib.repr(superclass)}; {renumber}."
+        )
     if array.ndim != 1 or array.size < 2:
         raise ValueError(
             f"superclass must list one superclass per class (2 classes or more), got shape"
             f" {array.shape}."
         )
-    if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"superclass must hold whole numbers, got dtype {array.dtype}.")
+    if n_classes is not None and array.size != n_classes:
+        raise ValueError(f"superclass must list {n_classes} classes, got {array.size}.")
     used = np.unique(array)
     if not np.array_equal(used, np.arange(used.size)):
         raise ValueError(
             f"superclass must use every number from 0 to the largest, but it uses {used.tolist()};"
-            f" renumber with np.unique(superclass, return_inverse=True)[1]."
+            f" {renumber}."
         )
     return array.astype(np.intp)
 
 
-def ordered_levels(same_class: float, same_superclass: float, elsewhere: float) -> None:
+def own_levels(same_class: FloatArray) -> FloatArray:
+    """Check 0 < same_class < 1, of one class or of each."""
+    outside = same_class[(same_class <= 0) | (same_class >= 1)]
+    if outside.size:
+        raise ValueError(
+            f"same_class must lie between 0 and 1, both ends excluded, where classes share nothing"
+            f" with each other, got {outside[0]:g}."
+        )
+    return same_class
+
+
+def ordered_levels(
+    same_class: float, same_superclass: float, elsewhere: float
+) -> tuple[float, float, float]:
     """Check 1 > same_class > same_superclass >= elsewhere."""
-    if not same_class < 1:
+    c = number(same_class, "same_class")
+    d = number(same_superclass, "same_superclass")
+    e = number(elsewhere, "elsewhere")
+    if not c < 1:
         raise ValueError(
             f"same_class must be below 1 (two different samples of a class are not identical), got"
-            f" {same_class}: 1 - same_class is {1 - same_class:g}."
+            f" {c}: 1 - same_class is {1 - c:g}."
         )
-    if not same_class > same_superclass:
+    if not c > d:
         raise ValueError(
-            f"same_class must be above same_superclass, got {same_class} and {same_superclass};"
+            f"same_class must be above same_superclass, got {c} and {d};"
             f" otherwise classes cannot be told apart."
         )
-    if not same_superclass >= elsewhere:
-        raise ValueError(
-            f"same_superclass must be at least elsewhere, got {same_superclass} and {elsewhere}."
-        )
+    if not d >= e:
+        raise ValueError(f"same_superclass must be at least elsewhere, got {d} and {e}.")
+    return c, d, e
 
 
 def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
     """Return soft targets, one row per sample, rows sum to one."""
+    if _array(targets).ndim == 1:
+        raise ValueError("targets must have a row per sample; use np.eye(n_classes)[labels].")
     rows = finite_array(targets, "targets", ndim=2)
     if rows.shape[0] != n_samples:
         raise ValueError(f"targets must have {n_samples} rows, one a sample, got {rows.shape[0]}.")
+    if rows.shape[1] < 2:
+        raise ValueError("targets must have a column for each of 2 classes or more, got 1.")
     worst = float(np.abs(rows.sum(axis=1) - 1).max())
     if worst > ROW_SUM_TOLERANCE:
         raise ValueError(

@@ -4,13 +4,16 @@ Both minimise a round's objective, mean cross-entropy + ½ l2 ‖coef‖², over
 logits and a dual variable that carries the penalty, both linear in the coefficients. A step from
 zero coefficients has σ at uniform and is therefore exactly the linear theory of `averaging`;
 the steps after it correct the theory.
+
+Targets and outputs are carried as deviations from uniform, 1/K: late rounds differ from it by
+less than the last digit of 1/K, and which label is on top is still known.
 """
 
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import logsumexp
 
 from twohot.theory._checks import FloatArray
 
@@ -18,6 +21,10 @@ from twohot.theory._checks import FloatArray
 # next would move them by about 1e-16. Logits and not outputs, which stop moving early where they
 # saturate.
 STEP_TOLERANCE = 1e-8
+# At a tiny penalty, logits are targets minus outputs times a huge number, and rounding of the
+# outputs moves them by more than that fraction for ever. Where steps no longer shrink and the fixed
+# point holds to this fraction of the targets, none can improve it.
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
 # Armijo's constant; any small number serves.
 SUFFICIENT_DECREASE = 1e-4
 # Below this decrease, rounding decides a comparison of objective values; Newton is then long in
@@ -39,6 +46,8 @@ class Direction:
 class Problem(Protocol):
     """A round's objective as damped Newton needs it."""
 
+    targets: FloatArray  # deviations from uniform
+
     def start(self) -> tuple[FloatArray, FloatArray]:
         """Logits and dual variable of zero coefficients."""
 
@@ -48,6 +57,9 @@ class Problem(Protocol):
     def direction(self, logits: FloatArray, dual: FloatArray) -> Direction:
         """Newton direction."""
 
+    def residual(self, logits: FloatArray) -> float:
+        """Largest error of the fixed point, on the scale of the targets."""
+
 
 @dataclass(frozen=True, eq=False)
 class NewtonResult:
@@ -55,7 +67,8 @@ class NewtonResult:
 
     logits: FloatArray
     dual: FloatArray
-    outputs: FloatArray  # softmax of the logits
+    deviations: FloatArray  # softmax of the logits, minus uniform
+    residual: float
     n_steps: int
     converged: bool
 
@@ -63,15 +76,34 @@ class NewtonResult:
 def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
     """Minimise by Newton steps, halved until the objective falls."""
     logits, dual = problem.start()
-    converged, n_steps = False, 0
+    rounding = ROUNDING * float(np.abs(problem.targets).max())
+    converged, n_steps, moved = False, 0, np.inf
     while n_steps < max_steps and not converged:
         step = problem.direction(logits, dual)
         size = _step_size(problem, logits, dual, step)
         logits, dual = logits + size * step.logits, dual + size * step.dual
-        small = STEP_TOLERANCE * (1 + np.abs(logits).max())
-        converged = size == 1.0 and bool(np.abs(step.logits).max() <= small)
+        before, moved = moved, size * float(np.abs(step.logits).max())
+        settled = moved <= STEP_TOLERANCE * float(np.abs(logits).max())
+        stalled = moved > before / 2 and problem.residual(logits) <= rounding
+        converged = size == 1.0 and (settled or stalled)
         n_steps += 1
-    return NewtonResult(logits, dual, softmax(logits, axis=-1), n_steps, converged)
+    deviations = softmax_deviations(logits)
+    return NewtonResult(logits, dual, deviations, problem.residual(logits), n_steps, converged)
+
+
+def softmax_deviations(logits: FloatArray) -> FloatArray:
+    """Return softmax(logits) - 1/K with all its digits, however near to uniform it is."""
+    grown = np.expm1(logits - logits.max(axis=-1, keepdims=True))
+    n_classes = logits.shape[-1]
+    above = grown - grown.mean(axis=-1, keepdims=True)
+    deviations = above / (n_classes + grown.sum(axis=-1, keepdims=True))
+    return np.asarray(np.maximum(deviations, -1 / n_classes))  # no output is negative by rounding
+
+
+def cross_entropy(logits: FloatArray, targets: FloatArray) -> FloatArray:
+    """Cross-entropy of every row of logits with its target, given as deviations."""
+    centred = logits - logits.mean(axis=-1, keepdims=True)
+    return np.asarray(logsumexp(centred, axis=-1) - (targets * centred).sum(axis=-1))
 
 
 def _step_size(problem: Problem, logits: FloatArray, dual: FloatArray, step: Direction) -> float:

@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.cases import balanced_ridge, superclass_means
+from twohot.theory.lemma import balanced_ridge, superclass_means
 
 
 def case_3_balanced(
@@ -43,10 +43,11 @@ def case_3_balanced(
     array([0.964, 0.036])
     """
     shares = _checks.corruption_matrix(corruption)
+    c, d, _ = _checks.ordered_levels(same_class, same_superclass, same_superclass)
     n_classes, power = len(shares), _checks.rounds(n_rounds)
     ridge = balanced_ridge(n_classes, n_per_class, l2)
-    p = _ratio(1 - same_class, ridge) ** power
-    q = _ratio(1 - same_class + n_per_class * (same_class - same_superclass), ridge) ** power
+    p = _ratio(1 - c, ridge) ** power
+    q = _ratio(1 - c + n_per_class * (c - d), ridge) ** power
     return p * np.eye(n_classes) + ((q - p) * shares + (1 - q) / n_classes)[:, None, :]
 
 
@@ -76,18 +77,17 @@ def case_5_printed(
     >>> case_5_outputs(np.eye(4), **known)[0, 0].round(3)
     array([0.915, 0.053, 0.016, 0.016])
     """
-    groups = _checks.superclass_map(superclass)
-    shares = _checks.corruption_matrix(corruption, groups.size)
+    shares = _checks.corruption_matrix(corruption)
+    groups = _checks.superclass_map(superclass, len(shares))
+    c, d, e = _checks.ordered_levels(same_class, same_superclass, elsewhere)
     n_classes, power = groups.size, _checks.rounds(n_rounds)
     sizes = np.bincount(groups)
     ridge = balanced_ridge(n_classes, n_per_class, l2)
-    between = 1 - same_class + n_per_class * (same_class - same_superclass)
-    p, q = _ratio(1 - same_class, ridge), _ratio(between, ridge)
-    s = _ratio(between + n_classes * n_per_class * elsewhere, ridge)
+    between = 1 - c + n_per_class * (c - d)
+    p, q = _ratio(1 - c, ridge), _ratio(between, ridge)
+    s = _ratio(between + n_classes * n_per_class * e, ridge)
     alpha = (ridge + between) / ridge
-    beta, gamma = (
-        n_per_class * level / ridge for level in (elsewhere, same_superclass - elsewhere)
-    )
+    beta, gamma = (n_per_class * level / ridge for level in (e, d - e))
     delta = (gamma / alpha - sizes * beta * gamma / (alpha * (alpha + n_classes * beta))) / (
         alpha + sizes * (beta + gamma)
     )
@@ -136,6 +136,8 @@ def algorithm_1(
     """
     matrix = _checks.symmetric(gram, "gram")
     rows = _checks.target_rows(targets, matrix.shape[0])
+    max_iter = _checks.whole_number(max_iter, "max_iter", least=1)
+    learning_rate = _checks.positive(learning_rate, "learning_rate")
     scaled = matrix / (len(rows) * _checks.positive(l2, "l2"))
     outputs = np.random.default_rng(seed).uniform(size=rows.shape)
     outputs /= outputs.sum(axis=1, keepdims=True)

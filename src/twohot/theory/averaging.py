@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.correlation import CorrelationModel
+from twohot.theory.correlation import CorrelationModel, check_model
 
 NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
 
@@ -41,9 +41,10 @@ def shrinkage_factors(
     >>> shrinkage_factors([30.6, 0.6], ridge=0.5).round(4).tolist()
     [0.9839, 0.5455]
     """
-    values = np.asarray(eigenvalues, dtype=np.float64)
-    ridge = _checks.positive(ridge, "ridge")
-    return (values / (ridge + values)) ** _checks.rounds(n_rounds)
+    given = _checks.real_array(eigenvalues, "eigenvalues")
+    _checks.eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
+    values, ridge = np.maximum(given, 0.0), _checks.positive(ridge, "ridge")
+    return np.asarray((values / (ridge + values)) ** _checks.rounds(n_rounds))
 
 
 def average_labels(
@@ -139,20 +140,27 @@ class LabelAveraging:
 
     def matrix(self, *, ridge: float, n_rounds: SupportsIndex) -> FloatArray:
         """(n_samples, n_samples) averaging matrix Φ⁽ᵗ⁾, for looking at small data sets."""
-        if _checks.rounds(n_rounds) == 0:  # also for directions without features
-            return np.eye(self.eigenvectors.shape[0])
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
+        if _checks.rounds(n_rounds) == 0:  # the identity, also where there are no features
+            return np.eye(self.eigenvectors.shape[0])
         return np.asarray((self.eigenvectors * factors) @ self.eigenvectors.T)
 
     def outputs(self, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex) -> FloatArray:
         """Predict round `n_rounds` on the training samples; round 0 returns the targets."""
+        deviations = self.deviations(targets, l2=l2, n_rounds=n_rounds)
+        return np.asarray(deviations + 1 / deviations.shape[1])
+
+    def deviations(self, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex) -> FloatArray:
+        """Return outputs minus 1/n_classes; take labels from these in late rounds.
+
+        Outputs become uniform to the last digit after enough rounds; deviations keep theirs.
+        """
         rows, ridge = self._rows_and_ridge(targets, l2)
+        given: FloatArray = rows - 1 / rows.shape[1]
         if _checks.rounds(n_rounds) == 0:
-            return rows
+            return given
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
-        average = 1 / rows.shape[1]
-        shrunk = factors[:, None] * (self.eigenvectors.T @ (rows - average))
-        return np.asarray(average + self.eigenvectors @ shrunk)
+        return np.asarray(self.eigenvectors @ (factors[:, None] * (self.eigenvectors.T @ given)))
 
     def coef(
         self,
@@ -210,6 +218,7 @@ class ClassReduction:
     """
 
     def __init__(self, model: CorrelationModel, *, l2: float) -> None:
+        check_model(model)
         self.ridge = model.ridge(l2)
         self.own = shrinkage_factors(model.own_part, ridge=self.ridge)  # (n_classes,)
         self._root = np.sqrt(model.class_sizes)
@@ -217,20 +226,24 @@ class ClassReduction:
         values, self._vectors = np.linalg.eigh(model.class_gram())
         self._values = np.maximum(values, 0.0)  # the model has checked all but the rounding
 
-    def class_means(self, deviations: FloatArray, *, n_rounds: int = 1) -> FloatArray:
+    def class_means(self, deviations: ArrayLike, *, n_rounds: SupportsIndex = 1) -> FloatArray:
         """Deviations of class means from uniform after `n_rounds` rounds: Fᵗ deviations."""
-        return self._filter(self._values / (self.ridge + self._values), n_rounds, deviations)
+        rows = _checks.finite_array(deviations, "deviations", ndim=2)
+        if len(rows) != len(self.own):
+            raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")
+        factors = self._values / (self.ridge + self._values)
+        return self._filter(factors ** _checks.rounds(n_rounds), rows)
 
-    def unseen(self, deviations: FloatArray, *, n_rounds: int) -> FloatArray:
+    def unseen(self, deviations: ArrayLike, *, n_rounds: SupportsIndex) -> FloatArray:
         """Deviations of an unseen sample of each class, from those of the given targets.
 
         It is W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x, with the difference of nearly equal means taken inside the
         eigenbasis, where (1 - f)/x = 1/(x + λ) exactly.
         """
-        before = self.class_means(deviations, n_rounds=n_rounds - 1)
-        change = self._filter(1 / (self.ridge + self._values), 1, before)
+        before = self.class_means(deviations, n_rounds=_checks.rounds(n_rounds, least=1) - 1)
+        change = self._filter(1 / (self.ridge + self._values), before)
         return self._correlation @ (self._root[:, None] ** 2 * change)
 
-    def _filter(self, factors: FloatArray, power: int, deviations: FloatArray) -> FloatArray:
+    def _filter(self, factors: FloatArray, deviations: FloatArray) -> FloatArray:
         scaled = self._vectors.T @ (self._root[:, None] * deviations)
-        return (self._vectors @ (factors[:, None] ** power * scaled)) / self._root[:, None]
+        return np.asarray((self._vectors @ (factors[:, None] * scaled)) / self._root[:, None])

@@ -43,7 +43,9 @@ def candidate_targets(
     >>> candidate_targets([0.6, 0.2, 0.0, 0.2], ties="lowest").tolist()
     [0.5, 0.5, 0.0, 0.0]
     """
-    values = np.asarray(outputs, dtype=np.float64)
+    values = _checks.real_array(outputs, "outputs")
+    if values.ndim == 0:
+        raise ValueError("outputs must have one number per class in its last axis, got one number.")
     n_classes = values.shape[-1]
     places = _checks.whole_number(n_candidates, "n_candidates", least=1)
     if places > n_classes:

@@ -107,25 +107,24 @@ class CorrelationModel:
         250.0
         """
         return cls(
-            np.asarray(correlation, dtype=np.float64),
-            np.asarray(class_sizes, dtype=np.float64),
-            np.asarray(squared_norms, dtype=np.float64),
+            _checks.real_array(correlation, "correlation"),
+            _checks.real_array(class_sizes, "class_sizes"),
+            _checks.real_array(squared_norms, "squared_norms"),
         )
 
     @classmethod
     def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
         """Case I: samples correlate inside their class only."""
         n_classes = _checks.whole_number(n_classes, "n_classes", least=2)
-        _checks.ordered_levels(same_class, 0.0, 0.0)
-        return cls.from_correlation(same_class * np.eye(n_classes), class_sizes=n_per_class)
+        level = _checks.number(same_class, "same_class")
+        return cls.case_2(same_class=np.full(n_classes, level), n_per_class=n_per_class)
 
     @classmethod
     def case_2(cls, *, same_class: ArrayLike, n_per_class: ArrayLike) -> Self:
         """Case II: as Case I, with a correlation of its own for every class."""
-        levels = _checks.finite_array(same_class, "same_class", ndim=1)
-        for level in levels:
-            _checks.ordered_levels(float(level), 0.0, 0.0)
-        return cls.from_correlation(np.diag(levels), class_sizes=n_per_class)
+        levels = _checks.own_levels(_checks.finite_array(same_class, "same_class", ndim=1))
+        sizes = _checks.class_sizes(n_per_class, levels.size, name="n_per_class")
+        return cls.from_correlation(np.diag(levels), class_sizes=sizes)
 
     @classmethod
     def case_3(
@@ -175,10 +174,11 @@ class CorrelationModel:
         as long as the Gram matrix stays positive semidefinite.
         """
         groups = _checks.superclass_map(superclass)
-        _checks.ordered_levels(same_class, same_superclass, elsewhere)
-        correlation = np.where(groups[:, None] == groups[None, :], same_superclass, elsewhere)
-        np.fill_diagonal(correlation, same_class)
-        return cls.from_correlation(correlation, class_sizes=n_per_class)
+        c, d, e = _checks.ordered_levels(same_class, same_superclass, elsewhere)
+        correlation = np.where(groups[:, None] == groups[None, :], d, e)
+        np.fill_diagonal(correlation, c)
+        sizes = _checks.class_sizes(n_per_class, groups.size, name="n_per_class")
+        return cls.from_correlation(correlation, class_sizes=sizes)
 
     @property
     def n_classes(self) -> int:
@@ -196,12 +196,15 @@ class CorrelationModel:
         return self.squared_norms - np.diag(self.correlation)
 
     def ridge(self, l2: float) -> float:
-        """Return the penalty on the scale of the Gram matrix: n_classes * n_samples * l2."""
+        """Return the penalty on the scale of the Gram matrix: n_classes * n_samples * l2.
+
+        Divide it by the squared norm to compare features that are not of unit norm.
+        """
         return self.n_classes * self.n_samples * _checks.positive(l2, "l2")
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
         """Return the same correlations with other class sizes; one number for equal classes."""
-        return replace(self, class_sizes=np.asarray(class_sizes, dtype=np.float64))
+        return replace(self, class_sizes=_checks.real_array(class_sizes, "class_sizes"))
 
     def class_gram(self) -> FloatArray:
         """(n_classes, n_classes) Gram matrix √n W √n + diag(δ) of the scaled class means."""
@@ -223,3 +226,9 @@ class CorrelationModel:
         gram = self.correlation[labels[:, None], labels[None, :]]
         np.fill_diagonal(gram, self.squared_norms[labels])
         return gram
+
+
+def check_model(model: object, name: str = "model") -> None:
+    """Check that a model came where one is asked for, and not a matrix."""
+    hint = "build one with CorrelationModel.case_1 … case_5 or CorrelationModel.from_correlation"
+    _checks.instance(model, CorrelationModel, name, hint)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
-from twohot.theory.correlation import CorrelationModel
+from twohot.theory.correlation import CorrelationModel, check_model
 from twohot.theory.outputs import TypeOutputs, type_outputs
 
 # Both sides of the theorem's condition, at most about 1 where it is decided, are good to some
@@ -67,6 +67,10 @@ def judge(predicted: TypeOutputs) -> Guarantee:
     >>> [str(verdict) for verdict in guarantee.verdicts], guarantee.weakest_class
     (['wrong', 'wrong', 'wrong'], 1)
     """
+    hint = (
+        "pass what type_outputs or partial_label_outputs return, or `predicted` of an exact round"
+    )
+    _checks.instance(predicted, TypeOutputs, "predicted", hint)
     margins = np.where(predicted.occurs, predicted.margins(), np.inf)
     width = predicted.tie_width
     wrong = (margins < -width).any(axis=1)
@@ -202,6 +206,7 @@ def rounds_until_right(
     >>> rounds_until_right(model, [[0.7, 0.3], [0.3, 0.7]], l2=1e-3).per_class.tolist()
     [3.0, 4.0]
     """
+    check_model(model)
     last = _checks.whole_number(max_rounds, "max_rounds", least=1)
     per_class = np.full(model.n_classes, np.inf)
     for n_rounds in range(1, last + 1):
@@ -214,10 +219,4 @@ def rounds_until_right(
 
 
 def _separation(separation: float) -> float:
-    ratio = float(separation)
-    if not (ratio > 1 and np.isfinite(ratio)):
-        raise ValueError(
-            f"separation (q/p) must be a finite number above 1, got {separation!r};"
-            f" same_class above same_superclass and l2 above 0 make it so."
-        )
-    return ratio
+    return _checks.number(separation, "separation (q/p)", above=1.0)

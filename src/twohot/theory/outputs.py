@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray, FloatArray
 from twohot.theory.averaging import ClassReduction
-from twohot.theory.correlation import CorrelationModel
+from twohot.theory.correlation import CorrelationModel, check_model
 
 # Two labels of a sample are tied if their outputs differ by no more than this fraction of the
 # range of its outputs. Exact ties come out at 1e-15 of it, the rounding of the K × K eigenbasis
@@ -41,7 +41,7 @@ class TypeOutputs:
 
     own: FloatArray  # (n_classes,) weight of a type's own row
     shared: FloatArray  # (n_classes, n_classes) what all samples of a true class have in common
-    rows: FloatArray  # (n_classes, n_classes, n_classes) a type's own row, such as its target
+    rows: FloatArray  # (n_classes, n_classes, n_classes) a type's own row: target or deviation
     corruption: FloatArray  # (n_classes, n_classes) share of each type in its true class
     class_sizes: FloatArray  # (n_classes,) samples per true class
 
@@ -54,7 +54,12 @@ class TypeOutputs:
 
     def of(self, true_labels: ArrayLike, given_labels: ArrayLike) -> FloatArray:
         """(n_samples, n_classes) outputs of samples with these true and given labels."""
-        true, given = np.asarray(true_labels), np.asarray(given_labels)
+        true = _checks.labels(true_labels, "true_labels", len(self.own))
+        given = _checks.labels(given_labels, "given_labels", len(self.own))
+        if true.shape != given.shape:
+            raise ValueError(
+                f"true_labels and given_labels differ in shape: {true.shape} and {given.shape}."
+            )
         rows = self.own[true, None] * self.rows[true, given] + self.shared[true]
         return np.asarray(rows + 1 / len(self.own))
 
@@ -126,6 +131,7 @@ def type_outputs(
     [0.253 0.659 0.088] 0.6
     [0.477 0.355 0.168] 1.0
     """
+    check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     return _after(ClassReduction(model, l2=l2), model, shares, _checks.rounds(n_rounds))
 
@@ -142,6 +148,7 @@ def outputs_by_round(
     >>> [predicted.accuracy() for predicted in rounds]
     [0.7, 0.7, 1.0, 1.0]
     """
+    check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     reduction = ClassReduction(model, l2=l2)
     last = _checks.rounds(n_rounds)
@@ -165,8 +172,11 @@ def evolving_outputs(
     >>> evolving_outputs(models, [[0.7, 0.3], [0.3, 0.7]], l2=2e-3).outputs[0, 1].round(3)
     array([0.54, 0.46])
     """
+    _checks.instance(models, Sequence, "models", "pass a list of one model per round")
     if not models:
         raise ValueError("models must hold one model per round, got none.")
+    for model in models:
+        check_model(model, "each of models")
     first = models[0]
     if any(not np.array_equal(model.class_sizes, first.class_sizes) for model in models):
         raise ValueError("models must agree in class_sizes: rounds see the same samples.")
@@ -195,6 +205,7 @@ def unseen_outputs(
     >>> unseen_outputs(model, [[0.7, 0.3], [0.3, 0.7]], l2=2e-3, n_rounds=1).round(3).tolist()
     [[0.686, 0.314], [0.314, 0.686]]
     """
+    check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     last = _checks.rounds(n_rounds, least=1)
     deviations = shares - 1 / model.n_classes

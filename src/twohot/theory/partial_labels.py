@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray
 from twohot.theory.candidates import TieRule, partial_label_outputs
-from twohot.theory.cases import Shrinkage
 from twohot.theory.correlation import CorrelationModel
 from twohot.theory.guarantees import Guarantee, Verdict, judge, label_gaps
+from twohot.theory.lemma import Shrinkage
 from twohot.theory.outputs import TypeOutputs
 
 
@@ -130,8 +130,8 @@ def sufficient_condition(
     >>> sufficient_condition(corruption, superclass=[0, 0, 0, 0], kept=kept).tolist()
     [True, True, True, True]
     """
-    groups = _checks.superclass_map(superclass)
-    shares = _checks.corruption_matrix(corruption, groups.size)
+    shares = _checks.corruption_matrix(corruption)
+    groups = _checks.superclass_map(superclass, len(shares))
     across = shares[groups[:, None] != groups[None, :]].sum()
     if across > 0 or np.abs(shares.sum(axis=0) - 1).max() > _checks.ROW_SUM_TOLERANCE:
         raise ValueError(

@@ -1,9 +1,10 @@
 """The penalty and the separation q/p that it brings (appendix "Choosing an Appropriate λ").
 
-With A = 1 - c, B = 1 - c + n(c - d) and ridge x = K² n l2,
+With A = 1 - c, B = 1 - c + n(c - d), s the squared norm of the features, c and d their cosines,
+and x = K² n l2 / s the ridge of the features scaled to unit norm,
 
     q/p = B (x + A) / (A (x + B)),   so it grows from 1 (no penalty) to B/A (all penalty), and
-    l2  = A B (ρ - 1) / ((B - ρ A) K² n)   brings q/p = ρ, for 1 < ρ < B/A.
+    l2  = s A B (ρ - 1) / ((B - ρ A) K² n)   brings q/p = ρ, for 1 < ρ < B/A.
 """
 
 from dataclasses import dataclass
@@ -13,26 +14,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from twohot.theory import _checks
-from twohot.theory.correlation import CorrelationModel
+from twohot.theory.correlation import CorrelationModel, check_model
 
 
 @dataclass(frozen=True)
 class PairLevels:
-    """What q/p depends on, for unit-norm features and equal classes."""
+    """What q/p depends on, for equal classes."""
 
     n_classes: int
     n_per_class: float
-    same_class: float  # mean correlation of two samples of one class
-    same_superclass: float  # mean correlation of two samples of different, confusable classes
+    same_class: float  # mean cosine of two samples of one class
+    same_superclass: float  # mean cosine of two samples of different, confusable classes
+    squared_norm: float = 1.0  # mean ‖φ(x)‖²
 
     def __post_init__(self) -> None:
         _checks.whole_number(self.n_classes, "n_classes", least=2)
         _checks.positive(self.n_per_class, "n_per_class")
+        _checks.positive(self.squared_norm, "squared_norm")
         _checks.ordered_levels(self.same_class, self.same_superclass, self.same_superclass)
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
         """Average a data set's correlations, as cosines, over classes and over their pairs.
+
+        The squared norm is averaged over samples.
 
         Examples
         --------
@@ -43,9 +48,8 @@ class PairLevels:
         >>> levels.n_per_class, round(levels.same_class, 3), round(levels.same_superclass, 3)
         (60.0, 0.4, 0.2)
         """
-        groups = _checks.superclass_map(superclass)
-        if groups.size != model.n_classes:
-            raise ValueError(f"superclass must list {model.n_classes} classes, got {groups.size}.")
+        check_model(model)
+        groups = _checks.superclass_map(superclass, model.n_classes)
         root = np.sqrt(model.squared_norms)
         cosines = model.correlation / np.outer(root, root)
         pairs = (groups[:, None] == groups[None, :]) & ~np.eye(groups.size, dtype=bool)
@@ -56,6 +60,7 @@ class PairLevels:
             n_per_class=model.n_samples / model.n_classes,
             same_class=float(np.diag(cosines).mean()),
             same_superclass=float(cosines[pairs].mean()),
+            squared_norm=float(np.average(model.squared_norms, weights=model.class_sizes)),
         )
 
     @property
@@ -68,6 +73,11 @@ class PairLevels:
         """Eigenvalue 1 - c + n(c - d) between classes of one superclass."""
         return self.own + self.n_per_class * (self.same_class - self.same_superclass)
 
+    @property
+    def ridge_per_l2(self) -> float:
+        """Ridge x of the features scaled to unit norm, for l2 = 1: K² n / s."""
+        return self.n_classes**2 * self.n_per_class / self.squared_norm
+
 
 def largest_separation(levels: PairLevels) -> float:
     """Return the q/p that no penalty reaches, (1 - c + n(c - d)) / (1 - c).
@@ -78,40 +88,52 @@ def largest_separation(levels: PairLevels) -> float:
     >>> round(largest_separation(levels), 2)
     154.33
     """
+    _check_levels(levels)
     return levels.class_mean / levels.own
 
 
-def separation_at(l2: float, levels: PairLevels) -> float:
+def separation_at(levels: PairLevels, *, l2: float) -> float:
     """Return q/p at a penalty.
 
     Examples
     --------
     >>> levels = PairLevels(n_classes=100, n_per_class=500, same_class=0.25, same_superclass=0.02)
-    >>> round(separation_at(5e-5, levels), 2)
+    >>> round(separation_at(levels, l2=5e-5), 2)
     105.81
     """
-    ridge = levels.n_classes**2 * levels.n_per_class * _checks.positive(l2, "l2")
+    _check_levels(levels)
+    ridge = levels.ridge_per_l2 * _checks.positive(l2, "l2")
     own, class_mean = levels.own, levels.class_mean
     return class_mean * (ridge + own) / (own * (ridge + class_mean))
 
 
-def l2_for_separation(separation: float, levels: PairLevels) -> float:
-    """Return the penalty that brings q/p = `separation`, for unit-norm features.
+def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
+    """Return the penalty that brings q/p = `separation`, between 1 and `largest_separation`.
 
-    On features of squared norm s the same separation needs s times this penalty.
+    It grows with the squared norm of the features.
 
     Examples
     --------
     >>> levels = PairLevels(n_classes=100, n_per_class=500, same_class=0.25, same_superclass=0.02)
-    >>> f"{l2_for_separation(2.0, levels):.3e}"
+    >>> from dataclasses import replace
+    >>> f"{l2_for_separation(levels, separation=2.0):.3e}"
     '1.520e-07'
+    >>> raw = replace(levels, squared_norm=1000.0)
+    >>> f"{l2_for_separation(raw, separation=2.0):.3e}"
+    '1.520e-04'
     """
     largest = largest_separation(levels)
-    if not 1 < separation < largest:
+    ratio = _checks.number(separation, "separation (q/p)")
+    if not 1 < ratio < largest:
         raise ValueError(
             f"separation (q/p) must lie between 1 and {largest:.6g} for these correlations and"
             f" {levels.n_per_class:g} samples a class, both ends excluded, got {separation}."
         )
     own, class_mean = levels.own, levels.class_mean
-    scale = levels.n_classes**2 * levels.n_per_class
-    return own * class_mean * (separation - 1) / ((class_mean - separation * own) * scale)
+    ridge = own * class_mean * (ratio - 1) / (class_mean - ratio * own)
+    return ridge / levels.ridge_per_l2
+
+
+def _check_levels(levels: object) -> None:
+    hint = "build one with PairLevels(...) or, from a CorrelationModel, PairLevels.of_model"
+    _checks.instance(levels, PairLevels, "levels", hint)

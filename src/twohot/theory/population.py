@@ -28,13 +28,13 @@ from typing import SupportsIndex
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory._newton import Direction, damped_newton
+from twohot.theory._newton import Direction, cross_entropy, damped_newton, softmax_deviations
 from twohot.theory.candidates import TieRule, candidate_targets
-from twohot.theory.correlation import CorrelationModel
+from twohot.theory.correlation import CorrelationModel, check_model
 from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
 
 
@@ -72,12 +72,13 @@ def population_rounds(
     >>> [round(each.predicted.accuracy(), 3) for each in rounds]
     [0.5, 0.5, 1.0]
     """
+    check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    targets = one_hot_types(model.n_classes)
+    deviations = one_hot_types(model.n_classes) - 1 / model.n_classes
     fitted: list[PopulationRound] = []
     for _ in range(_checks.rounds(n_rounds)):
-        fitted.append(_solve(model, shares, targets, l2=l2, max_steps=max_steps))
-        targets = fitted[-1].predicted.outputs
+        fitted.append(_solve(model, shares, deviations, l2=l2, max_steps=max_steps))
+        deviations = fitted[-1].predicted.deviations
     return fitted
 
 
@@ -103,12 +104,19 @@ def population_partial_labels(
     (1.0, True)
     """
     (teacher,) = population_rounds(model, corruption, l2=l2, n_rounds=1, max_steps=max_steps)
-    targets = candidate_targets(teacher.predicted.outputs, n_candidates=n_candidates, ties=ties)
-    return _solve(model, teacher.predicted.corruption, targets, l2=l2, max_steps=max_steps)
+    first = teacher.predicted
+    targets = candidate_targets(first.deviations, n_candidates=n_candidates, ties=ties)
+    deviations = targets - 1 / model.n_classes
+    return _solve(model, first.corruption, deviations, l2=l2, max_steps=max_steps)
 
 
 def softmax_error(
-    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+    model: CorrelationModel,
+    corruption: ArrayLike,
+    *,
+    l2: float,
+    n_rounds: SupportsIndex,
+    max_steps: int = 100,
 ) -> FloatArray:
     """(n_rounds,) largest difference between linear and exact outputs, over types that occur.
 
@@ -122,7 +130,12 @@ def softmax_error(
     [0.00624, 0.00095]
     """
     linear = outputs_by_round(model, corruption, l2=l2, n_rounds=n_rounds)
-    exact = population_rounds(model, corruption, l2=l2, n_rounds=n_rounds)
+    exact = population_rounds(model, corruption, l2=l2, n_rounds=n_rounds, max_steps=max_steps)
+    if not all(fitted.converged for fitted in exact):
+        raise RuntimeError(
+            f"the exact softmax was not reached in {max_steps} Newton steps at l2={l2}; raise"
+            f" max_steps, or look at population_rounds."
+        )
     return np.array(
         [
             np.abs(theory.deviations - truth.predicted.deviations)[theory.occurs].max()
@@ -135,19 +148,20 @@ def _solve(
     model: CorrelationModel, shares: FloatArray, targets: FloatArray, *, l2: float, max_steps: int
 ) -> PopulationRound:
     problem = _TypeProblem(model, shares, targets, _checks.positive(l2, "l2"))
-    result = damped_newton(problem, max_steps=max_steps)
+    most = _checks.whole_number(max_steps, "max_steps", least=1)
+    result = damped_newton(problem, max_steps=most)
     n_classes = model.n_classes
     predicted = TypeOutputs(
         own=np.ones(n_classes),
-        shared=np.full((n_classes, n_classes), -1 / n_classes),
-        rows=result.outputs,
+        shared=np.zeros((n_classes, n_classes)),
+        rows=result.deviations,
         corruption=shares,
         class_sizes=model.class_sizes,
     )
     return PopulationRound(
         predicted=predicted,
         unseen=softmax(problem.from_others(result.logits), axis=1),
-        residual=problem.residual(result.logits),
+        residual=result.residual,
         n_steps=result.n_steps,
         converged=result.converged,
     )
@@ -160,7 +174,7 @@ class _TypeProblem:
         self, model: CorrelationModel, shares: FloatArray, targets: FloatArray, l2: float
     ) -> None:
         self.correlation = model.correlation
-        self.targets = targets
+        self.targets = targets  # minus uniform
         self.scale = model.n_samples * l2  # N l2
         self.share = shares * model.class_sizes[:, None] / model.n_samples  # of all samples
         self.mass = shares * model.class_sizes[:, None] / self.scale  # (a, b), m / (N l2)
@@ -173,13 +187,13 @@ class _TypeProblem:
         return np.zeros(self.targets.shape), np.zeros(self.targets.shape)
 
     def value(self, logits: FloatArray, dual: FloatArray) -> float:
-        loss = logsumexp(logits, axis=2) - (self.targets * logits).sum(axis=2)
+        loss = cross_entropy(logits, self.targets)
         penalty = self.scale / 2 * (dual * logits).sum(axis=2)
         return float((self.share * (loss + penalty)).sum())
 
     def direction(self, logits: FloatArray, dual: FloatArray) -> Direction:
         outputs = softmax(logits, axis=2)
-        gap = self.targets - outputs
+        gap = self._gap(logits)
         damping = 1 / (1 + self.kappa * outputs)  # g
         weights = outputs * damping  # w
         total = weights.sum(axis=2, keepdims=True)
@@ -207,15 +221,18 @@ class _TypeProblem:
         system = system.reshape(n_classes * size, n_classes * size)
         system[np.diag_indices_from(system)] += 1.0
         right = (self.correlation @ zeta @ self.zero_sum.T).ravel()
-        return np.linalg.solve(system, right).reshape(n_classes, size) @ self.zero_sum
+        solved = np.linalg.solve(system, right).reshape(n_classes, size)
+        return np.asarray(solved @ self.zero_sum)
 
     def from_others(self, logits: FloatArray) -> FloatArray:
         """(n_classes, n_classes) M = v - κ (u - σ), which all types of a class agree on."""
-        own = self.kappa * (self.targets - softmax(logits, axis=2))
-        return np.asarray((logits - own).mean(axis=1))
+        return np.asarray((logits - self.kappa * self._gap(logits)).mean(axis=1))
 
     def residual(self, logits: FloatArray) -> float:
-        gap = self.targets - softmax(logits, axis=2)
+        gap = self._gap(logits)
         others = self.correlation @ np.einsum("ab,abk->ak", self.mass, gap)
         error = logits - self.kappa * gap - others[:, None, :]
         return float(np.abs(error).max() / (1 + self.slope))
+
+    def _gap(self, logits: FloatArray) -> FloatArray:
+        return np.asarray(self.targets - softmax_deviations(logits))

@@ -17,11 +17,17 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory._newton import Direction, damped_newton
+from twohot.theory._newton import (
+    Direction,
+    NewtonResult,
+    cross_entropy,
+    damped_newton,
+    softmax_deviations,
+)
 from twohot.theory.averaging import LabelAveraging
 
 # Newton's own convergence is quadratic only if its systems are solved to the order of the
@@ -34,7 +40,7 @@ class SoftmaxRound:
     """One round of the exact softmax on a data set."""
 
     outputs: FloatArray  # (n_samples, n_classes)
-    logits: FloatArray  # (n_samples, n_classes)
+    logits: FloatArray  # (n_samples, n_classes); take labels from these in late rounds
     coef_norm: float  # ‖coef‖, the same in every basis
     residual: float  # largest error of logits = Φ (targets - outputs)/(N l2), per unit slope of it
     n_steps: int  # Newton steps
@@ -72,34 +78,38 @@ def softmax_rounds(
     >>> rounds[-1].outputs[:, 0].round(3).tolist(), rounds[-1].converged
     ([0.768, 0.56, 0.44, 0.232], True)
     """
+    hint = "build one with LabelAveraging.from_gram or LabelAveraging.from_features"
+    _checks.instance(averaging, LabelAveraging, "averaging", hint)
     rows = _checks.target_rows(targets, averaging.eigenvectors.shape[0])
-    basis = averaging.eigenvectors * np.sqrt(averaging.eigenvalues)
+    penalty = _checks.positive(l2, "l2")
+    most = _checks.whole_number(max_steps, "max_steps", least=1)
+    deviations = rows - 1 / rows.shape[1]
     fitted = []
     for _ in range(_checks.rounds(n_rounds)):
-        problem = _DenseProblem(basis, averaging.eigenvalues, rows, _checks.positive(l2, "l2"))
-        result = damped_newton(problem, max_steps=max_steps)
-        fitted.append(
-            SoftmaxRound(
-                outputs=result.outputs,
-                logits=result.logits,
-                coef_norm=float(np.linalg.norm(result.dual)),
-                residual=problem.residual(result.logits),
-                n_steps=result.n_steps,
-                converged=result.converged,
-            )
-        )
-        rows = result.outputs
+        result = damped_newton(_DenseProblem(averaging, deviations, penalty), max_steps=most)
+        fitted.append(_round(result))
+        deviations = result.deviations
     return fitted
+
+
+def _round(result: NewtonResult) -> SoftmaxRound:
+    return SoftmaxRound(
+        outputs=result.deviations + 1 / result.deviations.shape[1],
+        logits=result.logits,
+        coef_norm=float(np.linalg.norm(result.dual)),
+        residual=result.residual,
+        n_steps=result.n_steps,
+        converged=result.converged,
+    )
 
 
 class _DenseProblem:
     """A round on N samples; the dual variable is β, (rank, n_classes)."""
 
-    def __init__(
-        self, basis: FloatArray, eigenvalues: FloatArray, targets: FloatArray, l2: float
-    ) -> None:
-        self.basis = basis
-        self.targets = targets
+    def __init__(self, averaging: LabelAveraging, targets: FloatArray, l2: float) -> None:
+        eigenvalues = averaging.eigenvalues
+        self.basis = averaging.eigenvectors * np.sqrt(eigenvalues)
+        self.targets = targets  # minus uniform
         self.l2 = l2
         self.n_samples, self.n_classes = targets.shape
         # H at uniform outputs, one number per direction.
@@ -111,8 +121,8 @@ class _DenseProblem:
         return np.zeros_like(self.targets), np.zeros((self.basis.shape[1], self.n_classes))
 
     def value(self, logits: FloatArray, dual: FloatArray) -> float:
-        loss = logsumexp(logits, axis=1) - (self.targets * logits).sum(axis=1)
-        return float(loss.mean() + self.l2 / 2 * np.vdot(dual, dual))
+        loss = cross_entropy(logits, self.targets).mean()
+        return float(loss + self.l2 / 2 * np.vdot(dual, dual))
 
     def direction(self, logits: FloatArray, dual: FloatArray) -> Direction:
         gradient = self._gradient(logits, dual)
@@ -120,12 +130,14 @@ class _DenseProblem:
         return Direction(self.basis @ step, step, float(np.vdot(gradient, step)))
 
     def residual(self, logits: FloatArray) -> float:
-        gap = (self.targets - softmax(logits, axis=1)) / (self.n_samples * self.l2)
+        gap = (self.targets - softmax_deviations(logits)) / (self.n_samples * self.l2)
         return float(np.abs(logits - self.basis @ (self.basis.T @ gap)).max() / (1 + self.slope))
 
     def _gradient(self, logits: FloatArray, dual: FloatArray) -> FloatArray:
-        wrong = softmax(logits, axis=1) - self.targets
-        return np.asarray(self.l2 * dual + self.basis.T @ wrong / self.n_samples)
+        wrong = softmax_deviations(logits) - self.targets
+        gradient = self.l2 * dual + self.basis.T @ wrong / self.n_samples
+        # Its sum over labels is rounding, which a tiny penalty, all there is against it, blows up.
+        return np.asarray(gradient - gradient.mean(axis=1, keepdims=True))
 
     def _solve(self, outputs: FloatArray, right: FloatArray) -> FloatArray:
         shape = right.shape

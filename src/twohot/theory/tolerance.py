@@ -37,7 +37,7 @@ def noise_tolerated(
     predict: Callable[[FloatArray], TypeOutputs],
     *,
     step: float = 0.02,
-    accuracy: float = 1e-9,
+    resolution: float = 1e-9,
 ) -> NoiseTolerance:
     """Largest noise rate at which each class is right, for one kind of corruption.
 
@@ -51,7 +51,7 @@ def noise_tolerated(
     predict : callable
         Outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with all else
         fixed, or the `predicted` of the exact `population_rounds`.
-    step, accuracy : float
+    step, resolution : float
         Spacing of the rates tried first; width to which the edges are bisected.
 
     Examples
@@ -67,6 +67,8 @@ def noise_tolerated(
     >>> round(noise_tolerated(symmetric, third_round).overall, 4)
     0.596
     """
+    _checks.function(corruption_at, "corruption_at")
+    _checks.function(predict, "predict")
 
     @cache  # classes that break together ask for the same rates
     def works(rate: float) -> tuple[bool, ...]:
@@ -74,7 +76,7 @@ def noise_tolerated(
         return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
 
     rates = np.append(np.arange(0, 1, _checks.positive(step, "step")), 1.0)
-    width = _checks.positive(accuracy, "accuracy")
+    width = _checks.positive(resolution, "resolution")
     table = np.array([works(float(rate)) for rate in rates])  # (n_rates, n_classes)
     edges = [
         _working_range(works, k, rates=rates, tried=table[:, k], width=width)
@@ -98,6 +100,8 @@ def _working_range(
     def edge(inside: float, outside: float) -> float:
         while abs(outside - inside) > width:
             middle = (inside + outside) / 2
+            if middle in {inside, outside}:  # no number lies between them
+                break
             inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
         return inside
 
