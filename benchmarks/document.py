@@ -70,8 +70,8 @@ def _opening(results: Results) -> str:
         f"which are not part of the project. This run took {results.minutes:.0f} minutes on: "
         f"{machine}. Passes are counts, and the same anywhere; times are ratios of runs taken in "
         "turn, their median given with the smallest and largest. A pass reads the features once "
-        f"and does two matrix products. All labels carry {NOISE_RATE:.0%} symmetric noise. BLAS has "
-        "one thread; what runs on more threads of its own says so."
+        f"and does two matrix products. All labels carry {NOISE_RATE:.0%} symmetric noise. BLAS "
+        "has one thread; what runs on more threads of its own says so."
     )
     if results.quick:
         opening += (
@@ -96,8 +96,8 @@ def _passes(results: Results) -> list[str]:
             f"The synthetic rows have unit norm and inner products of {SAME_CLASS:g} in a class, "
             f"{SAME_SUPERCLASS:g} in one of {N_SUPERCLASSES} superclasses and {MAIN.elsewhere:g} "
             f"elsewhere ({MANY.elsewhere:g} with {MANY.n_classes} classes, of which only "
-            f"{MANY.n_features} can be independent). The paper prints {PRINTED_ELSEWHERE:g}, but no "
-            f"vectors have that; `make_features` says: *{results.elsewhere}*"
+            f"{MANY.n_features} can be independent). The paper prints {PRINTED_ELSEWHERE:g}, but "
+            f"no vectors have that; `make_features` says: *{results.elsewhere}*"
         ),
     ]
 
@@ -177,8 +177,8 @@ def _times(results: Results) -> list[str]:
         ),
         _ratio_table(results.sklearn, "scikit-learn", "twohot"),
         (
-            f"The paper's SGD (torch, batch {BATCH_ROWS}, momentum {MOMENTUM}, one learning rate, no "
-            "data loader) over `LinearProbe` at 1e-6:"
+            f"The paper's SGD (torch, batch {BATCH_ROWS}, momentum {MOMENTUM}, one learning rate, "
+            "no data loader) over `LinearProbe` at 1e-6:"
         ),
         _ratio_table(results.sgd, "SGD", "twohot")
         if results.sgd

@@ -1,6 +1,7 @@
 """Passes per round, as the fitted probes report them. Counts are the same on any machine."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -8,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from problems import Problem
 from records import Penalty, RoundCount
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.solve.fit import START_TOLERANCE
 
 PLL = "PLL"
 
@@ -40,12 +42,15 @@ def count_partial(problem: Problem, penalty: Penalty, tol: float) -> RoundCount:
 def count_generalized(problem: Problem, penalty: Penalty, tol: float) -> list[RoundCount]:
     """Return the passes of generalised cross-entropy after its cross-entropy start."""
     common: dict[str, Any] = {"tol": tol, **penalty.arguments}
-    start = quietly(LinearProbe(loss="ce", **common), problem).coef_
-    labels = quietly(LinearProbe(loss="gce", start=start, **common), problem)
-    candidates = quietly(PartialLabelProbe(loss="gce", **common), problem)
+    # On given labels the record counts the start as well, so the same start is made once more.
+    start = LinearProbe(loss="ce", **(common | {"tol": max(tol, START_TOLERANCE)}))
+    n_before = quietly(start, problem).rounds_[0].n_passes
+    labels = quietly(LinearProbe(loss="gce", **common), problem).rounds_[-1]
+    labels = replace(labels, n_passes=labels.n_passes - n_before)
+    candidates = quietly(PartialLabelProbe(loss="gce", **common), problem).rounds_[-1]
     return [
-        _record(problem, penalty, tol, "given labels", labels.rounds_[-1]),
-        _record(problem, penalty, tol, "candidates", candidates.rounds_[-1]),
+        _record(problem, penalty, tol, "given labels", labels),
+        _record(problem, penalty, tol, "candidates", candidates),
     ]
 
 

@@ -90,11 +90,14 @@ def most_passes(entries: Iterable[RoundCount], tol: float) -> float | None:
 
 
 def total_passes(results: Results, problem: str, penalty: Penalty) -> float | None:
-    """Return the passes of all cross-entropy rounds at 1e-6, the teacher counted once."""
+    """Return the passes of all cross-entropy rounds at 1e-6, the teacher counted once.
+
+    None if there is no PLL round among them; infinite if a round did not converge.
+    """
     chosen = results.select(problem=problem, penalty=penalty, tol=FINE)
     if PLL not in {entry.name for entry in chosen}:
         return None
-    return sum(entry.n_passes for entry in chosen)
+    return sum(entry.n_passes if entry.converged else float("inf") for entry in chosen)
 
 
 def _rounds(what: str, entries: list[RoundCount], asked: tuple[float, float]) -> Target:
