@@ -1,5 +1,6 @@
 """The document, from the records of one run."""
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -108,7 +109,8 @@ def _rounds_table(results: Results, entries: list[RoundCount]) -> str:
     for problem, penalty in dict.fromkeys((entry.problem, entry.penalty) for entry in entries):
         chosen = [e for e in entries if (e.problem, e.penalty) == (problem, penalty)]
         total = total_passes(results, problem, penalty)
-        last = "" if total is None or len(chosen) < 2 * len(names) else f"{total:g}"
+        complete = total is not None and len(chosen) == 2 * len(names) and math.isfinite(total)
+        last = f"{total:g}" if complete else "–"
         rows.append([problem, str(penalty), *(pair(chosen, name) for name in names), last])
     return table(["problem", "penalty", *names, "total"], rows)
 
@@ -116,7 +118,7 @@ def _rounds_table(results: Results, entries: list[RoundCount]) -> str:
 def pair(entries: list[RoundCount], name: str) -> str:
     """Return the passes of a round at both tolerances."""
     found = {entry.tol: count(entry) for entry in entries if entry.name == name}
-    return " / ".join(found[tol] for tol in (COARSE, FINE) if tol in found)
+    return " / ".join(found[tol] for tol in (COARSE, FINE) if tol in found) or "–"
 
 
 def count(entry: RoundCount) -> str:
@@ -135,7 +137,7 @@ def _real(results: Results) -> list[str]:
         names = list(dict.fromkeys(entry.name for entry in chosen))
         before = BEFORE.get((problem, penalty.strength), [])
         cells = [pair(chosen, name) for name in names]
-        rows.append([problem, str(penalty), *cells, ", ".join(before)])
+        rows.append([problem, str(penalty), *cells, ", ".join(before) or "–"])
     sizes = "; ".join(f"{name}: {results.sizes[name]}" for name in REAL_FILES)
     return [
         "## Real features",
