@@ -1,6 +1,5 @@
 """The probes keep every promise that scikit-learn's estimators make."""
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe

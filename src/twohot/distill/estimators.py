@@ -71,9 +71,9 @@ class LinearProbe(Probe):
     >>> from sklearn.datasets import load_digits
     >>> from twohot import LinearProbe
     >>> X, y = load_digits(return_X_y=True)
-    >>> probe = LinearProbe(ridge=1).fit(X[:1000], y[:1000])
-    >>> print(f"{probe.score(X[1000:], y[1000:]):.3f}")
-    0.917
+    >>> probe = LinearProbe().fit(X[:1000], y[:1000])
+    >>> print(f"{probe.score(X[1000:], y[1000:]):.2f}")
+    0.90
     >>> probe.rounds_[0].converged
     True
     """
@@ -149,13 +149,13 @@ class DistilledProbe(Probe):
     >>> from twohot import DistilledProbe
     >>> from twohot.features import corrupt_labels, symmetric
     >>> X, y = load_digits(return_X_y=True)
-    >>> noisy = corrupt_labels(y[:1000], symmetric(10, 0.5), random_state=0).given_labels
-    >>> probe = DistilledProbe(n_rounds=3, ridge=1).fit(X[:1000], noisy)
+    >>> noisy = corrupt_labels(y[:1000], symmetric(10, 0.7), random_state=0).given_labels
+    >>> probe = DistilledProbe(n_rounds=3).fit(X[:1000], noisy)
     >>> for outputs in probe.staged_predict_proba(X[1000:]):
-    ...     print(f"{(outputs.argmax(axis=1) == y[1000:]).mean():.3f}")
-    0.753
-    0.826
-    0.845
+    ...     print(f"{(outputs.argmax(axis=1) == y[1000:]).mean():.2f}")
+    0.69
+    0.73
+    0.75
     """
 
     def __init__(
@@ -213,7 +213,8 @@ class PartialLabelProbe(Probe):
 
     The student's target gives equal weight to the classes with the largest outputs of the teacher
     (the two-hot target of the paper). It is fitted by generalised cross-entropy, started from the
-    teacher.
+    teacher. Between classes that are candidates of exactly the same rows, which the student cannot
+    tell apart, the teacher decides.
 
     Parameters
     ----------
@@ -237,10 +238,10 @@ class PartialLabelProbe(Probe):
     >>> from twohot import PartialLabelProbe
     >>> from twohot.features import corrupt_labels, symmetric
     >>> X, y = load_digits(return_X_y=True)
-    >>> noisy = corrupt_labels(y[:1000], symmetric(10, 0.5), random_state=0).given_labels
-    >>> probe = PartialLabelProbe(ridge=1).fit(X[:1000], noisy)
-    >>> print(f"{probe.score(X[1000:], y[1000:]):.3f}")
-    0.867
+    >>> noisy = corrupt_labels(y[:1000], symmetric(10, 0.7), random_state=0).given_labels
+    >>> probe = PartialLabelProbe().fit(X[:1000], noisy)
+    >>> print(f"{probe.score(X[1000:], y[1000:]):.2f}")
+    0.75
     """
 
     def __init__(

@@ -10,12 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twohot._types import FloatArray, Round
-from twohot.distill.targets import candidates, keep
+from twohot.distill.targets import StoredTargets, candidates, keep, tied_classes
 from twohot.features.coordinates import Coordinates
 from twohot.solve.fit import Settings, fit_cross_entropy, fit_generalized
 from twohot.solve.lbfgs import Solution
 from twohot.solve.objective import Evaluation, Problem, Targets, target_moment
 from twohot.solve.secants import History
+
+# What tied classes keep of the last round: more than rounding, less than a tolerance would show.
+TRACE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ def run_rounds(
     """Return one record per round. `say` gets a line after every step."""
     rounds: list[Round] = []
     last: Evaluation | None = None
-    history, history_l2 = History(), None
+    history = History(coordinates.features.dtype)
+    history_l2: float | None = None
     for number, plan in enumerate(plans, start=1):
         if last is not None:
             targets = _next_targets(coordinates, last, plan)
@@ -45,13 +49,27 @@ def run_rounds(
         heard = _with_report(settings, say, f"round {number} ({plan.loss}, {targets.name})")
         if plan.loss == "ce":
             if plan.l2 != history_l2:
-                history, history_l2 = History(), plan.l2
+                history, history_l2 = History(coordinates.features.dtype), plan.l2
             solution = fit_cross_entropy(problem, last, heard, history)
         else:
             solution = fit_generalized(problem, targets, last, heard)
+        if last is not None and isinstance(targets, StoredTargets):
+            solution = _break_ties(solution, targets, last)
         rounds.append(_record(coordinates, solution, plan, targets))
         last = solution.evaluation
     return rounds
+
+
+def _break_ties(solution: Solution, targets: StoredTargets, last: Evaluation) -> Solution:
+    """Let the last round decide between classes that the targets do not tell apart.
+
+    Classes that are candidates of the same rows get the same coefficients, up to rounding, and
+    rounding would decide between them.
+    """
+    coef = solution.evaluation.coef.copy()
+    for tied in tied_classes(targets.matrix):
+        coef[tied] += TRACE * (last.coef[tied] - last.coef[tied].mean(axis=0))
+    return replace(solution, evaluation=replace(solution.evaluation, coef=coef))
 
 
 def _next_targets(coordinates: Coordinates, last: Evaluation, plan: Plan) -> Targets:

@@ -83,6 +83,18 @@ def candidates(
     return StoredTargets("candidates", matrix, making_passes=0.5)
 
 
+def tied_classes(matrix: Matrix) -> list[IntArray]:
+    """Return the groups of classes that are candidates of the same rows, with the same weights."""
+    columns = matrix.tocsc()
+    groups: dict[tuple[bytes, bytes], list[int]] = {}
+    for label in range(matrix.shape[1]):
+        entries = slice(columns.indptr[label], columns.indptr[label + 1])
+        if entries.stop > entries.start:
+            key = columns.indices[entries].tobytes(), columns.data[entries].tobytes()
+            groups.setdefault(key, []).append(label)
+    return [np.array(labels) for labels in groups.values() if len(labels) > 1]
+
+
 def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     """Give equal weight to the classes with the largest outputs of each row.
 

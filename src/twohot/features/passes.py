@@ -18,6 +18,7 @@ from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 from twohot._types import FloatArray
+from twohot._validation import is_integer
 
 Terms: TypeAlias = tuple[FloatArray, ...]
 
@@ -52,7 +53,12 @@ def count_jobs(n_jobs: int | None) -> int:
     """Return the number of threads: all cores for None or -1, all but one for -2, and so on."""
     if n_jobs is None:
         return int(cpu_count())
-    return n_jobs if n_jobs > 0 else max(1, int(cpu_count()) + 1 + n_jobs)
+    if not is_integer(n_jobs) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs={n_jobs!r} is not a number of threads: pass a positive integer, -1 for all "
+            "cores, or None."
+        )
+    return int(n_jobs) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))
 
 
 @cache

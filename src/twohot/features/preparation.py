@@ -60,9 +60,9 @@ def scale_rows(rows: Matrix, factors: FloatArray) -> Matrix:
 
 def inverse_norms(rows: FloatArray) -> FloatArray:
     """Return 1/‖row‖ as a column; one for a zero row, which stays zero."""
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     norms[norms == 0] = 1
-    inverse: FloatArray = 1 / norms[:, np.newaxis]
+    inverse: FloatArray = (1 / norms[:, np.newaxis]).astype(rows.dtype)
     return inverse
 
 

@@ -57,7 +57,7 @@ def fit_generalized(
     passes = 0.0
     if last is None and settings.start == "teacher":
         coarse = replace(settings, tol=max(settings.tol, START_TOLERANCE))
-        teacher = fit_cross_entropy(problem, None, coarse, History())
+        teacher = fit_cross_entropy(problem, None, coarse, History(problem.features.dtype))
         passes, last = teacher.n_passes, teacher.evaluation
     means = None if last is None else last.means
     objective = GeneralizedCrossEntropy(problem, targets, settings.gce_power, means)
@@ -66,7 +66,9 @@ def fit_generalized(
         coef = settings.start - settings.start.mean(axis=0)
     elif last is not None and settings.start == "teacher":
         coef = last.coef
-    solution = _solve(objective, objective.evaluate(coef), settings, History())
+    solution = _solve(
+        objective, objective.evaluate(coef), settings, History(problem.features.dtype)
+    )
     return replace(solution, n_passes=solution.n_passes + objective.passes + passes)
 
 

@@ -26,7 +26,9 @@ PAUSE = 3
 # Values of the objective closer than this, relative, may differ by rounding alone.
 VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 
-# Steps without a new smallest gradient before the fit is taken to have met the rounding floor.
+# Below this relative gradient rounding may be all that is left; a fit that then makes so many
+# steps without a gradient clearly smaller than before has met its floor.
+FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 PATIENCE = 12
 
 MOST_TRIALS = 25  # shortenings of one step; 0.1²⁵ of a step is nothing
@@ -82,21 +84,20 @@ def minimize(
         n_passes += n_trials * objective.passes
         n_iter += 1
         if there is None:
-            break
+            if not history.pairs:
+                break
+            history.forget()
+            continue
         # 3. What the step tells about the curvature.
         metrics = metrics_at(problem, there)
         history.pause = max(0, history.pause - 1)
         if shortened and history.pairs:
             history.pause = PAUSE
-        history.add(
-            there.coef - here.coef,
-            there.gradient - here.gradient,
-            metrics,
-            problem.features.dtype,
-        )
+        history.add(there.coef - here.coef, there.gradient - here.gradient, metrics)
         here = there
         norm = float(np.linalg.norm(here.gradient)) / scale
-        stalled = 0 if norm < 0.9 * smallest else stalled + 1
+        moving = norm < 0.9 * smallest or smallest > FLOOR[problem.features.dtype]
+        stalled = 0 if moving else stalled + 1
         smallest = min(smallest, norm)
         if report is not None:
             report(n_iter, n_passes, norm)
@@ -109,9 +110,12 @@ def _step(
     """Return the evaluation one step on, how many passes it took, and whether it was shortened.
 
     Accepted where the slope along the direction is not steeply upwards, and the value has not
-    risen (which only an objective that is not convex can do without the former).
+    risen (which only an objective that is not convex can do without the former). None if the
+    direction does not lead down, or no part of it does.
     """
     slope = float(np.vdot(here.gradient, direction))
+    if slope >= 0:
+        return None, 0, True
     rounding = VALUE_ROUNDING[objective.problem.features.dtype] * abs(here.value)
     length = 1.0
     for trial in range(1, MOST_TRIALS + 1):

@@ -214,7 +214,11 @@ def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
 
     (total,) = sum_over_blocks(terms_of, features.n_blocks, coordinates.n_jobs)
     moment: FloatArray = coordinates.spectrum.from_features(total / features.n_samples)
-    return moment - coordinates.spectrum.mean_row / len(moment)
+    moment -= coordinates.spectrum.mean_row / len(moment)
+    rounding = 4 * np.finfo(features.dtype).eps * np.sqrt(coordinates.spectrum.mean_square)
+    if not features.intercept and np.linalg.norm(moment) <= rounding:
+        return np.zeros_like(moment)  # the targets do not depend on the features
+    return moment
 
 
 def class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:

@@ -52,13 +52,19 @@ def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
 
 def metrics_at_zero(problem: Problem, scale: float) -> ClassMetrics:
     """Return the metric of zero coefficients, where outputs are uniform; the same for all."""
-    n_classes = len(problem.target_moment)
-    curvature = np.full((1, 1), scale / n_classes)
-    return ClassMetrics(curvature * problem.spectrum.variances + problem.penalty, None, curvature)
+    return _metrics(problem, np.full((1, 1), scale / len(problem.target_moment)), None)
 
 
 def metrics_at(problem: Problem, evaluation: Evaluation) -> ClassMetrics:
     """Return the metrics where a pass has been made."""
-    curvature = evaluation.curvature[:, np.newaxis]
+    return _metrics(problem, evaluation.curvature[:, np.newaxis], evaluation.means)
+
+
+def _metrics(problem: Problem, curvature: FloatArray, means: FloatArray | None) -> ClassMetrics:
+    dtype = problem.features.dtype
     diagonal = curvature * problem.spectrum.variances + problem.penalty
-    return ClassMetrics(diagonal, evaluation.means, curvature)
+    return ClassMetrics(
+        diagonal.astype(dtype),
+        None if means is None else means.astype(dtype),
+        curvature.astype(dtype),
+    )

@@ -31,60 +31,81 @@ OVERALL_PAIRS = 10  # pairs of the overall recursion
 
 # A class's pair with less curvature than this share of what its metric says tells of the coupling
 # to other classes, not of its own block, and would let the class leap.
-LEAST_CLASS_CURVATURE = 0.5
+LEAST_CLASS_CURVATURE = 0.3
+
+MOST_CLASSES = 0.9  # share of classes that use a pair from which on it counts as used by all
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A step and the change of the gradient along it, with 1/(step · change)."""
+    """A step and the change of the gradient along it, both divided by the length of the step.
+
+    That leaves what they tell unchanged, and their squares within the range of float32.
+    """
 
     step: FloatArray  # (K, d)
     change: FloatArray  # (K, d)
-    overall: float
-    by_class: FloatArray  # (K, 1); zero for a class whose own pair is not used
+    overall: Any  # 1/(step · change), a number in the precision of the passes
+    by_class: FloatArray  # (K, 1), the same of each class; zero where its own pair is not used
 
 
 @dataclass(eq=False)
 class History:
-    """The last pairs. Those of each class may serve the next fit on the same rows and penalty."""
+    """The last pairs. Those of each class may serve the next fit on the same rows and penalty.
 
+    A direction need not be exact, so it is computed in the precision of the passes.
+    """
+
+    dtype: np.dtype[Any]
     pairs: deque[Pair] = field(default_factory=lambda: deque(maxlen=CLASS_PAIRS))
     n_overall: int = 0  # how many of the newest pairs belong to this fit
     pause: int = 0  # steps until the pairs of each class are used again
 
-    def add(
-        self, step: FloatArray, change: FloatArray, metrics: ClassMetrics, dtype: np.dtype[Any]
-    ) -> None:
+    def add(self, step: FloatArray, change: FloatArray, metrics: ClassMetrics) -> None:
         """Keep a pair, if there is curvature along it."""
-        overall = float(np.sum(step * change))
+        length = float(np.linalg.norm(step))
+        step, change = (step / length).astype(self.dtype), (change / length).astype(self.dtype)
+        overall = np.vdot(step, change)
         if overall <= 0:
             return
         own = class_inner(step, change)
-        known = class_inner(step, metrics.multiply(step))
-        used = own > LEAST_CLASS_CURVATURE * known
-        by_class = np.divide(1.0, own, out=np.zeros_like(own), where=used)
-        self.pairs.append(Pair(step.astype(dtype), change.astype(dtype), 1 / overall, by_class))
+        used = own > LEAST_CLASS_CURVATURE * class_inner(step, metrics.multiply(step))
+        by_class = np.divide(1, own, out=np.zeros_like(own), where=used)
+        self.pairs.append(Pair(step, change, 1 / overall, by_class))
         self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
+
+    def forget(self) -> None:
+        """Drop all pairs: they have led nowhere."""
+        self.pairs.clear()
+        self.n_overall = 0
 
     def solve(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
         """Return about H⁻¹ vector."""
+        length = float(np.linalg.norm(vector))
         recent = list(self.pairs)[len(self.pairs) - self.n_overall :]
-        return _two_loops(
-            vector,
+        solution = _two_loops(
+            (vector / length).astype(self.dtype),
             recent,
-            [np.array(pair.overall) for pair in recent],
-            _overall_inner,
+            [pair.overall for pair in recent],
+            np.vdot,
             lambda rest: self._scale(metrics) * self._solve_by_class(rest, metrics),
         )
+        return solution.astype(np.float64) * length
 
-    def _scale(self, metrics: ClassMetrics) -> float:
-        """Return how far the class-wise solution is off along the newest step."""
+    def _scale(self, metrics: ClassMetrics) -> FloatArray:
+        """Return how far the class-wise solution is off along the newest step.
+
+        It is right there for every class that uses the newest pair, so mostly there is no need
+        to look.
+        """
         if self.n_overall == 0:
-            return 1.0
+            return np.ones((), self.dtype)
         newest = self.pairs[-1]
-        change = newest.change.astype(np.float64)
-        solved = self._solve_by_class(change, metrics)
-        return 1 / (newest.overall * float(np.vdot(change, solved)))
+        if not self.pause and np.mean(newest.by_class > 0) > MOST_CLASSES:
+            return np.ones((), self.dtype)
+        solved = self._solve_by_class(newest.change, metrics)
+        scale: FloatArray = 1 / (newest.overall * np.vdot(newest.change, solved))
+        return scale
 
     def _solve_by_class(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
         """Return about H⁻¹ vector, as if classes did not touch."""
@@ -96,15 +117,11 @@ class History:
         return solution
 
 
-def _overall_inner(left: FloatArray, right: FloatArray) -> FloatArray:
-    return np.asarray(np.vdot(left, right))
-
-
 def _two_loops(
     vector: FloatArray,
     pairs: list[Pair],
     weights: list[FloatArray],
-    inner: Callable[[FloatArray, FloatArray], FloatArray],
+    inner: Callable[[FloatArray, FloatArray], Any],
     solve: Callable[[FloatArray], FloatArray],
 ) -> FloatArray:
     """Return the two-loop recursion of L-BFGS on `vector`, for any inner product."""
