@@ -1,0 +1,123 @@
+"""What is fitted: synthetic features, digits, and real features if a folder with them is given.
+
+The labels of every problem carry 60 % symmetric noise, drawn with exact counts.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+
+from twohot.features import corrupt_labels, make_features, symmetric
+
+NOISE_RATE = 0.6
+SAME_CLASS, SAME_SUPERCLASS, PRINTED_ELSEWHERE = 0.25, 0.02, -0.03  # as the paper prints them
+N_SUPERCLASSES = 3
+REAL_FILES = {
+    "BANKING77": "banking77_minilm.npz",
+    "CIFAR-100": "cifar100_resnet50_svd512_full.npz",
+    "Flowers-102": "flowers102_resnet50.npz",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows and the labels a learner is given."""
+
+    name: str
+    X: NDArray[Any]  # (n_samples, n_features), not prepared; float32, digits float64
+    given_labels: NDArray[np.int64]  # 0 … n_classes - 1
+    true_labels: NDArray[np.int64]
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.true_labels.max()) + 1
+
+    @property
+    def size(self) -> str:
+        return f"K={self.n_classes}, N={len(self.X):,}, d={self.X.shape[1]}"
+
+    def l2(self, ridge: float) -> float:
+        """Return the strength that a dimensionless ridge stands for, on unit-norm rows."""
+        return ridge / (self.n_classes * len(self.X))
+
+    def prepared(self, dtype: str = "float64") -> NDArray[Any]:
+        """Return centred rows of unit norm, made apart from the package's own preparation."""
+        rows = self.X - self.X.mean(axis=0, dtype=np.float64)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows.astype(dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a synthetic problem is, and how its superclasses correlate."""
+
+    n_classes: int
+    n_samples: int
+    n_features: int
+    elsewhere: float  # inner product of two superclasses
+
+
+MAIN = Size(100, 50_000, 512, -0.013)
+# The more classes, the closer to zero: -same_superclass / (n_superclasses - 1) in the limit.
+MANY = Size(1000, 100_000, 512, -0.01)
+QUICK_MAIN = Size(20, 4_000, 64, -0.01)
+QUICK_MANY = Size(60, 6_000, 64, -0.01)
+
+
+def synthetic(name: str, size: Size) -> Problem:
+    """Return features of the paper's correlations, in random order."""
+    made = make_features(
+        n_classes=size.n_classes,
+        n_per_class=size.n_samples // size.n_classes,
+        n_features=size.n_features,
+        same_class=SAME_CLASS,
+        same_superclass=SAME_SUPERCLASS,
+        elsewhere=size.elsewhere,
+        superclass=np.arange(size.n_classes) % N_SUPERCLASSES,
+        random_state=0,
+    )
+    order = np.random.default_rng(1).permutation(len(made.labels))
+    return _noisy(name, made.features[order], made.labels[order])
+
+
+def why_not_as_printed() -> str:
+    """Return what the generator answers to the correlations that the paper prints."""
+    try:
+        make_features(
+            n_classes=MAIN.n_classes,
+            n_per_class=1,
+            n_features=MAIN.n_features,
+            same_class=SAME_CLASS,
+            same_superclass=SAME_SUPERCLASS,
+            elsewhere=PRINTED_ELSEWHERE,
+            superclass=np.arange(MAIN.n_classes) % N_SUPERCLASSES,
+        )
+    except ValueError as error:
+        return str(error)
+    return "they do not contradict each other."
+
+
+def digits(dtype: str) -> Problem:
+    X, y = load_digits(return_X_y=True)
+    return _noisy(f"digits, {dtype}", X.astype(dtype), y)
+
+
+def real(folder: Path) -> Iterator[Problem]:
+    """Yield the training rows of every known file in a folder, one data set at a time."""
+    for name, file in REAL_FILES.items():
+        if not (folder / file).is_file():
+            raise FileNotFoundError(f"--features {folder} has no {file}: the folder must hold all.")
+        with np.load(folder / file, allow_pickle=False) as arrays:
+            X, y = arrays["X_train"].astype(np.float32), arrays["y_train"].astype(np.int64)
+        yield _noisy(name, X, y)
+
+
+def _noisy(name: str, X: NDArray[Any], labels: NDArray[np.int64]) -> Problem:
+    corruption = symmetric(int(labels.max()) + 1, NOISE_RATE)
+    corrupted = corrupt_labels(labels, corruption, exact=True, random_state=2)
+    return Problem(name, X, corrupted.given_labels, labels)
