@@ -1,10 +1,12 @@
 """Rows prepared block by block are the rows prepared all at once, whatever they are stored in."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 import twin
 from twohot import DistilledProbe, LinearProbe
@@ -256,3 +258,25 @@ def test_no_array_of_all_outputs_is_held(monkeypatch):
     assert peak_bytes(lambda: probe.fit(X, labels)) < outputs * 0.75
     gce = LinearProbe(loss="gce", tol=0.1, n_jobs=2)
     assert peak_bytes(lambda: gce.fit(X, labels)) < outputs * 0.75
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_classes", "megabytes"), [(100, 60), (1000, 250)])
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_memory_above_the_features_when_the_history_is_full(
+    loss, n_classes, megabytes, monkeypatch
+):
+    monkeypatch.undo()
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(10_000, 512)).astype(np.float32)
+    labels = np.arange(len(X)) % n_classes
+    # As many steps as the history keeps, and a tolerance that lets no fit end before.
+    probe = LinearProbe(loss=loss, start="zero", l2=1e-6, tol=1e-12, max_iter=32, n_jobs=2)
+
+    def fit():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            probe.fit(X, labels)
+
+    assert peak_bytes(fit) < megabytes * 1e6
+    assert probe.n_iter_ == 32
