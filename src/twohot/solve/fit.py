@@ -13,9 +13,9 @@ from twohot.solve.objective import (
     GeneralizedCrossEntropy,
     Objective,
     Problem,
-    Targets,
 )
 from twohot.solve.secants import History
+from twohot.solve.terms import Targets
 
 # The cross-entropy fit that only serves generalised cross-entropy as a start: at this relative
 # gradient no training prediction changes any more.
@@ -55,7 +55,8 @@ def fit_generalized(
     whose passes are counted.
     """
     passes = 0.0
-    if last is None and settings.start == "teacher":
+    from_teacher = isinstance(settings.start, str) and settings.start == "teacher"
+    if last is None and from_teacher:
         coarse = replace(settings, tol=max(settings.tol, START_TOLERANCE))
         teacher = fit_cross_entropy(problem, None, coarse, History(problem.features.dtype))
         passes, last = teacher.n_passes, teacher.evaluation
@@ -64,7 +65,7 @@ def fit_generalized(
     coef = np.zeros_like(problem.target_moment)
     if not isinstance(settings.start, str):
         coef = settings.start - settings.start.mean(axis=0)
-    elif last is not None and settings.start == "teacher":
+    elif last is not None and from_teacher:
         coef = last.coef
     solution = _solve(
         objective, objective.evaluate(coef), settings, History(problem.features.dtype)
