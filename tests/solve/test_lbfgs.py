@@ -263,10 +263,10 @@ def products(monkeypatch):
     def count(name, is_product):
         original = getattr(FeatureSet, name)
 
-        def method(self, block, matrix):
+        def method(self, x, matrix):
             if is_product(matrix):
                 counted["passes"] += 0.5 / self.n_blocks
-            return original(self, block, matrix)
+            return original(self, x, matrix)
 
         monkeypatch.setattr(FeatureSet, name, method)
 

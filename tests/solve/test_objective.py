@@ -13,14 +13,8 @@ from twohot.distill.targets import StoredTargets, candidates, keep, one_hot
 from twohot.features import preparation
 from twohot.features.coordinates import choose_coordinates
 from twohot.features.preparation import FeatureSet, fit_preparation
-from twohot.solve.objective import (
-    CrossEntropy,
-    GeneralizedCrossEntropy,
-    Problem,
-    deviation,
-    softmax,
-    target_moment,
-)
+from twohot.solve.objective import CrossEntropy, GeneralizedCrossEntropy, Problem
+from twohot.solve.terms import deviation, softmax, target_moment
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 150, 6, 4
 L2 = 0.03

@@ -8,9 +8,10 @@ import twin
 from twohot.distill.targets import one_hot
 from twohot.features.coordinates import choose_coordinates
 from twohot.features.preparation import FeatureSet, fit_preparation
-from twohot.solve.objective import CrossEntropy, GeneralizedCrossEntropy, Problem, target_moment
+from twohot.solve.objective import CrossEntropy, GeneralizedCrossEntropy, Problem
 from twohot.solve.precondition import ClassMetrics, metrics_at, metrics_at_zero
 from twohot.solve.secants import History
+from twohot.solve.terms import target_moment
 
 N_CLASSES, N_FEATURES = 5, 12
 L2 = 0.01

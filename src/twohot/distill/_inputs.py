@@ -63,7 +63,7 @@ def check_labels(
         raise ValueError(
             f"y has {len(labels)} labels and X has {n_samples} rows: pass one label per row."
         )
-    missing = np.flatnonzero([_is_missing(label) for label in labels.tolist()])
+    missing = np.flatnonzero(_missing(labels))
     if missing.size:
         raise ValueError(
             f"y has {missing.size} missing or infinite label(s), the first at row {missing[0]}: "
@@ -84,8 +84,18 @@ def check_labels(
     return classes, index
 
 
-def _is_missing(label: object) -> bool:
-    return label is None or (isinstance(label, float) and not math.isfinite(label))
+def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which labels are None, NaN or infinite."""
+    if labels.dtype.kind == "f":
+        return np.array(~np.isfinite(labels))
+    if labels.dtype.kind != "O":
+        return np.zeros(len(labels), dtype=bool)
+    return np.array(
+        [
+            label is None or (isinstance(label, float) and not math.isfinite(label))
+            for label in labels.tolist()
+        ]
+    )
 
 
 def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:

@@ -39,10 +39,10 @@ from twohot.distill.rounds import Plan, run_rounds
 from twohot.distill.saving import FittedState, read_state, write_state
 from twohot.distill.targets import StoredTargets, one_hot
 from twohot.features.coordinates import choose_coordinates
-from twohot.features.passes import count_jobs, map_blocks
+from twohot.features.passes import count_jobs, map_blocks, one_blas_thread
 from twohot.features.preparation import FeatureSet, Preparation, fit_preparation
 from twohot.solve.fit import Settings
-from twohot.solve.objective import softmax
+from twohot.solve.terms import softmax
 
 Penalty: TypeAlias = float | Sequence[float] | None
 Start: TypeAlias = str | ArrayLike
@@ -130,7 +130,9 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         features = check_features(self, X, reset=True)
         classes, labels = check_labels(self, y, features.shape[0])
-        return self._fit(features, one_hot(labels, len(classes)), classes, sample_weight)
+        # What is not a pass is too small for BLAS threads, which would only spin.
+        with one_blas_thread():
+            return self._fit(features, one_hot(labels, len(classes)), classes, sample_weight)
 
     def fit_soft(
         self,
@@ -154,9 +156,9 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = check_features(self, X, reset=True)
         rows = check_soft_targets(targets, features.shape[0])
         names = check_class_names(classes, rows.shape[1])
-        return self._fit(
-            features, StoredTargets("soft", rows, making_passes=0.5), names, sample_weight
-        )
+        soft = StoredTargets("soft", rows, making_passes=0.5)
+        with one_blas_thread():
+            return self._fit(features, soft, names, sample_weight)
 
     def _fit(
         self,
@@ -332,7 +334,7 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def terms_of(block: int) -> tuple[NDArray[Any]]:
             chosen = features.rows(block)
             check_finite("X", rows[chosen], chosen.start)
-            return (function(features.project(block, coef) + intercept),)
+            return (function(features.project(features.block(block), coef) + intercept),)
 
         blocks = map_blocks(terms_of, features.n_blocks, count_jobs(self.n_jobs))
         return np.concatenate([terms[0] for terms in blocks])

@@ -14,8 +14,9 @@ from twohot.distill.targets import StoredTargets, candidates, keep, tied_classes
 from twohot.features.coordinates import Coordinates
 from twohot.solve.fit import Settings, fit_cross_entropy, fit_generalized
 from twohot.solve.lbfgs import Solution
-from twohot.solve.objective import Evaluation, Problem, Targets, target_moment
+from twohot.solve.objective import Evaluation, Problem
 from twohot.solve.secants import History
+from twohot.solve.terms import Targets, target_moment
 
 # What tied classes keep of the last round: more than rounding, less than a tolerance would show.
 TRACE = 1e-6

@@ -20,14 +20,11 @@ from twohot._validation import check_finite
 # (1 MB in float32) that a block stays in cache from its preparation to the second product.
 BLOCK_ENTRIES = 2**18
 
-# Rows are used as stored if the squared norm of the mean is at most this many times their mean
-# squared distance from it, judged by so many of them. It is 1 to 4 for the outputs of ReLU.
-LARGEST_MEAN = 10.0
-LOOK_ROWS = 200
-
 # What a mean over many rows may be off by, relative to the rows, beside being rounded to the
 # precision of a pass. A row no further from it is at the mean; scaling would blow rounding up.
+# How large rows are is judged by so many of them.
 MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
+LOOK_ROWS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +72,7 @@ def scale_rows(rows: Matrix, factors: FloatArray) -> Matrix:
 
 
 class FeatureSet:
-    """The rows of X as a solver reads them: prepared, block by block, each with its weight.
-
-    The two products of a pass are `project` and `gather`. With m the mean and s_i = 1/‖x_i - m‖
-    they take the rows as they are stored, dense or sparse, and prepare the result instead:
-
-        φ(x_i)·w = s_i (x_i·w - m·w),        Σ_i e_i φ(x_i) = Σ_i (s_i e_i) x_i - (Σ_i s_i e_i) m.
-
-    That is a K-th of the work. It costs a digit where the mean is far larger than the spread of
-    the rows, so rows are then centred first.
-    """
+    """The rows of X as a solver reads them: prepared, block by block, each with its weight."""
 
     def __init__(
         self,
@@ -108,9 +96,6 @@ class FeatureSet:
         widest = max(self.n_columns, n_classes)
         self.block_rows = max(64, min(self.n_samples, BLOCK_ENTRIES // widest))
         self.n_blocks = -(-self.n_samples // self.block_rows)
-        mean = preparation.mean
-        self._mean = None if mean is None else mean.astype(dtype)
-        self._as_stored = X.dtype == dtype and self._mean_is_small()
         self._scales: dict[int, FloatArray] = {}  # 1/norm, kept from the first read of a block
         self._buffers = threading.local()
 
@@ -121,9 +106,13 @@ class FeatureSet:
 
     def block(self, block: int) -> FloatArray:
         """Return the prepared rows of a block, in a buffer that this thread's next call reuses."""
-        x = self._centered(block)
+        rows = self.rows(block)
+        x = self._buffer("rows", self.n_columns)[: rows.stop - rows.start]
+        self.preparation.center(self.X[rows], x)
         if self.preparation.normalize:
-            x *= self._scale(block, x)
+            if block not in self._scales:
+                self._scales[block] = self.preparation.inverse_norms(x)
+            x *= self._scales[block]
         return x
 
     def block_weights(self, block: int) -> FloatArray | None:
@@ -133,62 +122,18 @@ class FeatureSet:
         column: FloatArray = self.weights[self.rows(block), np.newaxis].astype(self.dtype)
         return column
 
-    def project(self, block: int, coef: FloatArray) -> FloatArray:
-        """Return logits (rows, K), in a buffer that this thread's next call reuses."""
-        x, mean = self._source(block)
-        slopes = coef[:, : self.n_columns]
-        logits = self._buffer("logits", len(coef))[: x.shape[0]]
-        if isinstance(x, sp.csr_array):
-            logits[...] = x @ slopes.T
-        else:
-            np.matmul(x, slopes.T, out=logits)
-        if mean is not None:
-            logits -= slopes @ mean
-        if self.preparation.normalize:
-            logits *= self._scale(block)
+    def project(self, x: FloatArray, coef: FloatArray) -> FloatArray:
+        """Return the logits (rows, K) of a block's rows, in a buffer that the next call reuses."""
+        logits = self._buffer("logits", len(coef))[: len(x)]
+        np.matmul(x, coef[:, : self.n_columns].T, out=logits)
         if self.intercept:
             logits += coef[:, -1]
         return logits
 
-    def gather(self, block: int, e: Matrix) -> FloatArray:
-        """Return eᵀ φ(x) (K, d), e being (rows, K), dense (and overwritten) or CSR."""
-        x, mean = self._source(block)
-        moment = np.empty((e.shape[1], self.n_features), self.dtype)
-        if self.intercept:
-            moment[:, -1] = e.sum(axis=0)
-        if self.preparation.normalize:
-            e = scale_rows(e, self._scale(block))
-        slopes = moment[:, : self.n_columns]
-        product = (x.T @ e).T if isinstance(x, sp.csr_array) else e.T @ x
-        slopes[...] = product.toarray() if sp.issparse(product) else product
-        if mean is not None:
-            slopes -= np.outer(e.sum(axis=0), mean)
-        return moment
-
-    def _source(self, block: int) -> tuple[Matrix, FloatArray | None]:
-        """Return the rows for a product, and the mean that is still to be taken off."""
-        if self._as_stored:
-            return self.X[self.rows(block)], self._mean
-        return self._centered(block), None
-
-    def _centered(self, block: int) -> FloatArray:
-        rows = self.rows(block)
-        x = self._buffer("rows", self.n_columns)[: rows.stop - rows.start]
-        self.preparation.center(self.X[rows], x)
-        return x
-
-    def _scale(self, block: int, centered: FloatArray | None = None) -> FloatArray:
-        if block not in self._scales:
-            x = self._centered(block) if centered is None else centered
-            self._scales[block] = self.preparation.inverse_norms(x)
-        return self._scales[block]
-
-    def _mean_is_small(self) -> bool:
-        """Return whether the mean is no larger than the spread of a few rows, about."""
-        if self._mean is None:
-            return True
-        spread = np.mean((_few_rows(self.X) - self._mean.astype(np.float64)) ** 2, axis=0).sum()
-        return bool(np.sum(self._mean.astype(np.float64) ** 2) <= LARGEST_MEAN * spread)
+    def gather(self, x: FloatArray, e: Matrix) -> FloatArray:
+        """Return eᵀx (K, d) of a block's rows, e being (rows, K), dense or CSR."""
+        moment: FloatArray = e.T @ x
+        return np.column_stack([moment, e.sum(axis=0)]) if self.intercept else moment
 
     def _buffer(self, name: str, width: int) -> FloatArray:
         buffer: FloatArray | None = getattr(self._buffers, name, None)
@@ -206,30 +151,22 @@ def fit_preparation(
     total = np.zeros(X.shape[1])
     for first in range(0, X.shape[0], block_rows):
         rows = slice(first, first + block_rows)
-        block = X[rows]
-        check_finite("X", block, first)
-        if center:
-            weight = None if weights is None else weights[rows]
-            total += _weighted_sum(block, weight)
+        # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
+        with np.errstate(over="ignore", invalid="ignore"):
+            block_sum = _sum_rows(X[rows])
+        if not np.isfinite(block_sum).all():
+            check_finite("X", X[rows], first)
+        total += block_sum if weights is None else weights[rows] @ X[rows]
     if not center:
         return Preparation(None, normalize)
     mean = total / (X.shape[0] if weights is None else weights.sum())
-    largest = np.max(np.abs(_few_rows(X)), initial=0)
-    return Preparation(mean, normalize, MEAN_ROUNDING * float(largest) * X.shape[1] ** 0.5)
-
-
-def _few_rows(X: Matrix) -> FloatArray:
-    """Return some rows, evenly spread, dense."""
     few = X[:: -(-X.shape[0] // LOOK_ROWS)]
-    dense: FloatArray = few.toarray() if isinstance(few, sp.csr_array) else few
-    return dense
+    largest = float(abs(few).max())
+    return Preparation(mean, normalize, MEAN_ROUNDING * largest * X.shape[1] ** 0.5)
 
 
-def _weighted_sum(block: Matrix, weights: FloatArray | None) -> FloatArray:
-    """Return the sum of the rows in float64."""
-    if weights is None and isinstance(block, sp.csr_array):
-        weights = np.ones(block.shape[0])  # the sum of a sparse array adds up in its own precision
-    if weights is not None:
-        return np.asarray(weights @ block, dtype=np.float64)
-    total: FloatArray = np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
-    return total
+def _sum_rows(block: Matrix) -> FloatArray:
+    """Return the sum of the rows in float64; a sparse array would add up in its own precision."""
+    if isinstance(block, sp.csr_array):
+        return np.asarray(np.ones(block.shape[0]) @ block)
+    return np.asarray(block.sum(axis=0, dtype=np.float64))

@@ -80,5 +80,6 @@ def reduce_rows(features: FeatureSet) -> Reduction:
         variances=np.append(variances, 1.0) if features.intercept else variances,
         mean_row=np.append(mean_row, 1.0) if features.intercept else mean_row,
         mean_square=float(weights @ np.diag(gram)) / features.n_samples,
+        n_jobs=1,
     )
     return Reduction(reduced, spectrum, features, combination)

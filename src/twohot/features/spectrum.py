@@ -11,12 +11,15 @@ import numpy as np
 import scipy.linalg as sl
 
 from twohot._types import FloatArray
-from twohot.features.passes import Terms, sum_over_blocks
+from twohot.features.passes import Terms, map_blocks, sum_over_blocks
 from twohot.features.preparation import FeatureSet
 
 # Rows that enter the second moment, evenly spread: it only preconditions, and a tenth of the
 # cost of all rows at the size of CIFAR-100 changes no count of passes.
 MOMENT_ROWS = 10_000
+
+# Classes whose coefficients change coordinates at once, on one thread.
+CHUNK_ROWS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +30,24 @@ class Spectrum:
     variances: FloatArray  # (d,), mean square along each axis
     mean_row: FloatArray  # (d,), mean of the rows along each axis
     mean_square: float  # mean squared norm of the rows, without the intercept
+    n_jobs: int  # threads for the change of coordinates
 
     def to_features(self, coef: FloatArray) -> FloatArray:
         """Return coefficients on the features, from those along the axes."""
-        return coef if self.basis is None else coef @ self.basis.T
+        return coef if self.basis is None else self._multiply(coef, self.basis.T)
 
     def from_features(self, moment: FloatArray) -> FloatArray:
         """Return moments or coefficients along the axes, from those on the features."""
-        return moment if self.basis is None else moment @ self.basis
+        return moment if self.basis is None else self._multiply(moment, self.basis)
+
+    def _multiply(self, rows: FloatArray, matrix: FloatArray) -> FloatArray:
+        """Return rows @ matrix, a few rows at a time, the same for any number of threads."""
+        n_chunks = -(-len(rows) // CHUNK_ROWS)
+
+        def terms_of(chunk: int) -> Terms:
+            return (rows[chunk * CHUNK_ROWS : (chunk + 1) * CHUNK_ROWS] @ matrix,)
+
+        return np.concatenate([terms[0] for terms in map_blocks(terms_of, n_chunks, self.n_jobs)])
 
 
 def measure_spectrum(features: FeatureSet, n_jobs: int) -> Spectrum:
@@ -64,4 +77,5 @@ def measure_spectrum(features: FeatureSet, n_jobs: int) -> Spectrum:
         variances=np.maximum(variances, 0),
         mean_row=mean_row,
         mean_square=float(square) / features.n_samples,
+        n_jobs=n_jobs,
     )

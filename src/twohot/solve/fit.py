@@ -13,9 +13,9 @@ from twohot.solve.objective import (
     GeneralizedCrossEntropy,
     Objective,
     Problem,
-    Targets,
 )
 from twohot.solve.secants import History
+from twohot.solve.terms import Targets
 
 # The cross-entropy fit that only serves generalised cross-entropy as a start: at this relative
 # gradient no training prediction changes any more.

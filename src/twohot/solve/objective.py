@@ -28,51 +28,21 @@ products over all rows; a third one, where targets are outputs, counts half a pa
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import scipy.sparse as sp
 
-from twohot._types import FloatArray, Matrix
-from twohot.features.coordinates import Coordinates
+from twohot._types import FloatArray
 from twohot.features.passes import Terms, sum_over_blocks
-from twohot.features.preparation import FeatureSet, scale_rows
+from twohot.features.preparation import FeatureSet
 from twohot.features.spectrum import Spectrum
+from twohot.solve.terms import Targets, cross_entropy_terms, generalized_terms
 
 # The curvature of a class that no row is predicted to be in; the preconditioner divides by it.
 LEAST_CURVATURE = 1e-10
 
 # A class with less than this share of the outputs has no mean to speak of.
 LEAST_MASS = 1e-12
-
-# Terms of this many roundings are what a sum over blocks may be off by, relative to its largest.
-MOMENT_ROUNDING = 10
-
-# Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
-SMALL_LOGIT = 0.1
-
-
-class Targets(Protocol):
-    """What the rows of a fit are to be predicted as, one block at a time."""
-
-    @property
-    def name(self) -> str:
-        """What the targets are."""
-        ...
-
-    @property
-    def making_passes(self) -> float:
-        """Cost of having made them and of their moment, in passes."""
-        ...
-
-    @property
-    def extra_passes(self) -> float:
-        """Cost of asking for all blocks, in passes."""
-        ...
-
-    def block(self, features: FeatureSet, block: int) -> Matrix:
-        """Return the targets of the rows in a block, dense or CSR."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +98,7 @@ class CrossEntropy:
         weights = spectrum.to_features(coef).astype(features.dtype)
 
         def terms_of(block: int) -> Terms:
-            return _cross_entropy_terms(features, block, weights)
+            return cross_entropy_terms(features, block, weights)
 
         sums = sum_over_blocks(terms_of, features.n_blocks, self.problem.n_jobs)
         log_partition, moment, excess, squares = (term / features.n_samples for term in sums)
@@ -183,8 +153,7 @@ class GeneralizedCrossEntropy:
         weights = problem.spectrum.to_features(coef).astype(features.dtype)
 
         def terms_of(block: int) -> Terms:
-            targets = self.targets.block(features, block)
-            return _generalized_terms(features, block, weights, targets, self.power)
+            return generalized_terms(features, block, weights, self.targets, self.power)
 
         sums = sum_over_blocks(terms_of, features.n_blocks, problem.n_jobs)
         agreement, moment, curvature, mass, *credited = (term / features.n_samples for term in sums)
@@ -206,29 +175,6 @@ class GeneralizedCrossEntropy:
         return gradient
 
 
-def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
-    """Return (T - 1/K)ᵀ V X / N along the axes, in one read of X.
-
-    Rows that sum to one up to rounding leave a part that all classes share. No coefficients can
-    fit it, so it is taken out; and so is a moment that consists of rounding alone.
-    """
-    features = coordinates.features
-
-    def terms_of(block: int) -> Terms:
-        rows = targets.block(features, block).astype(features.dtype)
-        weights = features.block_weights(block)
-        return (features.gather(block, rows if weights is None else scale_rows(rows, weights)),)
-
-    (total,) = sum_over_blocks(terms_of, features.n_blocks, coordinates.n_jobs)
-    spectrum = coordinates.spectrum
-    moment: FloatArray = spectrum.from_features(total / features.n_samples)
-    moment -= moment.mean(axis=0)
-    largest = (spectrum.mean_square + features.intercept) / len(moment)  # of uniform targets
-    if np.sum(moment**2) <= (MOMENT_ROUNDING * np.finfo(features.dtype).eps) ** 2 * largest:
-        moment[...] = 0
-    return moment
-
-
 def class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the mean row of each class, from its weighted sum and weight."""
     means: FloatArray = moment / np.maximum(mass, LEAST_MASS)[:, np.newaxis]
@@ -238,75 +184,3 @@ def class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:
 def penalty_value(penalty: FloatArray, coef: FloatArray) -> float:
     """Return ½·l2·‖coef‖²."""
     return 0.5 * float(np.sum(penalty * coef**2))
-
-
-def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Turn logits into outputs, in place, and return them with each row's logsumexp (rows, 1)."""
-    largest = logits.max(axis=1, keepdims=True)
-    logits -= largest
-    np.exp(logits, out=logits)
-    total = logits.sum(axis=1, keepdims=True)
-    logits /= total
-    return logits, np.log(total) + largest
-
-
-def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Turn logits into outputs less 1/K, in place; return them and each row's logsumexp.
-
-    Where all logits are small, so is the deviation, and it is taken from exp(z) - 1: the
-    difference of two rounded outputs would keep none of its digits.
-    """
-    n_classes = logits.shape[1]
-    if logits.max() > SMALL_LOGIT or logits.min() < -SMALL_LOGIT:
-        outputs, log_sum = softmax(logits)
-        outputs -= 1 / n_classes
-        return outputs, log_sum
-    np.expm1(logits, out=logits)
-    mean = logits.mean(axis=1, keepdims=True)
-    logits -= mean
-    logits /= n_classes * (1 + mean)
-    return logits, np.log1p(mean) + np.log(n_classes)
-
-
-def _cross_entropy_terms(features: FeatureSet, block: int, coef: FloatArray) -> Terms:
-    """Return Σ v logsumexp, Σ v e xᵀ, Σ v e and Σ v e² of e = p - 1/K over a block."""
-    e, log_sum = deviation(features.project(block, coef))  # (rows, K)
-    weights = features.block_weights(block)
-    if weights is None:
-        squares = np.einsum("ij,ij->j", e, e)
-    else:
-        log_sum *= weights
-        squares = np.einsum("ij,ij,i->j", e, e, weights[:, 0])
-        e *= weights
-    excess = e.sum(axis=0)
-    return log_sum.sum(dtype=np.float64), features.gather(block, e), excess, squares
-
-
-def _generalized_terms(
-    features: FeatureSet, block: int, coef: FloatArray, targets: Matrix, power: float
-) -> Terms:
-    """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
-
-    The last adds to the second what makes Σ v a p xᵀ. It takes no matrix product.
-    """
-    p, _ = softmax(features.project(block, coef))  # (rows, K)
-    weights = features.block_weights(block)
-    if weights is not None:
-        targets = scale_rows(targets.astype(p.dtype), weights)
-    place: Any = ...
-    if isinstance(targets, sp.csr_array):
-        place = np.repeat(np.arange(len(p)), np.diff(targets.indptr)), targets.indices
-        credit = (targets.data * p[place] ** power).astype(p.dtype)
-        agreement = np.bincount(place[0], credit, len(p)).astype(p.dtype)[:, np.newaxis]
-    else:
-        credit = (targets * p**power).astype(p.dtype)
-        agreement = credit.sum(axis=1, keepdims=True)
-    curvature = np.einsum("i,ij->j", agreement[:, 0], p - p**2)
-    p *= agreement
-    mass = p.sum(axis=0)
-    p[place] -= credit
-    terms = agreement.sum(dtype=np.float64), features.gather(block, p), curvature, mass
-    if not isinstance(targets, sp.csr_array):
-        return terms
-    credited = sp.csr_array((credit, targets.indices, targets.indptr), targets.shape)
-    return *terms, features.gather(block, credited)

@@ -1,0 +1,148 @@
+"""The losses on one block of rows; see solve.objective for the formulas."""
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from twohot._types import FloatArray, Matrix
+from twohot.features.coordinates import Coordinates
+from twohot.features.passes import Terms, sum_over_blocks
+from twohot.features.preparation import FeatureSet, scale_rows
+
+# Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
+SMALL_LOGIT = 0.1
+
+# Above this, exp(z) may overflow in float32.
+LARGE_LOGIT = 60.0
+
+
+# Roundings, relative to its largest term, that a sum over all rows may be off by.
+MOMENT_ROUNDING = 10
+
+
+class Targets(Protocol):
+    """What the rows of a fit are to be predicted as, one block at a time."""
+
+    @property
+    def name(self) -> str:
+        """What the targets are."""
+        ...
+
+    @property
+    def making_passes(self) -> float:
+        """Cost of having made them and of their moment, in passes."""
+        ...
+
+    @property
+    def extra_passes(self) -> float:
+        """Cost of asking for all blocks, in passes."""
+        ...
+
+    def block(self, features: FeatureSet, block: int, x: FloatArray) -> Matrix:
+        """Return the targets of the rows in a block, dense or CSR; x are its features."""
+        ...
+
+
+def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
+    """Return (T - 1/K)ᵀ V X / N along the axes, in one read of X.
+
+    Rows that sum to one up to rounding leave a part that all classes share. No coefficients can
+    fit it, so it is taken out; and so is a moment that consists of rounding alone.
+    """
+    features = coordinates.features
+
+    def terms_of(block: int) -> Terms:
+        x, weights = features.block(block), features.block_weights(block)
+        rows = targets.block(features, block, x).astype(features.dtype)
+        return (features.gather(x, rows if weights is None else scale_rows(rows, weights)),)
+
+    (total,) = sum_over_blocks(terms_of, features.n_blocks, coordinates.n_jobs)
+    spectrum = coordinates.spectrum
+    moment: FloatArray = spectrum.from_features(total / features.n_samples)
+    moment -= moment.mean(axis=0)
+    largest = (spectrum.mean_square + features.intercept) / len(moment)  # of uniform targets
+    if np.sum(moment**2) <= (MOMENT_ROUNDING * np.finfo(features.dtype).eps) ** 2 * largest:
+        moment[...] = 0
+    return moment
+
+
+def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn logits into outputs, in place, and return them with each row's logsumexp (rows, 1)."""
+    largest = logits.max(axis=1, keepdims=True)
+    logits -= largest
+    np.exp(logits, out=logits)
+    total = logits.sum(axis=1, keepdims=True)
+    logits *= 1 / total
+    return logits, np.log(total) + largest
+
+
+def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn logits into outputs less 1/K, in place; return them and each row's logsumexp.
+
+    Logits of a fit sum to zero over the classes, so that a row's largest is not negative, and
+    there is no need to shift them unless they are large. Where all are small, so is the deviation,
+    and it is taken from exp(z) - 1: the difference of two rounded outputs would keep none of its
+    digits.
+    """
+    n_classes = logits.shape[1]
+    largest = logits.max()
+    if largest > LARGE_LOGIT:
+        outputs, log_sum = softmax(logits)
+        outputs -= 1 / n_classes
+        return outputs, log_sum
+    if largest > SMALL_LOGIT or logits.min() < -SMALL_LOGIT:
+        np.exp(logits, out=logits)
+        total = logits.sum(axis=1, keepdims=True)
+        logits *= 1 / total
+        logits -= 1 / n_classes
+        return logits, np.log(total)
+    np.expm1(logits, out=logits)
+    mean = logits.mean(axis=1, keepdims=True)
+    logits -= mean
+    logits /= n_classes * (1 + mean)
+    return logits, np.log1p(mean) + np.log(n_classes)
+
+
+def cross_entropy_terms(features: FeatureSet, block: int, coef: FloatArray) -> Terms:
+    """Return Σ v logsumexp, Σ v e xᵀ, Σ v e and Σ v e² of e = p - 1/K over a block."""
+    x, weights = features.block(block), features.block_weights(block)
+    e, log_sum = deviation(features.project(x, coef))  # (rows, K)
+    if weights is None:
+        squares = np.einsum("ij,ij->j", e, e)
+    else:
+        log_sum *= weights
+        squares = np.einsum("ij,ij,i->j", e, e, weights[:, 0])
+        e *= weights
+    return log_sum.sum(dtype=np.float64), features.gather(x, e), e.sum(axis=0), squares
+
+
+def generalized_terms(
+    features: FeatureSet, block: int, coef: FloatArray, targets: Targets, power: float
+) -> Terms:
+    """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
+
+    The last adds to the second what makes Σ v a p xᵀ. It takes no matrix product.
+    """
+    x, weights = features.block(block), features.block_weights(block)
+    wanted = targets.block(features, block, x)
+    if weights is not None:
+        wanted = scale_rows(wanted.astype(x.dtype), weights)
+    p, _ = softmax(features.project(x, coef))  # (rows, K)
+    place: Any = ...
+    if isinstance(wanted, sp.csr_array):
+        place = np.repeat(np.arange(len(p)), np.diff(wanted.indptr)), wanted.indices
+        credit = (wanted.data * p[place] ** power).astype(p.dtype)
+        agreement = np.bincount(place[0], credit, len(p)).astype(p.dtype)[:, np.newaxis]
+    else:
+        credit = (wanted * p**power).astype(p.dtype)
+        agreement = credit.sum(axis=1, keepdims=True)
+    curvature = np.einsum("i,ij->j", agreement[:, 0], p - p**2)
+    p *= agreement
+    mass = p.sum(axis=0)
+    p[place] -= credit
+    terms = agreement.sum(dtype=np.float64), features.gather(x, p), curvature, mass
+    if not isinstance(wanted, sp.csr_array):
+        return terms
+    credited = sp.csr_array((credit, wanted.indices, wanted.indptr), wanted.shape)
+    return *terms, features.gather(x, credited)
