@@ -153,11 +153,11 @@ def features(monkeypatch):
     monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)
     X = problems.synthetic().X
     fitted = fit_preparation(X, center=True, normalize=True, weights=None)
-    return FeatureSet(X, fitted, dtype=np.dtype(np.float64))
+    return FeatureSet(X, fitted, dtype=np.dtype(np.float64), n_classes=5)
 
 
 def whole(targets, features):
-    blocks = [targets.block(features, i, features.block(i)) for i in range(features.n_blocks)]
+    blocks = [targets.of(features.block(i)) for i in range(features.n_blocks)]
     return np.vstack([b.toarray() if sp.issparse(b) else b for b in blocks])
 
 
@@ -172,8 +172,8 @@ def test_outputs_are_kept_as_they_are(features):
     targets = keep(features, coef)
     np.testing.assert_allclose(whole(targets, features), expected, atol=1e-14)
     # A block that was asked for stays as it is when the next is.
-    first = targets.block(features, 0, features.block(0))
-    targets.block(features, 1, features.block(1))
+    first = targets.of(features.block(0))
+    targets.of(features.block(1))
     np.testing.assert_allclose(first, expected[:64], atol=1e-14)
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import twin
 from twohot import DistilledProbe, LinearProbe
 from twohot.features import preparation
-from twohot.features.preparation import FeatureSet, Preparation, fit_preparation
+from twohot.features.preparation import FeatureSet, fit_preparation
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 200, 7, 3
 ROUNDING = {"float32": 2e-6, "float64": 1e-13}
@@ -57,11 +57,13 @@ def as_float64(X):
 def feature_set(X, *, center=True, normalize=True, weights=None, intercept=False, dtype=None):
     fitted = fit_preparation(X, center=center, normalize=normalize, weights=weights)
     dtype = np.dtype(dtype or ("float64" if X.dtype == np.float64 else "float32"))
-    return FeatureSet(X, fitted, dtype=dtype, weights=weights, intercept=intercept)
+    return FeatureSet(
+        X, fitted, dtype=dtype, n_classes=N_CLASSES, weights=weights, intercept=intercept
+    )
 
 
 def stacked(features):
-    return np.vstack([features.block(i).copy() for i in range(features.n_blocks)])
+    return np.vstack([features.block(i).prepared().copy() for i in range(features.n_blocks)])
 
 
 def assert_close(found, expected, dtype):
@@ -95,11 +97,11 @@ def test_products_are_those_of_the_prepared_rows(stored, center, normalize, inte
     e = generator.normal(size=(N_SAMPLES, N_CLASSES)).astype(features.dtype)
     for block in range(features.n_blocks):
         rows = features.rows(block)
-        x = features.block(block)
-        assert_close(features.project(x, coef), expected[rows] @ coef.T, features.dtype)
+        found = features.block(block)
+        assert_close(found.project(coef), expected[rows] @ coef.T, features.dtype)
         product = e[rows].astype(np.float64).T @ expected[rows] / 10  # a tenth: sums of 64 terms
-        assert_close(features.gather(x, e[rows]) / 10, product, features.dtype)
-        assert_close(features.gather(x, sp.csr_array(e[rows])) / 10, product, features.dtype)
+        assert_close(found.gather(e[rows].copy()) / 10, product, features.dtype)
+        assert_close(found.gather(sp.csr_array(e[rows])) / 10, product, features.dtype)
 
 
 @pytest.mark.parametrize("stored", ["float32", "fortran float32", "csr float32", "float16"])
@@ -115,12 +117,12 @@ def test_a_mean_much_larger_than_the_spread_costs_no_digits(stored, offset, tmp_
     # What subtracting a mean rounded to float32 costs is all that is allowed.
     allowed = 5e-6 + 2e-7 * offset
     for block in range(features.n_blocks):
-        rows, x = features.rows(block), features.block(block)
+        rows, found = features.rows(block), features.block(block)
         logits = expected[rows] @ coef.T
-        np.testing.assert_allclose(features.project(x, coef), logits, rtol=0, atol=allowed)
+        np.testing.assert_allclose(found.project(coef), logits, rtol=0, atol=allowed)
         moment = e[rows].T @ expected[rows] / 10
-        found = features.gather(x, e[rows]) / 10
-        np.testing.assert_allclose(found, moment, rtol=0, atol=allowed)
+        gathered = found.gather(e[rows].copy()) / 10
+        np.testing.assert_allclose(gathered, moment, rtol=0, atol=allowed)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -130,10 +132,9 @@ def test_a_row_at_the_mean_is_prepared_to_zero(dtype):
     X = (np.vstack([half, -half, np.zeros((1, N_FEATURES))]) + 0.5).astype(dtype)
     features = feature_set(X, intercept=True)
     last = features.n_blocks - 1
-    x = features.block(last)
-    np.testing.assert_array_equal(x[-1], 0)
-    coef = np.random.default_rng(1).normal(size=(3, N_FEATURES + 1)).astype(dtype)
-    np.testing.assert_array_equal(features.project(x, coef)[-1], coef[:, -1])
+    np.testing.assert_array_equal(features.block(last).prepared()[-1], 0)
+    coef = np.random.default_rng(1).normal(size=(N_CLASSES, N_FEATURES + 1)).astype(dtype)
+    np.testing.assert_array_equal(features.block(last).project(coef)[-1], coef[:, -1])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -164,22 +165,11 @@ def test_weights_have_mean_one_and_keep_their_total():
     v = np.random.default_rng(0).random(N_SAMPLES)
     features = feature_set(raw_rows(), weights=v)
     assert features.total_weight == pytest.approx(v.sum())
-    columns = [features.block_weights(i) for i in range(features.n_blocks)]
+    columns = [features.block(i).weights for i in range(features.n_blocks)]
     np.testing.assert_allclose(np.vstack(columns)[:, 0], v / v.mean())
     plain = feature_set(raw_rows())
     assert plain.total_weight == N_SAMPLES
-    assert plain.block_weights(0) is None
-
-
-def test_apply_prepares_any_rows():
-    fitted = Preparation(np.arange(N_FEATURES, dtype=float), normalize=True)
-    rows = raw_rows()
-    centred = rows - np.arange(N_FEATURES)
-    expected = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    out = np.empty_like(rows)
-    assert fitted.apply(rows, out) is out
-    np.testing.assert_allclose(out, expected)
-    np.testing.assert_allclose(fitted.apply(sp.csr_array(rows), np.empty_like(rows)), expected)
+    assert plain.block(0).weights is None
 
 
 @pytest.mark.parametrize("stored", STORED)

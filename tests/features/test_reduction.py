@@ -33,7 +33,7 @@ def few_rows(dtype=np.float64):
 
 def feature_set(X, weights=None, intercept=False):
     fitted = fit_preparation(X, center=True, normalize=True, weights=weights)
-    return FeatureSet(X, fitted, dtype=X.dtype, weights=weights, intercept=intercept)
+    return FeatureSet(X, fitted, dtype=X.dtype, n_classes=5, weights=weights, intercept=intercept)
 
 
 @pytest.mark.parametrize("intercept", [False, True])

@@ -18,7 +18,9 @@ def rows_and_features(*, weights=None, intercept=False, dtype="float64", normali
     X = np.random.default_rng(0).normal(size=(300, 6)) @ np.diag([3, 2, 1, 1, 0.5, 0.1]) + 0.3
     X = X.astype(dtype)
     fitted = fit_preparation(X, center=True, normalize=normalize, weights=weights)
-    features = FeatureSet(X, fitted, dtype=np.dtype(dtype), weights=weights, intercept=intercept)
+    features = FeatureSet(
+        X, fitted, dtype=np.dtype(dtype), n_classes=3, weights=weights, intercept=intercept
+    )
     return twin.prepare(X, v=weights, normalize=normalize), features
 
 

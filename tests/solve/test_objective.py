@@ -45,7 +45,14 @@ class Case:
         X = (generator.normal(size=(N_SAMPLES, N_FEATURES)) + 0.5).astype(dtype)
         self.v = generator.random(N_SAMPLES) if weighted else None
         fitted = fit_preparation(X, center=center, normalize=normalize, weights=self.v)
-        features = FeatureSet(X, fitted, dtype=np.dtype(dtype), weights=self.v, intercept=intercept)
+        features = FeatureSet(
+            X,
+            fitted,
+            dtype=np.dtype(dtype),
+            n_classes=N_CLASSES,
+            weights=self.v,
+            intercept=intercept,
+        )
         self.coordinates = choose_coordinates(features, n_jobs)
         self.rows = twin.prepare(X, center=center, normalize=normalize, v=self.v)
         self.intercept = intercept

@@ -50,7 +50,7 @@ def test_multiply_and_solve_are_those_of_the_matrix_of_each_class(with_means):
 def small_problem():
     data = problems.synthetic()
     fitted = fit_preparation(data.X, center=True, normalize=True, weights=None)
-    features = FeatureSet(data.X, fitted, dtype=np.dtype(np.float64))
+    features = FeatureSet(data.X, fitted, dtype=np.dtype(np.float64), n_classes=N_CLASSES)
     coordinates = choose_coordinates(features, 1)
     targets = one_hot(data.given_labels, N_CLASSES)
     moment = target_moment(coordinates, targets)

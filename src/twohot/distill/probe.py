@@ -334,7 +334,7 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         def terms_of(block: int) -> tuple[NDArray[Any]]:
             chosen = features.rows(block)
             check_finite("X", rows[chosen], chosen.start)
-            return (function(features.project(features.block(block), coef) + intercept),)
+            return (function(features.block(block).project(coef) + intercept),)
 
         blocks = map_blocks(terms_of, features.n_blocks, count_jobs(self.n_jobs))
         return np.concatenate([terms[0] for terms in blocks])

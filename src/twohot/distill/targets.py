@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot._validation import check_candidates
 from twohot.features.passes import map_blocks
-from twohot.features.preparation import FeatureSet
+from twohot.features.preparation import Block, FeatureSet
 from twohot.solve.terms import softmax
 
 # Outputs that differ by less than this, relative to the boundary, share its weight. Two solves
@@ -32,9 +32,9 @@ class StoredTargets:
     making_passes: float  # for a product with the features, in making them or taking their moment
     extra_passes: float = 0.0
 
-    def block(self, features: FeatureSet, block: int, x: FloatArray) -> Matrix:  # noqa: ARG002
+    def of(self, block: Block) -> Matrix:
         """Return the targets of the rows in a block."""
-        return self.matrix[features.rows(block)]
+        return self.matrix[block.rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class OutputTargets:
     making_passes: float = 0.0
     extra_passes: float = 0.5
 
-    def block(self, features: FeatureSet, block: int, x: FloatArray) -> Matrix:  # noqa: ARG002
+    def of(self, block: Block) -> Matrix:
         """Return the last round's outputs for the rows in a block."""
-        return softmax(features.project(x, self.coef))[0].copy()
+        return softmax(block.project(self.coef))[0].copy()
 
 
 def one_hot(labels: IntArray, n_classes: int) -> StoredTargets:
@@ -73,7 +73,7 @@ def candidates(
     outputs = keep(features, coef)
 
     def terms_of(block: int) -> tuple[Any, ...]:
-        chosen = top_candidates(outputs.block(features, block, features.block(block)), n_candidates)
+        chosen = top_candidates(outputs.of(features.block(block)), n_candidates)
         return chosen.data.astype(np.float32), chosen.indices, np.diff(chosen.indptr)
 
     blocks = list(map_blocks(terms_of, features.n_blocks, n_jobs))

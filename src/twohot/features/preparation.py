@@ -35,13 +35,6 @@ class Preparation:
     normalize: bool  # rows are then divided by their norm; a zero row stays zero
     mean_error: float = 0.0  # norm of what the mean may be off by
 
-    def apply(self, rows: Matrix, out: FloatArray) -> FloatArray:
-        """Write the prepared rows into `out`, in its precision."""
-        self.center(rows, out)
-        if self.normalize:
-            out *= self.inverse_norms(out)
-        return out
-
     def inverse_norms(self, centered: FloatArray) -> FloatArray:
         """Return 1/‖row‖ as a column; zero for a row that differs from the mean by rounding."""
         norms = np.sqrt(np.einsum("ij,ij->i", centered, centered, dtype=np.float64))
@@ -71,6 +64,49 @@ def scale_rows(rows: Matrix, factors: FloatArray) -> Matrix:
     return rows
 
 
+@dataclass(eq=False)
+class Block:
+    """Some rows of a feature set, ready for the two products of a pass.
+
+    Scaling rows to unit norm is left to the smaller side of a product, where that is the logits:
+
+        z_i = s_i (x_i · w),        Σ_i e_i (s_i x_i) = Σ_i (s_i e_i) x_i.
+
+    Arrays are buffers that the next block of the same thread reuses.
+    """
+
+    rows: slice  # which rows
+    x: FloatArray  # (rows, d), centred
+    scale: FloatArray | None  # (rows, 1), what they are still to be multiplied by
+    weights: FloatArray | None  # (rows, 1); None if all weigh one
+    logits: FloatArray  # (rows, K), room for the logits
+    intercept: bool
+
+    def prepared(self) -> FloatArray:
+        """Return the prepared rows."""
+        if self.scale is not None:
+            self.x *= self.scale
+            self.scale = None
+        return self.x
+
+    def project(self, coef: FloatArray) -> FloatArray:
+        """Return the logits (rows, K)."""
+        np.matmul(self.x, coef[:, : self.x.shape[1]].T, out=self.logits)
+        if self.scale is not None:
+            self.logits *= self.scale
+        if self.intercept:
+            self.logits += coef[:, -1]
+        return self.logits
+
+    def gather(self, e: Matrix) -> FloatArray:
+        """Return eᵀφ(x) (K, d), e being (rows, K), CSR or dense (and then overwritten)."""
+        total = e.sum(axis=0) if self.intercept else None
+        if self.scale is not None:
+            e = scale_rows(e, self.scale)
+        moment: FloatArray = e.T @ self.x
+        return moment if total is None else np.column_stack([moment, total])
+
+
 class FeatureSet:
     """The rows of X as a solver reads them: prepared, block by block, each with its weight."""
 
@@ -80,9 +116,9 @@ class FeatureSet:
         preparation: Preparation,
         *,
         dtype: np.dtype[Any],
+        n_classes: int,
         weights: FloatArray | None = None,
         intercept: bool = False,
-        n_classes: int = 1,
     ) -> None:
         self.X = X
         self.preparation = preparation
@@ -96,6 +132,7 @@ class FeatureSet:
         widest = max(self.n_columns, n_classes)
         self.block_rows = max(64, min(self.n_samples, BLOCK_ENTRIES // widest))
         self.n_blocks = -(-self.n_samples // self.block_rows)
+        self.n_classes = n_classes
         self._scales: dict[int, FloatArray] = {}  # 1/norm, kept from the first read of a block
         self._buffers = threading.local()
 
@@ -104,36 +141,32 @@ class FeatureSet:
         first = block * self.block_rows
         return slice(first, min(first + self.block_rows, self.n_samples))
 
-    def block(self, block: int) -> FloatArray:
-        """Return the prepared rows of a block, in a buffer that this thread's next call reuses."""
+    def block(self, block: int) -> Block:
+        """Return a block of rows, centred, with what is needed to finish them."""
         rows = self.rows(block)
-        x = self._buffer("rows", self.n_columns)[: rows.stop - rows.start]
+        n_rows = rows.stop - rows.start
+        x = self._buffer("rows", self.n_columns)[:n_rows]
         self.preparation.center(self.X[rows], x)
-        if self.preparation.normalize:
-            if block not in self._scales:
-                self._scales[block] = self.preparation.inverse_norms(x)
-            x *= self._scales[block]
-        return x
+        found = Block(
+            rows=rows,
+            x=x,
+            scale=self._scale(block, x) if self.preparation.normalize else None,
+            weights=None if self.weights is None else self._column(self.weights[rows]),
+            logits=self._buffer("logits", self.n_classes)[:n_rows],
+            intercept=self.intercept,
+        )
+        if 2 * self.n_classes > self.n_columns:
+            found.prepared()
+        return found
 
-    def block_weights(self, block: int) -> FloatArray | None:
-        """Return the weights of the rows in a block, as a column; None if all weigh one."""
-        if self.weights is None:
-            return None
-        column: FloatArray = self.weights[self.rows(block), np.newaxis].astype(self.dtype)
+    def _scale(self, block: int, x: FloatArray) -> FloatArray:
+        if block not in self._scales:
+            self._scales[block] = self.preparation.inverse_norms(x)
+        return self._scales[block]
+
+    def _column(self, values: FloatArray) -> FloatArray:
+        column: FloatArray = values[:, np.newaxis].astype(self.dtype)
         return column
-
-    def project(self, x: FloatArray, coef: FloatArray) -> FloatArray:
-        """Return the logits (rows, K) of a block's rows, in a buffer that the next call reuses."""
-        logits = self._buffer("logits", len(coef))[: len(x)]
-        np.matmul(x, coef[:, : self.n_columns].T, out=logits)
-        if self.intercept:
-            logits += coef[:, -1]
-        return logits
-
-    def gather(self, x: FloatArray, e: Matrix) -> FloatArray:
-        """Return eᵀx (K, d) of a block's rows, e being (rows, K), dense or CSR."""
-        moment: FloatArray = e.T @ x
-        return np.column_stack([moment, e.sum(axis=0)]) if self.intercept else moment
 
     def _buffer(self, name: str, width: int) -> FloatArray:
         buffer: FloatArray | None = getattr(self._buffers, name, None)

@@ -39,7 +39,7 @@ class Reduction:
         shares = self.combination @ coef[:, :rank].T  # (N, K)
 
         def terms_of(block: int) -> tuple[FloatArray]:
-            x = self.original.block(block).astype(np.float64)
+            x = self.original.block(block).prepared().astype(np.float64)
             return (shares[self.original.rows(block)].T @ x,)
 
         (lifted,) = sum_over_blocks(terms_of, self.original.n_blocks, n_jobs)
@@ -48,7 +48,9 @@ class Reduction:
     def from_features(self, coef: FloatArray) -> FloatArray:
         """Return coefficients on the coordinates: the part that the rows can see."""
         slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
-        logits = [self.original.block(i) @ slopes.T for i in range(self.original.n_blocks)]
+        logits = [
+            self.original.block(i).prepared() @ slopes.T for i in range(self.original.n_blocks)
+        ]
         return np.hstack([np.vstack(logits).T @ self.combination, intercept])
 
 
@@ -56,9 +58,9 @@ def reduce_rows(features: FeatureSet) -> Reduction:
     """Return the features in coordinates of the space that their rows span."""
     gram = np.empty((features.n_samples, features.n_samples))
     for left in range(features.n_blocks):
-        rows = features.block(left).astype(np.float64)
+        rows = features.block(left).prepared().astype(np.float64)
         for right in range(left + 1):
-            others = features.block(right).astype(np.float64)
+            others = features.block(right).prepared().astype(np.float64)
             gram[features.rows(left), features.rows(right)] = rows @ others.T
     gram = np.tril(gram) + np.tril(gram, -1).T
     weights = np.ones(features.n_samples) if features.weights is None else features.weights
@@ -73,6 +75,7 @@ def reduce_rows(features: FeatureSet) -> Reduction:
         dtype=features.dtype,
         weights=features.weights,
         intercept=features.intercept,
+        n_classes=features.n_classes,
     )
     variances, mean_row = squares[kept] / features.n_samples, (weights @ rows) / len(rows)
     spectrum = Spectrum(

@@ -55,13 +55,13 @@ def measure_spectrum(features: FeatureSet, n_jobs: int) -> Spectrum:
     stride = max(1, features.n_samples // MOMENT_ROWS)
 
     def terms_of(block: int) -> Terms:
-        x = features.block(block)
-        weights = features.block_weights(block)
+        found = features.block(block)
+        x, weights = found.prepared(), found.weights
         weighted = x if weights is None else x * weights
-        sampled = slice(-features.rows(block).start % stride, None, stride)
+        sampled = slice(-found.rows.start % stride, None, stride)
         return (
-            weighted.sum(axis=0, dtype=np.float64),
-            np.einsum("ij,ij->", weighted, x, dtype=np.float64),
+            weighted.sum(axis=0),
+            np.einsum("ij,ij->i", weighted, x).sum(dtype=np.float64),
             weighted[sampled].T @ x[sampled],
             np.asarray(len(x[sampled]) if weights is None else weights[sampled].sum()),
         )

@@ -98,7 +98,7 @@ class CrossEntropy:
         weights = spectrum.to_features(coef).astype(features.dtype)
 
         def terms_of(block: int) -> Terms:
-            return cross_entropy_terms(features, block, weights)
+            return cross_entropy_terms(features.block(block), weights)
 
         sums = sum_over_blocks(terms_of, features.n_blocks, self.problem.n_jobs)
         log_partition, moment, excess, squares = (term / features.n_samples for term in sums)
@@ -144,7 +144,7 @@ class GeneralizedCrossEntropy:
         self.problem = problem
         self.targets = targets
         self.power = power
-        self.means = means  # of the classes at the start; dense targets give no better ones
+        self.start_means = means  # of the classes; dense targets give no better ones
         self.passes = 1.0 + targets.extra_passes
 
     def evaluate(self, coef: FloatArray) -> Evaluation:
@@ -153,19 +153,20 @@ class GeneralizedCrossEntropy:
         weights = problem.spectrum.to_features(coef).astype(features.dtype)
 
         def terms_of(block: int) -> Terms:
-            return generalized_terms(features, block, weights, self.targets, self.power)
+            return generalized_terms(features.block(block), weights, self.targets, self.power)
 
         sums = sum_over_blocks(terms_of, features.n_blocks, problem.n_jobs)
         agreement, moment, curvature, mass, *credited = (term / features.n_samples for term in sums)
         moment = problem.spectrum.from_features(moment)
+        means = self.start_means
         if credited:
-            self.means = class_means(moment + problem.spectrum.from_features(credited[0]), mass)
+            means = class_means(moment + problem.spectrum.from_features(credited[0]), mass)
         return Evaluation(
             coef=coef,
             value=(1 - float(agreement)) / self.power + penalty_value(problem.penalty, coef),
             gradient=moment + problem.penalty * coef,
             curvature=np.maximum(curvature, LEAST_CURVATURE),
-            means=self.means,
+            means=means,
         )
 
     def gradient_at_zero(self) -> FloatArray:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from twohot._types import FloatArray, Matrix
 from twohot.features.coordinates import Coordinates
 from twohot.features.passes import Terms, sum_over_blocks
-from twohot.features.preparation import FeatureSet, scale_rows
+from twohot.features.preparation import Block, scale_rows
 
 # Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
 SMALL_LOGIT = 0.1
@@ -39,8 +39,8 @@ class Targets(Protocol):
         """Cost of asking for all blocks, in passes."""
         ...
 
-    def block(self, features: FeatureSet, block: int, x: FloatArray) -> Matrix:
-        """Return the targets of the rows in a block, dense or CSR; x are its features."""
+    def of(self, block: Block) -> Matrix:
+        """Return the targets of the rows in a block, dense or CSR."""
         ...
 
 
@@ -53,9 +53,9 @@ def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
     features = coordinates.features
 
     def terms_of(block: int) -> Terms:
-        x, weights = features.block(block), features.block_weights(block)
-        rows = targets.block(features, block, x).astype(features.dtype)
-        return (features.gather(x, rows if weights is None else scale_rows(rows, weights)),)
+        found = features.block(block)
+        rows = targets.of(found).astype(features.dtype)
+        return (found.gather(rows if found.weights is None else scale_rows(rows, found.weights)),)
 
     (total,) = sum_over_blocks(terms_of, features.n_blocks, coordinates.n_jobs)
     spectrum = coordinates.spectrum
@@ -104,31 +104,28 @@ def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
     return logits, np.log1p(mean) + np.log(n_classes)
 
 
-def cross_entropy_terms(features: FeatureSet, block: int, coef: FloatArray) -> Terms:
+def cross_entropy_terms(block: Block, coef: FloatArray) -> Terms:
     """Return Σ v logsumexp, Σ v e xᵀ, Σ v e and Σ v e² of e = p - 1/K over a block."""
-    x, weights = features.block(block), features.block_weights(block)
-    e, log_sum = deviation(features.project(x, coef))  # (rows, K)
-    if weights is None:
+    e, log_sum = deviation(block.project(coef))  # (rows, K)
+    if block.weights is None:
         squares = np.einsum("ij,ij->j", e, e)
     else:
-        log_sum *= weights
-        squares = np.einsum("ij,ij,i->j", e, e, weights[:, 0])
-        e *= weights
-    return log_sum.sum(dtype=np.float64), features.gather(x, e), e.sum(axis=0), squares
+        log_sum *= block.weights
+        squares = np.einsum("ij,ij,i->j", e, e, block.weights[:, 0])
+        e *= block.weights
+    excess = e.sum(axis=0)
+    return log_sum.sum(dtype=np.float64), block.gather(e), excess, squares
 
 
-def generalized_terms(
-    features: FeatureSet, block: int, coef: FloatArray, targets: Targets, power: float
-) -> Terms:
+def generalized_terms(block: Block, coef: FloatArray, targets: Targets, power: float) -> Terms:
     """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
 
     The last adds to the second what makes Σ v a p xᵀ. It takes no matrix product.
     """
-    x, weights = features.block(block), features.block_weights(block)
-    wanted = targets.block(features, block, x)
-    if weights is not None:
-        wanted = scale_rows(wanted.astype(x.dtype), weights)
-    p, _ = softmax(features.project(x, coef))  # (rows, K)
+    wanted = targets.of(block)
+    if block.weights is not None:
+        wanted = scale_rows(wanted.astype(block.x.dtype), block.weights)
+    p, _ = softmax(block.project(coef))  # (rows, K)
     place: Any = ...
     if isinstance(wanted, sp.csr_array):
         place = np.repeat(np.arange(len(p)), np.diff(wanted.indptr)), wanted.indices
@@ -141,8 +138,8 @@ def generalized_terms(
     p *= agreement
     mass = p.sum(axis=0)
     p[place] -= credit
-    terms = agreement.sum(dtype=np.float64), features.gather(x, p), curvature, mass
+    terms = agreement.sum(dtype=np.float64), block.gather(p), curvature, mass
     if not isinstance(wanted, sp.csr_array):
         return terms
     credited = sp.csr_array((credit, wanted.indices, wanted.indptr), wanted.shape)
-    return *terms, features.gather(x, credited)
+    return *terms, block.gather(credited)
