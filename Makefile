@@ -28,8 +28,9 @@ format: $(VENV)/.dev  ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# FEATURES=folder also measures on real features; see benchmarks/problems.py for the files.
 bench: $(VENV)/.bench ## passes, ratios and memory; rewrites docs/benchmarks.md
-	$(BIN)/python benchmarks/run.py --output docs/benchmarks.md
+	$(BIN)/python benchmarks/run.py $(if $(FEATURES),--features $(FEATURES)) --output docs/benchmarks.md
 
 clean:         ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -36,10 +36,12 @@ class LinearProbe(Probe):
     center, normalize : bool
         Whether rows are centred by the training mean, and then scaled to unit norm.
     fit_intercept : bool or "auto"
-        Whether to fit one unpenalised number per class besides. "auto" does with `class_weight`:
-        on centred features nothing else could favour a class.
+        Whether to fit one unpenalised number per class besides. Without it, centred features
+        cannot tell that a class is rare. "auto" fits it with `class_weight` only: the paper has
+        none, and on balanced classes it costs passes and gains nothing.
     class_weight : dict, "balanced" or None
-        Weights of the classes, as in scikit-learn.
+        Weights of the classes, as in scikit-learn: a row weighs as much as its label; of soft
+        targets, as much as their mean.
     tol : float
         Norm of the gradient at which a fit ends, relative to its norm at zero coefficients.
     max_iter : int
