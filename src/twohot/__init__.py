@@ -1,7 +1,8 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
 from twohot._types import Round
-from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe, load
+from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.distill.probe import load
 from twohot.distill.targets import top_candidates
 
 __version__ = "0.1.0"

@@ -1,6 +1,5 @@
 """The probes: thin scikit-learn estimators over the loop of rounds."""
 
-import os
 from typing import Any
 
 from numpy.typing import DTypeLike
@@ -295,26 +294,3 @@ class PartialLabelProbe(Probe):
 
     def _default_ridge(self) -> float:
         return STUDENT_RIDGE
-
-
-def load(path: str | os.PathLike[str]) -> Probe:
-    """Return the probe that `save` wrote, whatever its kind.
-
-    Coefficients, classes, parameters and predictions are those of the saved probe, to the last
-    bit. Nothing is unpickled: a file from anyone can be loaded.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sklearn.datasets import load_iris
-    >>> from twohot import LinearProbe, load
-    >>> X, y = load_iris(return_X_y=True)
-    >>> probe = LinearProbe().fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     probe.save(Path(folder) / "iris.safetensors")
-    ...     again = load(Path(folder) / "iris.safetensors")
-    >>> bool((again.predict(X) == probe.predict(X)).all())
-    True
-    """
-    return Probe.load(path)

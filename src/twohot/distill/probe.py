@@ -1,29 +1,23 @@
-"""What all probes share: fitting any list of rounds, and predicting from its coefficients."""
+"""What all probes share: the parameters, and fitting any list of rounds."""
 
 import os
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_is_fitted
 
-from twohot._types import FloatArray, Matrix, Round
+from twohot._types import Matrix
 from twohot._validation import (
     check_choice,
     check_count,
-    check_finite,
-    check_known_labels,
     check_penalty,
     check_positive,
-    check_precision,
     check_soft_targets,
     check_start,
     check_within,
@@ -35,14 +29,13 @@ from twohot.distill._inputs import (
     check_labels,
     row_weights,
 )
+from twohot.distill.fitted import FittedProbe
 from twohot.distill.rounds import Plan, run_rounds
-from twohot.distill.saving import FittedState, read_state, write_state
 from twohot.distill.targets import StoredTargets, one_hot
 from twohot.features.coordinates import choose_coordinates
-from twohot.features.passes import count_jobs, map_blocks, one_blas_thread
-from twohot.features.preparation import FeatureSet, Preparation, fit_preparation
+from twohot.features.passes import count_jobs, one_blas_thread
+from twohot.features.preparation import FeatureSet, fit_preparation
 from twohot.solve.fit import Settings
-from twohot.solve.terms import softmax
 
 Penalty: TypeAlias = float | Sequence[float] | None
 Start: TypeAlias = str | ArrayLike
@@ -62,17 +55,8 @@ class Stage:
     n_candidates: int | None = None  # None: the outputs of the round before, as they are
 
 
-class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Probe(FittedProbe):
     """Base of the probes: rounds of softmax regression on prepared features."""
-
-    classes_: NDArray[Any]
-    coef_: FloatArray
-    intercept_: FloatArray
-    rounds_: list[Round]
-    preparation_: Preparation
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    n_iter_: int
 
     def __init__(
         self,
@@ -214,14 +198,6 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("fit_intercept", self.fit_intercept, ("auto",))
         return self.class_weight is not None
 
-    def _take_rounds(self, rounds: list[Round], classes: NDArray[Any]) -> None:
-        """Set the fitted attributes that follow from the rounds."""
-        self.rounds_ = rounds
-        self.classes_ = classes
-        self.coef_ = rounds[-1].coef
-        self.intercept_ = rounds[-1].intercept
-        self.n_iter_ = sum(entry.n_iter for entry in rounds)
-
     def _comment(self) -> None:
         """Say what the rounds came to, and warn of those that did not converge."""
         for number, entry in enumerate(self.rounds_, start=1):
@@ -239,111 +215,28 @@ class Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     stacklevel=4,
                 )
 
-    def _precision(self, X: Matrix) -> np.dtype[Any]:
-        if self.dtype is not None:
-            return check_precision(self.dtype)
-        return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
-
     def _say(self, line: str) -> None:
         print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
 
-    def decision_function(self, X: Matrix) -> FloatArray:
-        """Return logits (n_samples, n_classes); for two classes their difference (n_samples,)."""
-        logits = self._map_logits(X, self._last(), np.copy)
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
 
-    def predict_proba(self, X: Matrix) -> FloatArray:
-        """Return probabilities (n_samples, n_classes), columns in the order of `classes_`."""
-        return self._map_logits(X, self._last(), _outputs)
+def load(path: str | os.PathLike[str]) -> Probe:
+    """Return the probe that `save` wrote, whatever its kind.
 
-    def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
-        """Yield the probabilities of every round: the teacher's first."""
-        self._last()
-        for entry in self.rounds_:
-            yield self._map_logits(X, entry, _outputs)
+    Coefficients, classes, parameters and predictions are those of the saved probe, to the last
+    bit. Nothing is unpickled: a file from anyone can be loaded.
 
-    def predict(self, X: Matrix) -> NDArray[Any]:
-        """Return the most likely class of each row."""
-        best = self._map_logits(X, self._last(), lambda logits: logits.argmax(axis=1))
-        labels: NDArray[Any] = self.classes_[best]
-        return labels
-
-    def score(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy of `predict` on labels that the probe knows."""
-        predicted = self.predict(X)
-        labels = np.asarray(y)
-        check_known_labels(labels, self.classes_)
-        return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted probe to a file, which `twohot.load` reads; nothing is pickled."""
-        check_is_fitted(self)
-        state = FittedState(
-            estimator=type(self).__name__,
-            parameters=self.get_params(deep=False),
-            classes=self.classes_,
-            preparation=self.preparation_,
-            rounds=self.rounds_,
-            n_features_in=self.n_features_in_,
-            feature_names_in=np.asarray(getattr(self, "feature_names_in_", [])).tolist(),
-        )
-        write_state(path, state)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the fitted probe of this kind that `save` wrote."""
-        state = read_state(path)
-        known = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
-        if state.estimator not in known:
-            raise ValueError(
-                f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
-                "twohot.load, which knows every kind, or upgrade twohot if it does not."
-            )
-        try:
-            probe: Self = known[state.estimator](**state.parameters)
-        except TypeError as error:
-            raise ValueError(
-                f"{path} says it holds a probe, with parameters that this version of twohot does "
-                f"not know ({error}): upgrade twohot to read it."
-            ) from error
-        probe.preparation_ = state.preparation
-        probe.n_features_in_ = state.n_features_in
-        if state.feature_names_in:
-            probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
-        probe._take_rounds(state.rounds, state.classes)
-        return probe
-
-    def _last(self) -> Round:
-        check_is_fitted(self)
-        return self.rounds_[-1]
-
-    def _map_logits(
-        self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
-    ) -> NDArray[Any]:
-        """Return a function of each block's logits, for all rows of X."""
-        rows = check_features(self, X, reset=False)
-        features = FeatureSet(
-            rows,
-            self.preparation_,
-            dtype=self._precision(rows),
-            n_classes=len(self.classes_),
-        )
-        coef = entry.coef.astype(features.dtype)
-        intercept = entry.intercept.astype(features.dtype)
-
-        def terms_of(block: int) -> tuple[NDArray[Any]]:
-            chosen = features.rows(block)
-            check_finite("X", rows[chosen], chosen.start)
-            return (function(features.block(block).project(coef) + intercept),)
-
-        blocks = map_blocks(terms_of, features.n_blocks, count_jobs(self.n_jobs))
-        return np.concatenate([terms[0] for terms in blocks])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _outputs(logits: FloatArray) -> FloatArray:
-    return softmax(logits)[0]
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from twohot import LinearProbe, load
+    >>> X, y = load_iris(return_X_y=True)
+    >>> probe = LinearProbe().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     probe.save(Path(folder) / "iris.safetensors")
+    ...     again = load(Path(folder) / "iris.safetensors")
+    >>> bool((again.predict(X) == probe.predict(X)).all())
+    True
+    """
+    return Probe.load(path)

@@ -1,0 +1,148 @@
+"""What a fitted probe can do: predict, score, and be written to a file."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from twohot._types import FloatArray, Matrix, Round
+from twohot._validation import check_finite, check_known_labels, check_precision
+from twohot.distill._inputs import check_features
+from twohot.distill.saving import FittedState, read_state, write_state
+from twohot.features.passes import count_jobs, map_blocks
+from twohot.features.preparation import FeatureSet, Preparation
+from twohot.solve.terms import softmax
+
+
+class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The rounds of a probe, and what follows from them."""
+
+    dtype: DTypeLike | None
+    n_jobs: int | None
+    classes_: NDArray[Any]
+    coef_: FloatArray
+    intercept_: FloatArray
+    rounds_: list[Round]
+    preparation_: Preparation
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    n_iter_: int
+
+    def _take_rounds(self, rounds: list[Round], classes: NDArray[Any]) -> None:
+        """Set the fitted attributes that follow from the rounds."""
+        self.rounds_ = rounds
+        self.classes_ = classes
+        self.coef_ = rounds[-1].coef
+        self.intercept_ = rounds[-1].intercept
+        self.n_iter_ = sum(entry.n_iter for entry in rounds)
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """Return logits (n_samples, n_classes); for two classes their difference (n_samples,)."""
+        logits = self._map_logits(X, self._last(), np.copy)
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """Return probabilities (n_samples, n_classes), columns in the order of `classes_`."""
+        return self._map_logits(X, self._last(), _outputs)
+
+    def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
+        """Yield the probabilities of every round: the teacher's first."""
+        self._last()
+        for entry in self.rounds_:
+            yield self._map_logits(X, entry, _outputs)
+
+    def predict(self, X: Matrix) -> NDArray[Any]:
+        """Return the most likely class of each row."""
+        best = self._map_logits(X, self._last(), lambda logits: logits.argmax(axis=1))
+        labels: NDArray[Any] = self.classes_[best]
+        return labels
+
+    def score(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy of `predict` on labels that the probe knows."""
+        predicted = self.predict(X)
+        labels = np.asarray(y)
+        check_known_labels(labels, self.classes_)
+        return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
+
+    def _last(self) -> Round:
+        check_is_fitted(self)
+        return self.rounds_[-1]
+
+    def _map_logits(
+        self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Return a function of each block's logits, for all rows of X."""
+        rows = check_features(self, X, reset=False)
+        features = FeatureSet(
+            rows,
+            self.preparation_,
+            dtype=self._precision(rows),
+            n_classes=len(self.classes_),
+        )
+        coef = entry.coef.astype(features.dtype)
+        intercept = entry.intercept.astype(features.dtype)
+
+        def terms_of(block: int) -> tuple[NDArray[Any]]:
+            chosen = features.rows(block)
+            check_finite("X", rows[chosen], chosen.start)
+            return (function(features.block(block).project(coef) + intercept),)
+
+        blocks = map_blocks(terms_of, features.n_blocks, count_jobs(self.n_jobs))
+        return np.concatenate([terms[0] for terms in blocks])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted probe to a file, which `twohot.load` reads; nothing is pickled."""
+        check_is_fitted(self)
+        state = FittedState(
+            estimator=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            classes=self.classes_,
+            preparation=self.preparation_,
+            rounds=self.rounds_,
+            n_features_in=self.n_features_in_,
+            feature_names_in=np.asarray(getattr(self, "feature_names_in_", [])).tolist(),
+        )
+        write_state(path, state)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the fitted probe of this kind that `save` wrote."""
+        state = read_state(path)
+        known = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
+        if state.estimator not in known:
+            raise ValueError(
+                f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
+                "twohot.load, which knows every kind, or upgrade twohot if it does not."
+            )
+        try:
+            probe: Self = known[state.estimator](**state.parameters)
+        except TypeError as error:
+            raise ValueError(
+                f"{path} says it holds a probe, with parameters that this version of twohot does "
+                f"not know ({error}): upgrade twohot to read it."
+            ) from error
+        probe.preparation_ = state.preparation
+        probe.n_features_in_ = state.n_features_in
+        if state.feature_names_in:
+            probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
+        probe._take_rounds(state.rounds, state.classes)
+        return probe
+
+    def _precision(self, X: Matrix) -> np.dtype[Any]:
+        if self.dtype is not None:
+            return check_precision(self.dtype)
+        return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
+
+
+def _outputs(logits: FloatArray) -> FloatArray:
+    return softmax(logits)[0]
