@@ -9,6 +9,7 @@ import problems
 import twin
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.features.preparation import Block
+from twohot.solve.secants import History
 from twohot.theory import LabelAveraging, softmax_rounds
 
 DATA = {"digits": problems.digits, "synthetic": problems.synthetic}
@@ -179,6 +180,32 @@ def test_a_tolerance_below_rounding_ends_without_running_to_the_last_step():
         probe.fit(data.X, data.given_labels)
     assert probe.rounds_[0].n_iter < 100
     assert probe.rounds_[0].gradient_norm < 1e-6
+
+
+def test_pairs_that_lead_upwards_are_forgotten(monkeypatch):
+    data = problems.synthetic()
+    expected = LinearProbe(tol=1e-10).fit(data.X, data.given_labels)
+    solve, misled = History.solve, []
+
+    def mislead_once(self, vector, metrics):
+        if len(self.pairs) == 3 and not misled:
+            misled.append(True)
+            return -solve(self, vector, metrics)
+        return solve(self, vector, metrics)
+
+    monkeypatch.setattr(History, "solve", mislead_once)
+    found = LinearProbe(tol=1e-10).fit(data.X, data.given_labels)
+    assert misled
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-9)
+
+
+def test_a_fit_that_finds_no_way_down_says_so(monkeypatch):
+    data = problems.synthetic()
+    monkeypatch.setattr(History, "solve", lambda _self, vector, _metrics: -vector)
+    with pytest.warns(ConvergenceWarning, match="round 1 stopped after 1 steps"):
+        probe = LinearProbe().fit(data.X, data.given_labels)
+    assert not probe.rounds_[0].converged
+    assert probe.rounds_[0].n_passes == 0
 
 
 def test_the_warning_points_to_the_line_that_fitted():
