@@ -57,6 +57,7 @@ def test_the_demo_lists_every_method(demo):
     rows = table_rows(demo.output)
     assert list(rows)[1:] == [
         "given labels",
+        "plain probe",
         "teacher (round 1)",
         "round 2",
         "round 3",

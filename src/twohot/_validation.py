@@ -130,8 +130,7 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
 
 def check_soft_targets(targets: Matrix, n_samples: int) -> Matrix:
     """Return soft targets, dense or CSR, with rows that are not negative and sum to one."""
-    rows: Any = targets
-    rows = rows.tocsr() if sp.issparse(targets) else np.asarray(targets)
+    rows: Any = sp.csr_array(targets) if sp.issparse(targets) else np.asarray(targets)
     values = rows.data if sp.issparse(targets) else rows
     if values.dtype.kind not in "fiu":
         raise ValueError(f"targets has dtype {values.dtype}: pass probabilities, as real numbers.")
@@ -145,7 +144,7 @@ def check_soft_targets(targets: Matrix, n_samples: int) -> Matrix:
             f"targets has {rows.shape[0]} rows and X has {n_samples}: pass one row of "
             "probabilities per row of X."
         )
-    sums = np.asarray(rows.sum(axis=1)).ravel()
+    sums = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
     # Written so that NaN fails too.
     if not np.all(values >= 0):
         raise ValueError(

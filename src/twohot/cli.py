@@ -59,7 +59,7 @@ def _demo_table(data: DemoData, rows: list[DemoRow]) -> Table:
     """Return the methods side by side; the best test accuracy stands out."""
     n_test, n_train = len(data.test_labels), len(data.true_labels)
     n_wrong = int((data.given_labels != data.true_labels).sum())
-    table = Table(caption=f"Wrong of {n_test} test and {n_train} training images; passes over X.")
+    table = Table(caption=f"Wrong of {n_test} test and {n_train} training images; passes a round.")
     for heading in ("method", "test accuracy", "test errors", "training labels wrong", "passes"):
         table.add_column(heading, justify="left" if heading == "method" else "right")
     table.add_row("given labels", "–", "–", str(n_wrong), "–")

@@ -24,10 +24,10 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
     NaN and infinity are not looked for: the passes that read the features do that.
     """
-    dtype = getattr(X, "dtype", np.dtype(float))
-    if dtype.kind == "c":
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind == "c":
         raise ValueError(
-            f"Complex data not supported: X has dtype {dtype}; pass real numbers, for instance "
+            f"Complex data not supported: X has dtype {X.dtype}; pass real numbers, for instance "
             "X.real or abs(X)."
         )
     try:
@@ -40,10 +40,9 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
             ensure_all_finite=False,
         )
     except (TypeError, ValueError) as error:
-        if dtype.kind == "O":
+        if kind == "O" or "could not convert" in str(error):
             raise type(error)(
-                f"X has dtype object and is not numeric ({error}): pass numbers, one column per "
-                "feature."
+                f"X is not numeric ({error}): pass numbers, one column per feature."
             ) from error
         raise
     return sp.csr_array(checked) if sp.issparse(checked) else checked
@@ -103,10 +102,10 @@ def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]
     if classes is None:
         return np.arange(n_classes)
     names = np.asarray(classes)
-    if names.shape != (n_classes,) or len(np.unique(names)) != n_classes:
+    if names.shape != (n_classes,) or not np.array_equal(np.unique(names), names):
         raise ValueError(
-            f"classes has shape {names.shape} or names a class twice, for targets of {n_classes} "
-            "columns: pass one name per column, each once."
+            f"classes has shape {names.shape}, or names a class twice or out of order, for targets "
+            f"of {n_classes} columns: pass one name per column, sorted, and sort the columns alike."
         )
     return names
 

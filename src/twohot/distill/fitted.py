@@ -33,8 +33,11 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     feature_names_in_: NDArray[Any]
     n_iter_: int
 
-    def _take_rounds(self, rounds: list[Round], classes: NDArray[Any]) -> None:
-        """Set the fitted attributes that follow from the rounds."""
+    def _take_rounds(
+        self, rounds: list[Round], classes: NDArray[Any], preparation: Preparation
+    ) -> None:
+        """Set what makes a fitted probe, all at once: a fit that fails leaves the last one."""
+        self.preparation_ = preparation
         self.rounds_ = rounds
         self.classes_ = classes
         self.coef_ = rounds[-1].coef
@@ -95,6 +98,9 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         blocks = map_blocks(terms_of, features.n_blocks, count_jobs(self.n_jobs))
         return np.concatenate([terms[0] for terms in blocks])
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "rounds_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -131,11 +137,10 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{path} says it holds a probe, with parameters that this version of twohot does "
                 f"not know ({error}): upgrade twohot to read it."
             ) from error
-        probe.preparation_ = state.preparation
         probe.n_features_in_ = state.n_features_in
         if state.feature_names_in:
             probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
-        probe._take_rounds(state.rounds, state.classes)
+        probe._take_rounds(state.rounds, state.classes, state.preparation)
         return probe
 
     def _precision(self, X: Matrix) -> np.dtype[Any]:

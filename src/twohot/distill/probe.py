@@ -155,12 +155,12 @@ class Probe(FittedProbe):
         kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(stages))
         settings = self._settings()
         weights = row_weights(X, targets.matrix, classes, self.class_weight, sample_weight)
-        self.preparation_ = fit_preparation(
+        preparation = fit_preparation(
             X, center=self.center, normalize=self.normalize, weights=weights
         )
         features = FeatureSet(
             X,
-            self.preparation_,
+            preparation,
             dtype=self._precision(X),
             weights=weights,
             intercept=self._has_intercept(),
@@ -178,7 +178,8 @@ class Probe(FittedProbe):
             start = np.pad(start, ((0, 0), (0, features.intercept)))
             settings = replace(settings, start=coordinates.from_features(start))
         say = self._say if self.verbose > 1 else None
-        self._take_rounds(run_rounds(coordinates, targets, plans, settings, say), classes)
+        rounds = run_rounds(coordinates, targets, plans, settings, say)
+        self._take_rounds(rounds, classes, preparation)
         self._comment()
         return self
 

@@ -6,12 +6,12 @@ added in the order of the blocks, so that the sum is the same, to the last bit, 
 threads.
 """
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import cpu_count
@@ -67,7 +67,39 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def one_blas_thread() -> AbstractContextManager[None]:
+class _SharedLimit:
+    """One BLAS thread, asked for by any number of threads.
+
+    The limit is one of the process, and some BLAS libraries lift it only in the thread that set
+    it. So the first thread to ask owns it until it leaves; the others find it set.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+        self._depth = 0  # how often the owner has entered
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._owner is None:
+                self._owner = threading.get_ident()
+                self._limit = _blas().limit(limits=1)
+            if self._owner == threading.get_ident():
+                self._depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            if self._owner == threading.get_ident():
+                self._depth -= 1
+                if self._depth == 0:
+                    self._owner = None
+                    self._limit.restore_original_limits()
+
+
+_shared_limit = _SharedLimit()
+
+
+def one_blas_thread() -> _SharedLimit:
     """Return a context in which every BLAS call uses the calling thread alone."""
-    limit: AbstractContextManager[None] = _blas().limit(limits=1)
-    return limit
+    return _shared_limit

@@ -52,7 +52,8 @@ class Preparation:
         if self.mean is None:
             out[...] = dense
         else:
-            np.subtract(dense, self.mean.astype(out.dtype), out=out, casting="same_kind")
+            mean = self.mean.astype(np.result_type(dense.dtype, out.dtype))
+            np.subtract(dense, mean, out=out, casting="same_kind")
 
 
 def scale_rows(rows: Matrix, factors: FloatArray) -> Matrix:
@@ -194,8 +195,8 @@ def fit_preparation(
         return Preparation(None, normalize)
     mean = total / (X.shape[0] if weights is None else weights.sum())
     few = X[:: -(-X.shape[0] // LOOK_ROWS)]
-    largest = float(abs(few).max())
-    return Preparation(mean, normalize, MEAN_ROUNDING * largest * X.shape[1] ** 0.5)
+    size = float(abs(few).mean(dtype=np.float64))
+    return Preparation(mean, normalize, MEAN_ROUNDING * size * X.shape[1] ** 0.5)
 
 
 def _sum_rows(block: Matrix) -> FloatArray:

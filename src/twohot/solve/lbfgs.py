@@ -31,7 +31,8 @@ VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 PATIENCE = 12
 
-MOST_TRIALS = 25  # shortenings of one step; 0.1²⁵ of a step is nothing
+MOST_TRIALS = 25  # of one step, each shorter; 0.1²⁵ of a step is nothing
+FEW_TRIALS = 4  # where rounding may be all that is left
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +81,13 @@ def minimize(
         # 1. A direction from the curvature seen so far.
         direction = -history.solve(here.gradient, metrics)
         # 2. A step along it.
-        there, n_trials, shortened = _step(objective, here, direction)
+        at_floor = smallest <= FLOOR[problem.features.dtype]
+        most_trials = FEW_TRIALS if at_floor else MOST_TRIALS
+        there, n_trials, shortened = _step(objective, here, direction, most_trials)
         n_passes += n_trials * objective.passes
         n_iter += 1
         if there is None:
-            if not history.pairs:
+            if not history.pairs or at_floor:
                 break
             history.forget()
             continue
@@ -96,7 +99,7 @@ def minimize(
         history.add(there.coef - here.coef, there.gradient - here.gradient, metrics)
         here = there
         norm = float(np.linalg.norm(here.gradient)) / scale
-        moving = norm < 0.9 * smallest or smallest > FLOOR[problem.features.dtype]
+        moving = norm < 0.9 * smallest or not at_floor
         stalled = 0 if moving else stalled + 1
         smallest = min(smallest, norm)
         if report is not None:
@@ -105,7 +108,7 @@ def minimize(
 
 
 def _step(
-    objective: Objective, here: Evaluation, direction: FloatArray
+    objective: Objective, here: Evaluation, direction: FloatArray, most_trials: int
 ) -> tuple[Evaluation | None, int, bool]:
     """Return the evaluation one step on, how many passes it took, and whether it was shortened.
 
@@ -118,11 +121,11 @@ def _step(
         return None, 0, True
     rounding = VALUE_ROUNDING[objective.problem.features.dtype] * abs(here.value)
     length = 1.0
-    for trial in range(1, MOST_TRIALS + 1):
+    for trial in range(1, most_trials + 1):
         there = objective.evaluate(here.coef + length * direction)
         end_slope = float(np.vdot(there.gradient, direction))
         if end_slope <= STEEPEST_END * abs(slope) and there.value <= here.value + rounding:
             return there, trial, trial > 1
         secant = slope / (slope - end_slope) if end_slope > slope else 0.5
         length *= min(max(secant, 0.1), 0.5)
-    return None, MOST_TRIALS, True
+    return None, most_trials, True

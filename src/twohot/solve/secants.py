@@ -64,6 +64,8 @@ class History:
     def add(self, step: FloatArray, change: FloatArray, metrics: ClassMetrics) -> None:
         """Keep a pair, if there is curvature along it."""
         length = float(np.linalg.norm(step))
+        if length == 0:
+            return
         step, change = (step / length).astype(self.dtype), (change / length).astype(self.dtype)
         overall = np.vdot(step, change)
         if overall <= 0:
