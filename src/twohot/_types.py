@@ -27,7 +27,7 @@ class Round:
     loss: str  # "ce" or "gce"
     l2: float  # strength of the penalty, on the prepared features
     value: float  # mean loss + ½·l2·‖coef‖²
-    n_iter: int  # directions tried
-    n_passes: float  # products over all rows, divided by two (a gradient takes two)
+    n_iter: int  # directions tried, without those of the start of a robust fit
+    n_passes: float  # products over all rows, divided by two (a gradient takes two), start too
     gradient_norm: float  # of the gradient, relative to its norm at zero coefficients
     converged: bool  # gradient_norm ≤ tol

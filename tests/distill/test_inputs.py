@@ -58,17 +58,17 @@ def test_complex_features(make):
 
 def test_features_that_are_not_numbers():
     words = np.array([["one", "two"]] * len(X), dtype=object)
-    refuse("X has dtype object and is not numeric.*pass numbers, one column per feature", words)
+    refuse(r"X is not numeric.*pass numbers, one column per feature", words)
 
 
 def test_features_that_are_strings():
-    refuse("could not convert string to float", X=np.array([["one", "two"]] * len(X)))
+    refuse(r"X is not numeric.*pass numbers", X=np.array([["one", "two"]] * len(X)))
 
 
 def test_a_frame_with_a_column_of_words():
     frame = pd.DataFrame(X).assign(word="one")
     frame.columns = frame.columns.astype(str)
-    refuse("could not convert string to float", X=frame)
+    refuse(r"X is not numeric.*pass numbers", X=frame)
 
 
 @pytest.mark.parametrize("make", PROBES)
@@ -312,7 +312,7 @@ def test_soft_targets(targets, message, stored):
 
 @pytest.mark.parametrize("classes", [["a", "b"], ["a", "a", "b", "c", "d"], [["a"] * 5]])
 def test_names_of_soft_targets(classes):
-    with pytest.raises(ValueError, match=r"classes has shape .* one name per column, each once"):
+    with pytest.raises(ValueError, match=r"classes has shape .* one name per column, sorted"):
         LinearProbe().fit_soft(X, SOFT, classes=classes)
 
 

@@ -54,12 +54,12 @@ def fit_generalized(
     "teacher" is the last round, or in the first round a cross-entropy fit of the same targets,
     whose passes are counted.
     """
-    passes, n_iter = 0.0, 0
+    passes = 0.0
     from_teacher = isinstance(settings.start, str) and settings.start == "teacher"
     if last is None and from_teacher:
         coarse = replace(settings, tol=max(settings.tol, START_TOLERANCE), report=None)
         teacher = fit_cross_entropy(problem, None, coarse, History(problem.features.dtype))
-        passes, n_iter, last = teacher.n_passes, teacher.n_iter, teacher.evaluation
+        passes, last = teacher.n_passes, teacher.evaluation
     means = None if last is None else last.means
     objective = GeneralizedCrossEntropy(problem, targets, settings.gce_power, means)
     coef = np.zeros_like(problem.target_moment)
@@ -70,11 +70,7 @@ def fit_generalized(
     solution = _solve(
         objective, objective.evaluate(coef), settings, History(problem.features.dtype)
     )
-    return replace(
-        solution,
-        n_iter=solution.n_iter + n_iter,
-        n_passes=solution.n_passes + objective.passes + passes,
-    )
+    return replace(solution, n_passes=solution.n_passes + objective.passes + passes)
 
 
 def _solve(
