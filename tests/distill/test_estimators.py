@@ -426,7 +426,8 @@ def test_fit_does_not_touch_its_inputs(kind, stored):
 def test_read_only_features_are_fitted():
     rows = X.astype(np.float32)
     rows.flags.writeable = False
-    PartialLabelProbe().fit(rows, Y)
+    probe = PartialLabelProbe().fit(rows, Y)
+    assert all(entry.converged for entry in probe.rounds_)
 
 
 @pytest.mark.parametrize("kind", KINDS)

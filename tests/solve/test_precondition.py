@@ -61,7 +61,7 @@ def small_problem():
 def test_the_metric_at_zero_is_the_exact_curvature_there():
     # Uniform outputs: mean_i (1/K) x xᵀ + l2 on classes that sum to zero, diagonal in these axes.
     _, problem = small_problem()
-    metrics = metrics_at_zero(problem, 1.0)
+    metrics = metrics_at_zero(problem)
     direction = vectors() - vectors().mean(axis=0)
     objective, step = CrossEntropy(problem), 1e-6
     change = objective.evaluate(step * direction).gradient - objective.gradient_at_zero()

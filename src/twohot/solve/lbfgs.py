@@ -68,8 +68,7 @@ def minimize(
     history.n_overall = 0
     n_passes, n_iter, stalled = 0.0, 0, 0
     if start is None:
-        uniform = float(np.linalg.norm(at_zero)) / float(np.linalg.norm(problem.target_moment))
-        metrics = metrics_at_zero(problem, uniform)
+        metrics = metrics_at_zero(problem)
         here = Evaluation(
             np.zeros_like(at_zero), np.inf, at_zero, np.zeros(len(at_zero)), means=None
         )

@@ -50,9 +50,9 @@ def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
     return inner
 
 
-def metrics_at_zero(problem: Problem, scale: float) -> ClassMetrics:
-    """Return the metric of zero coefficients, where outputs are uniform; the same for all."""
-    return _metrics(problem, np.full((1, 1), scale / len(problem.target_moment)), None)
+def metrics_at_zero(problem: Problem) -> ClassMetrics:
+    """Return the metric of cross-entropy at zero, where outputs are uniform; the same for all."""
+    return _metrics(problem, np.full((1, 1), 1 / len(problem.target_moment)), None)
 
 
 def metrics_at(problem: Problem, evaluation: Evaluation) -> ClassMetrics:
