@@ -12,10 +12,13 @@ PACKAGE = Path(twohot.__file__).parent
 # Read downwards it is the data flow; `theory` stands beside it and imports nothing of the package
 # but the types and the checks of user input.
 ORDER = [
+    "_extras",
+    "_files",
     "_types",
     "_validation",
     "theory",
     "features",
+    "data",
     "solve",
     "distill",
     "audit",
@@ -23,7 +26,7 @@ ORDER = [
     "report",
     "cli",
 ]
-FOUNDATION = {"_types", "_validation"}
+FOUNDATION = {"_extras", "_files", "_types", "_validation"}
 
 
 def imported_parts(path: Path) -> set[str]:

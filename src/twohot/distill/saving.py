@@ -8,7 +8,6 @@ Nothing is unpickled: a file can hold numbers and text, and names one of the kno
 
 import json
 import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from twohot._files import whole_file
 from twohot._types import Round
 from twohot.features.preparation import Preparation
 
@@ -66,7 +66,8 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
         "n_features_in": int(state.n_features_in),
         "feature_names_in": state.feature_names_in,
     }
-    _write_atomically(Path(path), save(tensors, {HEADER: json.dumps(header)}))
+    with whole_file(path) as file:
+        file.write(save(tensors, {HEADER: json.dumps(header)}))
 
 
 def read_state(path: str | os.PathLike[str]) -> FittedState:
@@ -140,24 +141,6 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
             f"{path} is a safetensors file but holds no probe: pass a file that `save` wrote."
         )
     return metadata[HEADER], tensors
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Write to a file beside the path and rename it, so that no reader sees half a file."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files for the owner alone; a new file gets what the umask leaves.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _encode(name: str, value: Any) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from twohot._extras import load_extra
 from twohot.report.theory_studies import (
     AccuracyStudy,
     EigenvalueStudy,
@@ -148,11 +149,9 @@ def _figure(
     *, width: float, height: float, shape: tuple[int, int] = (1, 2), share_y: bool = False
 ) -> tuple[Any, Any]:
     """Return an empty figure and its panels; a grid as nested rows, a single row as one list."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, imported where used
-    except ImportError as error:
-        raise ImportError('figures need matplotlib: pip install "twohot[plot]"') from error
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = load_extra("matplotlib.figure", "plot", "figures").Figure(
+        figsize=(width, height), layout="constrained"
+    )
     panels = figure.subplots(*shape, sharey=share_y, squeeze=False)
     for axes in panels.flat:
         axes.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print."""
+"""`twohot demo`: the main job on embedded data."""
 
 from typing import Annotated
 
@@ -6,35 +6,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-import twohot
 from twohot.report.demo import DemoData, DemoRow, demo_data, demo_rows
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-
-def _show_version(*, value: bool) -> None:
-    if value:
-        typer.echo(f"twohot {twohot.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=lambda value: _show_version(value=value),
-            is_eager=True,
-            help="Show the version and exit.",
-        ),
-    ] = False,
-) -> None:
-    """Train accurate classifiers on frozen embeddings from labels you cannot trust."""
-
-
-@app.command()
 def demo(
     *,
     noise: Annotated[

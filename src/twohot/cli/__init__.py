@@ -1,0 +1,36 @@
+"""The command line: parse, call, print. One module a command; what they share is in `_shared`."""
+
+from typing import Annotated
+
+import typer
+
+import twohot
+from twohot.cli._shared import friendly
+from twohot.cli.demo import demo
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+for command in (demo,):
+    app.command()(friendly(command))
+
+
+def _show_version(*, value: bool) -> None:
+    if value:
+        typer.echo(f"twohot {twohot.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=lambda value: _show_version(value=value),
+            is_eager=True,
+            help="Show the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Train accurate classifiers on frozen embeddings from labels you cannot trust."""
