@@ -1,7 +1,6 @@
 """The theory's figures: their numbers against measured tables, their drawing by what it shows."""
 
-import builtins
-from typing import Any
+import sys
 
 import numpy as np
 import pytest
@@ -110,14 +109,7 @@ def test_remaining_figures_name_their_axes() -> None:
 
 
 def test_missing_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = builtins.__import__
-
-    def without_matplotlib(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return plain(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     study = studies.SeparationStudy(np.array([1e-6]), {})
     with pytest.raises(ImportError, match=r'pip install "twohot\[plot\]"'):
         figures.separation_figure(study)
