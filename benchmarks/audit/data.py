@@ -1,0 +1,99 @@
+"""Data sets: rows every method gets alike, centred by the training mean, of unit norm, float32."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+DIGITS = "digits"
+REAL_FILES = {
+    "BANKING77": "banking77_minilm.npz",
+    "Flowers-102": "flowers102_resnet50.npz",
+    "CIFAR-100, 100 a class": "cifar100_resnet50_100pc.npz",
+    "CIFAR-100": "cifar100_resnet50_svd512_full.npz",
+}
+TEST_SHARE = 0.3  # of digits: 1257 rows to train on, 540 to test on
+CUT = 0.8  # of the largest merge: where the paper's code cuts its dendrogram
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A data set with its true labels."""
+
+    name: str
+    X: NDArray[np.float32]  # (n_samples, n_features), prepared
+    true_labels: NDArray[np.int64]  # 0 … n_classes - 1
+    X_test: NDArray[np.float32]  # prepared alike, with the mean of X
+    test_labels: NDArray[np.int64]
+    superclass: NDArray[np.int64]  # (n_classes,): official where there are any, else clustered
+    human_labels: NDArray[np.int64] | None  # labels that people gave, if there are any
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.superclass)
+
+
+def loaders(folder: Path | None) -> dict[str, Callable[[], Data]]:
+    """Return how to load every data set at hand: digits, and those of a folder if it is given."""
+    found: dict[str, Callable[[], Data]] = {DIGITS: digits}
+    for name, file in REAL_FILES.items() if folder is not None else ():
+        path = folder / file
+        if not path.is_file():
+            raise FileNotFoundError(f"--features {folder} has no {file}: the folder must hold all.")
+        found[name] = partial(real, name, path)
+    return found
+
+
+def digits() -> Data:
+    X, y = load_digits(return_X_y=True)
+    rows, test_rows, labels, test_labels = train_test_split(
+        X / 16, y, test_size=TEST_SHARE, stratify=y, random_state=0
+    )
+    return _prepared(DIGITS, rows, labels, test_rows, test_labels)
+
+
+def real(name: str, path: Path) -> Data:
+    with np.load(path, allow_pickle=False) as arrays:
+        labels = {key: arrays[key].astype(np.int64) for key in ("y_train", "y_test")}
+        extra = {
+            key: arrays[key].astype(np.int64)
+            for key in ("superclass", "y_train_human")
+            if key in arrays
+        }
+        rows, test_rows = arrays["X_train"], arrays["X_test"]
+    return _prepared(name, rows, labels["y_train"], test_rows, labels["y_test"], **extra)
+
+
+def _prepared(
+    name: str,
+    rows: NDArray[Any],
+    labels: NDArray[np.int64],
+    test_rows: NDArray[Any],
+    test_labels: NDArray[np.int64],
+    superclass: NDArray[np.int64] | None = None,
+    y_train_human: NDArray[np.int64] | None = None,
+) -> Data:
+    mean = rows.mean(axis=0, dtype=np.float64)
+    X, X_test = (_unit_norm(each - mean) for each in (rows, test_rows))
+    if superclass is None:
+        superclass = clustered(X, labels)
+    return Data(name, X, labels, X_test, test_labels, superclass, y_train_human)
+
+
+def _unit_norm(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows.astype(np.float32)
+
+
+def clustered(X: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return superclasses as the paper has them: complete linkage of rows of 1 - correlation."""
+    means = np.stack([X[labels == k].mean(axis=0) for k in range(int(labels.max()) + 1)])
+    merges = linkage(1 - means @ means.T, method="complete")
+    return fcluster(merges, CUT * merges[:, 2].max(), criterion="distance").astype(np.int64) - 1

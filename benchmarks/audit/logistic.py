@@ -1,0 +1,142 @@
+"""scikit-learn's LogisticRegression and cleanlab on top of it, both with one C.
+
+C is the one whose 5-fold predictions agree most with the noisy labels. The grid goes on in the
+direction of the best until the best is inside, so it is never at a border. cleanlab gets the
+out-of-sample probabilities of the same folds: those that CleanLearning would make itself, as it
+splits by StratifiedKFold with its seed and clones its classifier. `verify` checks that.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+from benchmarks.audit.problems import Problem
+from benchmarks.audit.records import Outcome, Score
+from benchmarks.audit.stages import Stages
+from twohot._extras import load_extra
+
+PLAIN, CLEANED = "LogisticRegression", "CleanLearning"
+DEFAULT_RULE, ARGMAX_RULE = "cleanlab, default", "cleanlab, argmax"
+# A third of a decade from one to the next; on the data sets here the best C is 0.3 … 30.
+LADDER = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+FIRST = (1.0, 3.0)
+N_FOLDS = 5
+MAX_ITER = 10_000  # never reached: a fit takes tens to hundreds
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidated:
+    """What the folds tell about one C."""
+
+    C: float
+    probabilities: NDArray[np.floating]  # (n_samples, n_classes), out of sample
+    agreement: float  # share of the noisy labels predicted
+
+
+def logistic_and_cleanlab(problem: Problem) -> Outcome:
+    """Choose C, refit on all rows; then flag, drop the flagged rows and refit, as cleanlab does."""
+    stages = Stages()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        tried = climb(problem, stages)
+        best = max(tried, key=lambda each: each.agreement)
+        scores = {
+            PLAIN: _plain(problem, best.C, stages),
+            CLEANED: _cleaned(problem, best, stages),
+            DEFAULT_RULE: _flagged(problem, best, stages, DEFAULT_RULE, "prune_by_noise_rate"),
+            ARGMAX_RULE: _flagged(problem, best, stages, ARGMAX_RULE, "predicted_neq_given"),
+        }
+    not_converged = sum(issubclass(each.category, ConvergenceWarning) for each in caught)
+    chosen = {
+        "C": best.C,
+        "agreement": {str(each.C): each.agreement for each in tried},
+        "not_converged": not_converged,
+    }
+    return Outcome(scores, stages.seconds, chosen)
+
+
+def climb(problem: Problem, stages: Stages) -> list[CrossValidated]:
+    """Return what was tried, C rising: neighbours on the ladder, until the best has two."""
+    low, high = (LADDER.index(C) for C in FIRST)
+    tried = [cross_validate(problem, C, stages) for C in FIRST]
+    while True:
+        best = max(tried, key=lambda each: each.agreement)
+        if best is tried[0] and low > 0:
+            low -= 1
+            tried.insert(0, cross_validate(problem, LADDER[low], stages))
+        elif best is tried[-1] and high < len(LADDER) - 1:
+            high += 1
+            tried.append(cross_validate(problem, LADDER[high], stages))
+        else:
+            return tried
+
+
+def cross_validate(problem: Problem, C: float, stages: Stages) -> CrossValidated:
+    X, y = problem.data.X, problem.given_labels
+    probabilities = np.empty((len(X), problem.data.n_classes))
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=problem.seed)
+    with stages.measure(f"folds, C {C:g}"):
+        for train, held_out in folds.split(X, y):
+            fitted = classifier(C).fit(X[train], y[train])
+            probabilities[held_out] = fitted.predict_proba(X[held_out])
+    return CrossValidated(C, probabilities, float((probabilities.argmax(axis=1) == y).mean()))
+
+
+def classifier(C: float) -> LogisticRegression:
+    return LogisticRegression(C=C, max_iter=MAX_ITER)
+
+
+def _plain(problem: Problem, C: float, stages: Stages) -> Score:
+    with stages.measure("refit"):
+        fitted = classifier(C).fit(problem.data.X, problem.given_labels)
+    return Score(accuracy=problem.accuracy(fitted.predict(problem.data.X_test)))
+
+
+def _cleaned(problem: Problem, best: CrossValidated, stages: Stages) -> Score:
+    with stages.measure("CleanLearning"):
+        fitted = clean_learning(best.C).fit(
+            problem.data.X, problem.given_labels, pred_probs=best.probabilities
+        )
+    return Score(accuracy=problem.accuracy(fitted.predict(problem.data.X_test)))
+
+
+def clean_learning(C: float, seed: int | None = None) -> Any:
+    # The dictionary must be new: cleanlab writes its counts into the default one, which the next
+    # instance would then use. One job, so that all of its CPU is seen.
+    return load_extra("cleanlab.classification", "bench", "comparisons").CleanLearning(
+        classifier(C), seed=seed, cv_n_folds=N_FOLDS, find_label_issues_kwargs={"n_jobs": 1}
+    )
+
+
+def _flagged(
+    problem: Problem, best: CrossValidated, stages: Stages, method: str, rule: str
+) -> Score:
+    with stages.measure(method):
+        flagged, quality = flag(problem.given_labels, best.probabilities, rule)
+    return problem.detection(flagged, quality)
+
+
+def flag(
+    labels: NDArray[np.int64], probabilities: NDArray[np.floating], rule: str
+) -> tuple[NDArray[np.bool_], NDArray[np.floating]]:
+    """Return the rows that cleanlab flags, and its label quality."""
+    find = load_extra("cleanlab.filter", "bench", "comparisons").find_label_issues
+    rank = load_extra("cleanlab.rank", "bench", "comparisons").get_label_quality_scores
+    flagged = find(labels, probabilities, filter_by=rule, n_jobs=1)
+    return flagged, rank(labels, probabilities)
+
+
+def verify(problem: Problem, C: float) -> bool:
+    """Return whether CleanLearning on its own flags and predicts what it does with our folds."""
+    X, y = problem.data.X, problem.given_labels
+    alone = clean_learning(C, seed=problem.seed).fit(X, y)
+    ours = cross_validate(problem, C, Stages())
+    shared = clean_learning(C).fit(X, y, pred_probs=ours.probabilities)
+    same_flags = np.array_equal(alone.label_issues_mask, shared.label_issues_mask)
+    return same_flags and np.array_equal(alone.clf.coef_, shared.clf.coef_)
