@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow lint format bench clean help
+.PHONY: demo test test-slow lint format bench bench-audit clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -31,6 +31,15 @@ format: $(VENV)/.dev  ## apply the style
 # FEATURES=folder also measures on real features; see benchmarks/problems.py for the files.
 bench: $(VENV)/.bench ## passes, ratios and memory; rewrites docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py $(if $(FEATURES),--features $(FEATURES)) --output docs/benchmarks.md
+
+# Runs that have a record are skipped: remove their lines to measure again. FEATURES as above; see
+# benchmarks/audit/data.py for the files.
+RUNS := benchmarks/audit/runs.jsonl
+COSTS := benchmarks/audit/costs.jsonl
+bench-audit: $(VENV)/.bench ## AutoProbe against others on noisy labels; docs/audit_benchmark.md
+	$(if $(FEATURES),$(BIN)/python -m benchmarks.audit.cost --features $(FEATURES) --records $(COSTS))
+	$(BIN)/python -m benchmarks.audit.run $(if $(FEATURES),--features $(FEATURES)) \
+		--records $(RUNS) --costs $(COSTS) --output docs/audit_benchmark.md
 
 clean:         ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -77,6 +77,7 @@ def _prepared(
     labels: NDArray[np.int64],
     test_rows: NDArray[Any],
     test_labels: NDArray[np.int64],
+    *,
     superclass: NDArray[np.int64] | None = None,
     y_train_human: NDArray[np.int64] | None = None,
 ) -> Data:

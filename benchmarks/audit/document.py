@@ -1,1 +1,212 @@
-def render(records): return ""
+"""The document, from the records alone."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import fmean, median
+
+from benchmarks.audit.cost import N_REPEATS, C, Cost
+from benchmarks.audit.families import BEST_OF_GRID, OURS
+from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, PLAIN
+from benchmarks.audit.neighbours import VOTE
+from benchmarks.audit.plan import SEEDS
+from benchmarks.audit.records import Record, Setting
+from benchmarks.audit.summary import RIVALS, Comparison, Mean
+from benchmarks.audit.targets import targets
+
+NONE = "–"
+VERDICTS = {True: "yes", False: "**no**", None: NONE}
+# By method: the family of its runs, and how the names of the stages it needs begin.
+STAGES = {
+    PLAIN: ("logistic", ("folds", "refit")),
+    CLEANED: ("logistic", ("folds", "CleanLearning")),
+    DEFAULT_RULE: ("logistic", ("folds", DEFAULT_RULE)),
+    VOTE: ("neighbours", ("neighbours", "choice", "predict")),
+    OURS: ("twohot", ("fit", "issues")),
+}
+SIZES = {
+    "digits": "scikit-learn's, 1,257 × 64, 10 classes, 540 test rows",
+    "BANKING77": "all-MiniLM-L6-v2, 10,003 × 384, 77 classes, 3,080 test rows",
+    "Flowers-102": "ImageNet ResNet50, 6,149 × 2048, 102 classes, 1,020 test rows; train and test "
+    "swapped as in the paper",
+    "CIFAR-100, 100 a class": "ImageNet ResNet50, 10,000 × 2048, 100 classes, 5,000 test rows",
+    "CIFAR-100": "the same features in 512 directions, 50,000 × 512, 100 classes, 10,000 test rows",
+}
+OPENING = Path(__file__).parent / "opening.md"
+
+
+def render(records: Sequence[Record], costs: Sequence[Cost] = ()) -> str:
+    """Return the whole document."""
+    comparison = Comparison(records)
+    parts = [
+        "# Comparison of audits",
+        OPENING.read_text(encoding="utf-8").strip(),
+        _coverage(comparison),
+        "## Asked and measured",
+        table(
+            ["what", "asked", "measured", "met"],
+            [
+                [t.what, t.asked, t.measured, VERDICTS[t.met]]
+                for t in targets(comparison, list(costs))
+            ],
+        ),
+        "## Won and lost",
+        "Settings in which the mean of AutoProbe is above / below that of each other method.",
+        _won_and_lost(comparison),
+        "## Test accuracy, %",
+        *_per_data_set(comparison, _accuracy_head(), _accuracy_row),
+        "## Detection of wrong labels",
+        "F1 of the flagged rows, then average precision (AP) of the ranking, both × 100.",
+        *_per_data_set(comparison, _detection_head(), _detection_row),
+        "## CPU seconds of a run",
+        "The choice from noisy labels included, the folds for each method that needs them.",
+        _cpu(comparison),
+        *_costs(costs),
+        _versions(records),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def percent(mean: Mean | None, sign: str = "") -> str:
+    if mean is None:
+        return NONE
+    value = f"{100 * mean.value:{sign}.1f}"
+    return value if mean.error is None else f"{value} ± {100 * mean.error:.1f}"
+
+
+def _data_sets(comparison: Comparison) -> list[str]:
+    present = {setting.data for setting in comparison.settings}
+    return [name for name in SIZES if name in present]
+
+
+def _coverage(comparison: Comparison) -> str:
+    """Return which data sets there are, and what of the plan is missing."""
+    lines = [f"* {name}: {SIZES[name]}" for name in _data_sets(comparison)]
+    fewer = sorted(
+        {
+            s.data
+            for s in comparison.settings
+            if len(comparison.by_seed(s, PLAIN, "accuracy")) < len(SEEDS)
+        }
+    )
+    if fewer:
+        lines.append(
+            f"* fewer than {len(SEEDS)} seeds, as the column of each table says: {'; '.join(fewer)}"
+        )
+    failed = sum(record.outcome.chosen.get("not_converged", 0) for record in comparison.records)
+    lines.append(f"* fits of LogisticRegression that did not converge: {failed}")
+    return "\n".join(lines)
+
+
+def _won_and_lost(comparison: Comparison) -> str:
+    fields = {"test accuracy": "accuracy", "F1": "f1", "average precision": "average_precision"}
+    rows = []
+    for method in (PLAIN, CLEANED, DEFAULT_RULE, ARGMAX_RULE, VOTE):
+        cells = []
+        for field in fields.values():
+            found = (comparison.difference(s, OURS, (method,), field) for s in comparison.settings)
+            values = [each.mean.value for each in found if each is not None]
+            won, lost = (sum(sign * value > 0 for value in values) for sign in (1, -1))
+            cells.append(f"{won} / {lost}" if values else NONE)
+        rows.append([method, *cells])
+    return table(["against", *fields], rows)
+
+
+def _per_data_set(
+    comparison: Comparison, head: list[str], row: Callable[[Comparison, Setting], list[str]]
+) -> Iterable[str]:
+    for name in _data_sets(comparison):
+        yield f"### {name}"
+        yield table(head, [row(comparison, s) for s in comparison.settings if s.data == name])
+
+
+def _accuracy_head() -> list[str]:
+    return [
+        "noise", "seeds", "C", PLAIN, CLEANED, VOTE, OURS,
+        "best of its grid", "ours − best rival", "rival",
+    ]  # fmt: skip
+
+
+def _accuracy_row(comparison: Comparison, setting: Setting) -> list[str]:
+    methods = (PLAIN, CLEANED, VOTE, OURS, BEST_OF_GRID)
+    means = [comparison.mean(setting, method, "accuracy") for method in methods]
+    difference = comparison.difference(setting, OURS, RIVALS, "accuracy")
+    tried = ", ".join(f"{each:g}" for each in comparison.chosen(setting, "logistic", "C"))
+    return [
+        _label(comparison, setting),
+        _n_seeds(comparison, setting),
+        tried or NONE,
+        *(percent(mean) for mean in means),
+        percent(difference.mean, sign="+") if difference else NONE,
+        difference.rival if difference else NONE,
+    ]
+
+
+def _label(comparison: Comparison, setting: Setting) -> str:
+    """Return the name of a noise, and how much of the data nobody can learn from it."""
+    draws = [r.outvoted for r in comparison.records if r.run.setting == setting]
+    lost = fmean(draws)
+    return str(setting) if lost < 0.005 else f"{setting} ({lost:.0%} outvoted)"
+
+
+def _n_seeds(comparison: Comparison, setting: Setting) -> str:
+    counts = [
+        len(comparison.by_seed(setting, method, "accuracy")) for method in (PLAIN, VOTE, OURS)
+    ]
+    found = sorted({count for count in counts if count})
+    return " / ".join(str(count) for count in found)
+
+
+def _detection_head() -> list[str]:
+    return [
+        "noise", f"F1 {DEFAULT_RULE}", f"F1 {ARGMAX_RULE}", f"F1 {VOTE}", f"F1 {OURS}",
+        "AP cleanlab", f"AP {VOTE}", f"AP {OURS}",
+    ]  # fmt: skip
+
+
+def _detection_row(comparison: Comparison, setting: Setting) -> list[str]:
+    f1 = [comparison.mean(setting, m, "f1") for m in (DEFAULT_RULE, ARGMAX_RULE, VOTE, OURS)]
+    ap = [
+        comparison.mean(setting, method, "average_precision")
+        for method in (DEFAULT_RULE, VOTE, OURS)
+    ]
+    return [_label(comparison, setting), *(percent(mean) for mean in (*f1, *ap))]
+
+
+def _cpu(comparison: Comparison) -> str:
+    rows = []
+    for name in _data_sets(comparison):
+        settings = [setting for setting in comparison.settings if setting.data == name]
+        seconds = {
+            method: [m.value for s in settings if (m := comparison.cpu(s, family, stages))]
+            for method, (family, stages) in STAGES.items()
+        }
+        middle = {method: median(found) for method, found in seconds.items() if found}
+        cells = [f"{middle[method]:.1f}" if method in middle else NONE for method in STAGES]
+        both = OURS in middle and PLAIN in middle
+        rows.append([name, *cells, f"{middle[PLAIN] / middle[OURS]:.2f}" if both else NONE])
+    return table(["median over settings", *STAGES, f"{PLAIN} / {OURS}"], rows)
+
+
+def _costs(costs: Sequence[Cost]) -> list[str]:
+    if not costs:
+        return []
+    ways = list(dict.fromkeys(way for cost in costs for way in cost.seconds))
+    rows = [
+        [cost.data, cost.setting, *(f"{median(cost.seconds[way]):.1f}" for way in ways)]
+        for cost in costs
+    ]
+    return [
+        "## CPU of finding label issues",
+        f"Seconds, taken in turn, median of {N_REPEATS}. cleanlab is given C = {C:g}.",
+        table(["data", "noise", *ways], rows),
+    ]
+
+
+def _versions(records: Sequence[Record]) -> str:
+    found = {f"{name} {number}" for record in records for name, number in record.versions.items()}
+    return f"Versions: {', '.join(sorted(found))}."

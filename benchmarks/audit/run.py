@@ -16,12 +16,14 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.audit.data import Data, loaders
+from benchmarks.audit import cost
+from benchmarks.audit.data import DIGITS, Data, digits, loaders
 from benchmarks.audit.document import render
 from benchmarks.audit.families import FAMILIES
+from benchmarks.audit.logistic import verify
 from benchmarks.audit.plan import plan
 from benchmarks.audit.problems import make_problem
-from benchmarks.audit.records import Record, Run, append, read, unfinished
+from benchmarks.audit.records import Record, Run, Setting, append, read, unfinished
 from twohot._files import whole_file
 
 PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn", "cleanlab")
@@ -38,19 +40,23 @@ def main() -> None:
     names = [name for name in loading if name in (arguments.only or loading)]
     runs = plan(names, arguments.families or FAMILIES)
     waiting = unfinished(runs, read(arguments.records))
+    if any(run.family == "logistic" for run in waiting):
+        verify(make_problem(digits(), Setting(DIGITS, "symmetric", 0.3), seed=0), C=1.0)
     for number, run in enumerate(waiting, start=1):
         start = time.process_time()
         append(measure(run, load(run.setting.data)), arguments.records)
         say(f"{number} of {len(waiting)}", run, time.process_time() - start)
     if arguments.output is not None:
         with whole_file(arguments.output) as file:
-            file.write(render(read(arguments.records)).encode())
+            costs = [] if arguments.costs is None else cost.read(arguments.costs)
+            file.write(render(read(arguments.records), costs).encode())
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=Path, required=True, help="file to append to")
     parser.add_argument("--features", type=Path, help="folder with real features")
+    parser.add_argument("--costs", type=Path, help="file that benchmarks.audit.cost appends to")
     parser.add_argument("--output", type=Path, help="document to write from all records")
     parser.add_argument("--only", nargs="*", help="names of data sets; else all at hand")
     parser.add_argument("--families", nargs="*", choices=FAMILIES, help="methods; else all")

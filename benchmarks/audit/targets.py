@@ -1,0 +1,157 @@
+"""What is asked of AutoProbe and find_label_issues, and what the records say to it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import fmean
+
+from benchmarks.audit.cost import AUTO, CLEANLAB, GIVEN, Cost
+from benchmarks.audit.families import BEST_OF_GRID, OURS
+from benchmarks.audit.logistic import ARGMAX_RULE, DEFAULT_RULE
+from benchmarks.audit.records import Setting
+from benchmarks.audit.summary import RIVALS, Comparison, Difference
+
+SLACK = 0.003  # of test accuracy that may be lost in a setting
+MUCH_NOISE, GAIN = 0.6, 0.03  # noise from which more than no loss is asked, and how much
+DETECTION_NOISE = 0.3  # from which every setting must be won
+GRID_SLACK = 0.01
+BANKING = {0.1: 0.923, 0.3: 0.914, 0.6: 0.895, 0.8: 0.850}  # symmetric noise: accuracy
+HUMAN = 0.66
+TIMES_LESS = 4.0  # CPU of cleanlab over ours with a given probe
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing asked for."""
+
+    what: str
+    asked: str
+    measured: str
+    met: bool | None  # None where nothing was measured
+
+
+def targets(comparison: Comparison, costs: list[Cost]) -> list[Target]:
+    """Return all that is asked for, met or not."""
+    return [
+        *_accuracy(comparison),
+        *_absolute(comparison),
+        _grid(comparison),
+        *_detection(comparison),
+        *_costs(costs),
+    ]
+
+
+def accuracy_differences(comparison: Comparison) -> list[Difference]:
+    """Return AutoProbe less the best of its rivals, of all settings that have both."""
+    found = (comparison.difference(s, OURS, RIVALS, "accuracy") for s in comparison.settings)
+    return [each for each in found if each is not None]
+
+
+def named(setting: Setting) -> str:
+    return f"{setting.data}, {setting}"
+
+
+def _accuracy(comparison: Comparison) -> Iterator[Target]:
+    differences = accuracy_differences(comparison)
+    lost = [each for each in differences if not each.is_within(SLACK)]
+    above = sum(each.mean.value > 0 for each in differences)
+    yield _judged(
+        "test accuracy against the best of LogisticRegression and CleanLearning, every setting",
+        "never below by more than 0.3 points or two standard errors",
+        f"above in {above} of {len(differences)}, below by more in {_listed(lost)}",
+        met=not lost if differences else None,
+    )
+    for what, asked, chosen in (
+        ("the same, mean over settings", 0.0, differences),
+        (
+            f"the same, noise ≥ {MUCH_NOISE:g}",
+            GAIN,
+            [each for each in differences if each.setting.rate >= MUCH_NOISE],
+        ),
+    ):
+        mean = fmean(each.mean.value for each in chosen) if chosen else None
+        yield _judged(
+            what,
+            f"≥ {100 * asked:g} points",
+            "" if mean is None else f"{100 * mean:+.1f} points",
+            met=None if mean is None else mean >= asked,
+        )
+
+
+def _absolute(comparison: Comparison) -> Iterator[Target]:
+    asked = {Setting("BANKING77", "symmetric", rate): least for rate, least in BANKING.items()}
+    for setting in comparison.settings:
+        if (setting.data, setting.noise) == ("CIFAR-100", "human"):
+            asked[setting] = HUMAN
+    for setting, least in asked.items():
+        mean = comparison.mean(setting, OURS, "accuracy")
+        yield _judged(
+            f"test accuracy, {named(setting)}",
+            f"≥ {100 * least:.1f}",
+            "" if mean is None else f"{100 * mean.value:.1f} ({mean.n} seeds)",
+            met=None if mean is None else mean.value >= least,
+        )
+
+
+def _grid(comparison: Comparison) -> Target:
+    found = (
+        comparison.difference(s, OURS, (BEST_OF_GRID,), "accuracy") for s in comparison.settings
+    )
+    differences = [each for each in found if each is not None]
+    lost = [each for each in differences if each.mean.value < -GRID_SLACK]
+    return _judged(
+        "test accuracy against the best model of its own grid on test data, every setting",
+        "within 1 point",
+        f"below by more in {_listed(lost)} of {len(differences)}",
+        met=not lost if differences else None,
+    )
+
+
+def _detection(comparison: Comparison) -> Iterator[Target]:
+    noisy = [setting for setting in comparison.settings if setting.rate >= DETECTION_NOISE]
+    for rule in (DEFAULT_RULE, ARGMAX_RULE):
+        found = (comparison.difference(setting, OURS, (rule,), "f1") for setting in noisy)
+        differences = [each for each in found if each is not None]
+        lost = [each for each in differences if each.mean.value < 0]
+        yield _judged(
+            f"detection F1 against {rule}, every setting with noise ≥ {DETECTION_NOISE:g}",
+            "≥ theirs",
+            f"≥ in {len(differences) - len(lost)} of {len(differences)}, below in {_listed(lost)}",
+            met=not lost if differences else None,
+        )
+    found = (
+        comparison.difference(setting, OURS, (DEFAULT_RULE,), "average_precision")
+        for setting in comparison.settings
+    )
+    means = [each.mean.value for each in found if each is not None]
+    yield _judged(
+        "average precision against cleanlab's label quality, mean over settings",
+        "≥ theirs",
+        f"{fmean(means):+.4f}" if means else "",
+        met=fmean(means) >= 0 if means else None,
+    )
+
+
+def _costs(costs: list[Cost]) -> Iterator[Target]:
+    for way, what, least in (
+        (GIVEN, "with a given probe", TIMES_LESS),
+        (AUTO, "with the whole choice", 1.0),
+    ):
+        ratios = {each.data: each.ratio(CLEANLAB, way) for each in costs if way in each.seconds}
+        yield _judged(
+            f"CPU of cleanlab and 5 folds at one C over that of find_label_issues, {what}",
+            f"≥ {least:g}",
+            "; ".join(f"{data} {ratio:.2f}" for data, ratio in ratios.items()),
+            met=min(ratios.values()) >= least if ratios else None,
+        )
+
+
+def _listed(differences: list[Difference]) -> str:
+    """Return how many there are, and which."""
+    names = "; ".join(
+        f"{named(each.setting)}: {100 * each.mean.value:+.1f}" for each in differences
+    )
+    return f"{len(differences)} ({names})" if differences else "none"
+
+
+def _judged(what: str, asked: str, measured: str, *, met: bool | None) -> Target:
+    return Target(what, asked, "not measured" if met is None else measured, met)

@@ -1,0 +1,184 @@
+"""The harness of `make bench-audit`: what it skips, whom it compares, what it writes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsClassifier
+
+from benchmarks.audit import logistic
+from benchmarks.audit.data import Data
+from benchmarks.audit.document import render
+from benchmarks.audit.families import OURS
+from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, LADDER, PLAIN
+from benchmarks.audit.neighbours import VOTE, vote
+from benchmarks.audit.plan import plan
+from benchmarks.audit.problems import Problem, make_problem
+from benchmarks.audit.records import (
+    Outcome,
+    Record,
+    Run,
+    Score,
+    Setting,
+    append,
+    read,
+    unfinished,
+)
+from benchmarks.audit.stages import Stages
+from benchmarks.audit.summary import RIVALS, Comparison
+from benchmarks.audit.targets import accuracy_differences, targets
+
+SETTING = Setting("digits", "symmetric", 0.6)
+
+
+def linear(seed: int, plain: float, cleaned: float, setting: Setting = SETTING) -> Record:
+    rule = Score(precision=0.9, recall=0.9, f1=0.9, average_precision=0.95)
+    scores = {
+        PLAIN: Score(plain),
+        CLEANED: Score(cleaned),
+        DEFAULT_RULE: rule,
+        ARGMAX_RULE: replace(rule, f1=0.8),
+    }
+    outcome = Outcome(scores, {"folds, C 1": 2.0, "refit": 1.0}, {"C": 1.0})
+    return Record(Run(setting, seed, "logistic"), outcome, 0.6, 0.0, {"numpy": "2"})
+
+
+def ours(seed: int, accuracy: float, f1: float = 0.85, setting: Setting = SETTING) -> Record:
+    outcome = Outcome({OURS: Score(accuracy, 0.9, 0.9, f1, 0.97)}, {"fit": 1.0, "issues": 0.5}, {})
+    return Record(Run(setting, seed, "twohot"), outcome, 0.6, 0.0, {"numpy": "2"})
+
+
+def blobs(seed: int = 0) -> Problem:
+    """Four directions with a third of the labels wrong, small enough for any method."""
+    generator = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(4), 40)
+    rows = np.eye(4, 6)[labels] + 0.3 * generator.normal(size=(160, 6))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    data = Data("blobs", rows, labels, rows[::3], labels[::3], np.array([0, 0, 1, 1]), None)
+    return make_problem(data, Setting("blobs", "symmetric", 0.3), seed)
+
+
+def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    assert read(path) == []
+    records = [linear(0, 0.9, 0.8), ours(0, 0.91)]
+    for record in records:
+        append(record, path)
+    assert read(path) == records
+
+
+def test_finished_runs_are_skipped_and_the_others_keep_their_order() -> None:
+    runs = plan(["digits"], ["logistic", "twohot"])
+    done = [linear(0, 0.9, 0.8), ours(1, 0.91)]
+    left = unfinished(runs, done)
+    assert left == [run for run in runs if run not in {record.run for record in done}]
+    assert len(left) == len(runs) - 2
+
+
+def test_a_plan_has_every_run_once_and_dear_ones_last() -> None:
+    runs = plan(["CIFAR-100", "digits"], ["logistic"])
+    assert len(set(runs)) == len(runs) == 2 * 11 * 3
+    assert [run.setting.data for run in runs[:33]] == ["digits"] * 33
+    assert {run.setting.noise for run in runs} == {"symmetric", "asymmetric", "superclass", "human"}
+
+
+def test_a_difference_is_paired_and_against_the_better_rival() -> None:
+    records = [linear(0, 0.5, 0.4), linear(1, 0.6, 0.9), ours(0, 0.55), ours(1, 0.85)]
+    found = Comparison(records).difference(SETTING, OURS, RIVALS, "accuracy")
+    assert found.rival == CLEANED  # 0.65 against 0.55 on average
+    np.testing.assert_allclose(found.mean.value, (0.15 - 0.05) / 2)
+    np.testing.assert_allclose(found.mean.error, 0.1)  # of 0.15 and -0.05: half their distance
+
+
+def test_a_seed_that_a_rival_lacks_is_left_out() -> None:
+    records = [linear(0, 0.5, 0.4), ours(0, 0.7), ours(1, 0.0)]
+    found = Comparison(records).difference(SETTING, OURS, RIVALS, "accuracy")
+    assert found.mean.n == 1
+    assert found.mean.error is None
+    np.testing.assert_allclose(found.mean.value, 0.2)
+
+
+@given(st.floats(-0.02, 0.02))
+def test_one_seed_is_held_to_the_slack_alone(difference: float) -> None:
+    (found,) = accuracy_differences(Comparison([linear(0, 0.5, 0.4), ours(0, 0.5 + difference)]))
+    assert found.is_within(0.003) == (found.mean.value >= -0.003)
+
+
+def test_a_loss_beyond_chance_is_named_and_one_within_is_not() -> None:
+    other = Setting("digits", "asymmetric", 0.6)
+    lost = [r for seed in (0, 1) for r in (linear(seed, 0.9, 0.8), ours(seed, 0.85))]
+    noisy = [linear(0, 0.9, 0.8, other), linear(1, 0.9, 0.8, other)]
+    noisy += [ours(0, 0.80, setting=other), ours(1, 0.98, setting=other)]
+    first = targets(Comparison(lost + noisy), [])[0]
+    assert first.met is False
+    assert "digits, symmetric 0.6: -5.0" in first.measured
+    assert "asymmetric" not in first.measured
+
+
+def test_the_document_shows_means_differences_wins_and_losses() -> None:
+    records = [linear(0, 0.90, 0.80), linear(1, 0.92, 0.80), ours(0, 0.93), ours(1, 0.97)]
+    text = render(records)
+    assert "| symmetric 0.6 | 2 | 1 | 91.0 ± 1.0 | 80.0 ± 0.0 | – | 95.0 ± 2.0 |" in text
+    assert "| +4.0 ± 1.0 | LogisticRegression |" in text
+    assert f"| {DEFAULT_RULE} | – | 0 / 1 | 1 / 0 |" in text  # F1 lost, average precision won
+    assert "| digits | 3.0 |" in text
+
+
+def test_the_document_builds_without_ours() -> None:
+    text = render([linear(0, 0.9, 0.8)])
+    assert "| symmetric 0.6 | 1 | 1 | 90.0 | 80.0 | – | – | – | – | – |" in text
+    assert "not measured" in text
+
+
+@pytest.mark.parametrize("peak", range(len(LADDER)))
+def test_the_grid_of_c_goes_on_until_the_best_is_inside(
+    peak: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def agreement(_: Problem, C: float, stages: Stages) -> logistic.CrossValidated:
+        del stages
+        return logistic.CrossValidated(C, np.empty((0, 0)), -abs(LADDER.index(C) - peak))
+
+    monkeypatch.setattr(logistic, "cross_validate", agreement)
+    tried = [each.C for each in logistic.climb(blobs(), Stages())]
+    first, last = LADDER.index(tried[0]), LADDER.index(tried[-1])
+    assert tried == list(LADDER[first : last + 1])
+    assert first == max(min(peak - 1, LADDER.index(1.0)), 0)
+    assert last == min(max(peak + 1, LADDER.index(3.0)), len(LADDER) - 1)
+
+
+def test_the_vote_is_that_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.audit.neighbours.NEIGHBOURS", (7,))
+    problem = blobs()
+    X, y = problem.data.X, problem.given_labels
+    alone = np.empty_like(y)
+    for row in range(len(X)):  # leave one out, by hand
+        rest = np.arange(len(X)) != row
+        plain = KNeighborsClassifier(7, metric="cosine").fit(X[rest], y[rest])
+        alone[row] = plain.predict(X[[row]])[0]
+    full = KNeighborsClassifier(7, metric="cosine").fit(X, y)
+    found = vote(problem)
+    assert found.scores[VOTE].accuracy == problem.accuracy(full.predict(problem.data.X_test))
+    assert found.scores[VOTE].recall == (alone != y)[problem.wrong].mean()
+    assert found.chosen["agreement"] == {"7": (alone == y).mean()}
+
+
+def test_a_class_that_is_outvoted_is_counted() -> None:
+    problem = blobs()
+    assert problem.outvoted == 0
+    labels = problem.data.true_labels.copy()
+    labels[labels == 3] = 2
+    assert Problem(problem.data, labels, 0).outvoted == 0.25
+
+
+def test_detection_scores_are_those_of_their_definition() -> None:
+    problem = blobs()
+    flagged = np.zeros(160, dtype=bool)
+    flagged[:80] = True
+    score = problem.detection(flagged, np.where(problem.wrong, 0.1, 0.9))
+    assert score.precision == problem.wrong[:80].mean()
+    assert score.recall == problem.wrong[:80].sum() / problem.wrong.sum()
+    np.testing.assert_allclose(score.f1, 2 / (1 / score.precision + 1 / score.recall))
+    assert score.average_precision == 1
