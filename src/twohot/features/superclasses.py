@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist
 
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot._validation import check_count, is_real
@@ -182,7 +183,7 @@ def cluster_classes(
     >>> cluster_classes(means, n_superclasses=1).superclass
     array([0, 0, 0])
     """
-    linkage = hierarchy.linkage(1 - _check_means(means), method="complete")
+    linkage = hierarchy.linkage(pdist(1 - _check_means(means)), method="complete")
     n_classes = len(linkage) + 1
     if n_superclasses is None:
         furthest = _check_cut(cut) * linkage[-1, 2]
