@@ -1,5 +1,7 @@
 """What comes in: feature files and tables, data sets, and features from images and texts."""
 
+from twohot.data.blocks import FeatureBlocks
+from twohot.data.files import read_features, write_features
 from twohot.data.table import FeatureTable
 
-__all__ = ["FeatureTable"]
+__all__ = ["FeatureBlocks", "FeatureTable", "read_features", "write_features"]
