@@ -25,6 +25,9 @@ from twohot.features._labelled import LabelledRows, check_labelled
 from twohot.features.passes import count_jobs, map_blocks
 from twohot.features.preparation import FeatureSet
 
+# Where the paper cuts its dendrograms, as a share of the largest merge distance.
+PAPER_CUT = 0.8
+
 
 @dataclass(frozen=True, eq=False)
 class ClassCorrelation:
@@ -154,7 +157,7 @@ def _weighted_mean(values: FloatArray, weights: FloatArray) -> float:
 
 
 def cluster_classes(
-    means: ArrayLike, *, n_superclasses: int | None = None, cut: float = 0.8
+    means: ArrayLike, *, n_superclasses: int | None = None, cut: float = PAPER_CUT
 ) -> Superclasses:
     """Group classes whose correlations with all classes are alike.
 
@@ -169,7 +172,7 @@ def cluster_classes(
     n_superclasses : int, optional
         Number of superclasses, from 1 to n_classes; by default what `cut` leaves.
     cut : float
-        Share of the largest merge distance, above 0 and at most 1.
+        Share of the largest merge distance, above 0 and at most 1; by default the paper's, 0.8.
 
     Returns
     -------
