@@ -2,6 +2,7 @@
 
 from twohot.data.blocks import FeatureBlocks
 from twohot.data.files import read_features, write_features
+from twohot.data.readers import read_table
 from twohot.data.table import FeatureTable
 
-__all__ = ["FeatureBlocks", "FeatureTable", "read_features", "write_features"]
+__all__ = ["FeatureBlocks", "FeatureTable", "read_features", "read_table", "write_features"]
