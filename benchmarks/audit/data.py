@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+
+from twohot.features.superclasses import class_correlation, cluster_classes
 
 DIGITS = "digits"
 REAL_FILES = {
@@ -20,7 +21,6 @@ REAL_FILES = {
     "CIFAR-100": "cifar100_resnet50_svd512_full.npz",
 }
 TEST_SHARE = 0.3  # of digits: 1257 rows to train on, 540 to test on
-CUT = 0.8  # of the largest merge: where the paper's code cuts its dendrogram
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,17 +84,10 @@ def _prepared(
     mean = rows.mean(axis=0, dtype=np.float64)
     X, X_test = (_unit_norm(each - mean) for each in (rows, test_rows))
     if superclass is None:
-        superclass = clustered(X, labels)
+        superclass = cluster_classes(class_correlation(X, labels).means).superclass
     return Data(name, X, labels, X_test, test_labels, superclass, y_train_human)
 
 
 def _unit_norm(rows: NDArray[np.float64]) -> NDArray[np.float32]:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows.astype(np.float32)
-
-
-def clustered(X: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return superclasses as the paper has them: complete linkage of rows of 1 - correlation."""
-    means = np.stack([X[labels == k].mean(axis=0) for k in range(int(labels.max()) + 1)])
-    merges = linkage(1 - means @ means.T, method="complete")
-    return fcluster(merges, CUT * merges[:, 2].max(), criterion="distance").astype(np.int64) - 1
