@@ -67,15 +67,18 @@ def describe(
     table = read_table(source, labels=labels, label_column=label_column)
     with Console(stderr=True).status("Reading features …"):
         found = describe_table(table, split=split, n_superclasses=superclasses, cut=cut)
+    written: list[Path] = []
+    if write_superclasses is not None:
+        write_features(write_superclasses, with_superclasses(table, found))
+        written.append(write_superclasses)
+    if output is not None:
+        written += _write_report(output, found)
     console = Console()
     print_overview(console, source, found)
     if found.structure is not None:
         print_structure(console, found.structure)
-    if output is not None:
-        _print_written(console, _write_report(output, found))
-    if write_superclasses is not None:
-        write_features(write_superclasses, with_superclasses(table, found))
-        _print_written(console, [write_superclasses])
+    for path in written:
+        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _check_target(target: Path, source: Path, *, force: bool) -> None:
@@ -113,8 +116,3 @@ def _png(figure: Any) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
     return buffer.getvalue()
-
-
-def _print_written(console: Console, paths: list[Path]) -> None:
-    names = ", ".join(str(path) for path in paths)
-    console.print(f"written: {names}", markup=False, highlight=False, soft_wrap=True)
