@@ -52,9 +52,9 @@ def test_rows_of_the_training_split_are_described_unless_another_is_asked_for(ta
         known = class_correlation(rows.features, rows.labels)
         np.testing.assert_allclose(found.structure.correlation.means, known.means, atol=1e-12)
     whole = replace(table, split=None, split_names=())
-    found = describe_table(whole)
-    assert found.split is None
-    assert found.class_sizes.sum() + found.n_without_label == table.n_rows == found.n_rows
+    for found in (describe_table(whole), describe_table(table, split="all")):
+        assert found.split is None
+        assert found.class_sizes.sum() + found.n_without_label == table.n_rows == found.n_rows
 
 
 def test_superclasses_of_the_file_are_taken_unless_a_clustering_is_asked_for(table):

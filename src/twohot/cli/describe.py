@@ -10,6 +10,15 @@ from rich.console import Console
 
 from twohot._files import whole_file
 from twohot.cli._description_tables import print_overview, print_structure
+from twohot.cli._tables import (
+    ClassesOption,
+    FeatureColumnOption,
+    LabelColumnOption,
+    LabelsOption,
+    TableArgument,
+    check_output,
+    chosen_features,
+)
 from twohot.data import read_table, write_features
 from twohot.features.superclasses import PAPER_CUT
 from twohot.report.correlation_figures import (
@@ -29,16 +38,10 @@ DPI = 150
 
 
 def describe(
-    source: Annotated[Path, typer.Argument(help="A feature file, or any table of features.")],
+    source: TableArgument,
     *,
-    labels: Annotated[
-        Path | None, typer.Option(help="Labels that stand in a file of their own.")
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Name of the column of the labels.")
-    ] = None,
     split: Annotated[
-        str | None, typer.Option(help="Split to describe; 'train' by default if there is one.")
+        str | None, typer.Option(help="Split to describe, or all; train if there is one.")
     ] = None,
     superclasses: Annotated[
         int | None, typer.Option(min=1, help="Cluster the classes into so many superclasses.")
@@ -55,16 +58,27 @@ def describe(
         Path | None,
         typer.Option(help="Write a feature file with the superclasses, for `twohot corrupt`."),
     ] = None,
+    labels: LabelsOption = None,
+    label_column: LabelColumnOption = None,
+    feature_column: FeatureColumnOption = None,
+    classes: ClassesOption = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the feature file if it is there.")
     ] = False,
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
     if write_superclasses is not None:
-        _check_target(write_superclasses, source, force=force)
+        inputs = (source, labels, classes)
+        check_output(write_superclasses, inputs, force=force, option="--write-superclasses")
         if superclasses is None and cut is None:
             cut = PAPER_CUT  # what is written is clustered, even if the source names some
-    table = read_table(source, labels=labels, label_column=label_column)
+    table = read_table(
+        source,
+        labels=labels,
+        label_column=label_column,
+        feature_column=chosen_features(feature_column),
+        classes=classes,
+    )
     with Console(stderr=True).status("Reading features …"):
         found = describe_table(table, split=split, n_superclasses=superclasses, cut=cut)
     written: list[Path] = []
@@ -79,14 +93,6 @@ def describe(
         print_structure(console, found.structure)
     for path in written:
         console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _check_target(target: Path, source: Path, *, force: bool) -> None:
-    """Raise if a file would be lost."""
-    if target.exists() and target.resolve() == source.resolve():
-        raise ValueError(f"--write-superclasses {target} is the file to describe: name another.")
-    if target.exists() and not force:
-        raise ValueError(f"{target} is there already: name another file, or pass --force.")
 
 
 def _write_report(folder: Path, found: Description) -> list[Path]:

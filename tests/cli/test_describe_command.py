@@ -102,11 +102,25 @@ def test_superclasses_are_written_to_a_new_file(source, digits, tmp_path):
     assert "cut at 0.8" in run(target, "--write-superclasses", again).output
 
 
+def test_noise_inside_of_clustered_superclasses(source, tmp_path):
+    grouped, noisy = tmp_path / "grouped.features", tmp_path / "noisy.features"
+    run(source, "--write-superclasses", grouped, "--superclasses", 3)
+    options = ["--kind", "superclass", "--rate", "0.6", "-o", str(noisy)]
+    result = CliRunner().invoke(app, ["corrupt", str(grouped), *options], env=WIDE)
+    assert result.exit_code == 0, result.output
+    table = read_features(noisy)
+    wrong = table.labels != table.true_labels
+    assert 0.3 < wrong.mean() < 0.7
+    kept = table.labels >= 0
+    groups = table.superclass[table.labels[kept]], table.superclass[table.true_labels[kept]]
+    np.testing.assert_array_equal(*groups)
+
+
 def test_no_file_is_lost(source, tmp_path):
     before = source.read_bytes()
     result = run(source, "--write-superclasses", source, "--force")
     assert result.exit_code == 1
-    assert "is the file to describe" in result.output
+    assert f"--write-superclasses={source} is the input itself" in result.output
     other = tmp_path / "other.features"
     other.write_bytes(b"precious")
     result = run(source, "--write-superclasses", other)
