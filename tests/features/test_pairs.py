@@ -95,20 +95,30 @@ def test_every_row_is_read_twice_in_all(monkeypatch):
     assert 2 * len(X) <= CountedRows.rows_read <= 2 * len(X) + LOOK_ROWS
 
 
+def peak_bytes(X, n_classes, n_superclasses):
+    """Return the most that was held at once beyond X."""
+    labels = np.arange(len(X)) % n_classes
+    tracemalloc.start()
+    try:
+        pair_statistics(X, labels, np.arange(n_classes) % n_superclasses)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 def test_what_is_held_is_three_moments_and_a_chunk(monkeypatch):
     n_rows, n_features = 20_000, 256
     monkeypatch.setattr(pairs, "CHUNK_ENTRIES", 2**16)  # half a MB
     X = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
-    labels = np.arange(n_rows) % 10
-    tracemalloc.start()
-    try:
-        pair_statistics(X, labels, np.arange(10) % 3)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
     moments = 3 * 8 * n_features**2  # 1.6 MB
     # The blocks of the first pass, of 1 MB, and some chunks; X in float64 would take 41 MB.
-    assert moments < peak < moments + 5e6
+    assert moments < peak_bytes(X, 10, 3) < moments + 5e6
+
+
+@pytest.mark.slow
+def test_what_is_held_at_full_size():
+    one = np.random.default_rng(0).normal(size=(5000, 2048)).astype(np.float16)
+    assert peak_bytes(np.tile(one, (10, 1)), 100, 20) < 1e9
 
 
 @pytest.mark.parametrize(

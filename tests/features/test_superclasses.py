@@ -77,6 +77,13 @@ def test_features_may_be_stored_in_any_way(kind, tmp_path, monkeypatch):
     np.testing.assert_allclose(found.means, dense_means(X, labels), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint64", "int16"])
+def test_labels_may_be_integers_of_any_kind(dtype):
+    X, labels = np.random.default_rng(0).normal(size=(9, 3)), np.arange(9) % 3
+    found = class_correlation(X, labels.astype(dtype))
+    np.testing.assert_array_equal(found.means, class_correlation(X, labels).means)
+
+
 def test_threads_change_nothing(monkeypatch):
     monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)
     X = np.random.default_rng(0).normal(size=(500, 7))
@@ -121,8 +128,13 @@ def test_features_that_cannot_be_used():
     X[2, 1] = np.nan
     with pytest.raises(ValueError, match="X contains NaN at row 2, column 1"):
         class_correlation(X, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="Expected 2D array"):
-        class_correlation(X[0], [0, 1, 0, 1])
+    for bad, reason in (
+        (X[0], "Expected 2D array"),
+        ([["a"]] * 4, "could not convert"),
+        (X * 1j, "Complex"),
+    ):
+        with pytest.raises(ValueError, match=f"(?s)X cannot be read as features .*{reason}"):
+            class_correlation(bad, [0, 1, 0, 1])
 
 
 def blocks_of(superclass, *, same=0.4, near=0.1, far=-0.1):

@@ -92,10 +92,12 @@ def table_from_columns(
 
 def encode_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Return the position of each row's split among the splits, and the splits."""
-    found = encode_labels(values, name="split")[1]
-    names = (*(name for name in SPLIT_ORDER if name in found),)
-    names += tuple(name for name in found if name not in names)
-    codes = encode_labels(values.astype(str), names, name="split")[0]
+    # By name, whatever they are: the split 1 is not the second one.
+    named = [as_text(value) for value in values.tolist()]
+    found = encode_labels(named)[1]
+    first = tuple(name for name in SPLIT_ORDER if name in found)
+    names = (*first, *(name for name in found if name not in first))
+    codes = encode_labels(named, names)[0]
     if np.any(codes < 0):
         raise ValueError(
             f"split[{int(np.argmin(codes))}] is empty: name the split of every row, or of none."

@@ -71,7 +71,7 @@ def correlation_map_figure(
         axes.set_yticks(range(n_classes), names, fontsize=size)
     else:
         axes.set(xticks=[], yticks=[], xlabel=f"{n_classes} classes", ylabel="the same classes")
-    axes.set_title(f"Class correlations, {len(starts)} superclass{'es' * (len(starts) > 1)} framed")
+    axes.set_title(f"Class correlations, superclasses framed ({len(starts)})")
     return figure
 
 
@@ -103,7 +103,8 @@ def dendrogram_figure(superclasses: Superclasses, classes: Sequence[str]) -> Any
         leaf_font_size=9 if n_classes <= 40 else 6,
         link_color_func=lambda node: colours[node],
     )
-    axes.set(ylabel="merge distance", title=f"{superclasses.n_superclasses} superclasses, coloured")
+    title = f"Classes by complete linkage, superclasses coloured ({superclasses.n_superclasses})"
+    axes.set(ylabel="merge distance", title=title)
     axes.spines[["top", "right", "bottom"]].set_visible(False)
     return figure
 

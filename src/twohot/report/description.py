@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._types import IntArray
+from twohot.data.noise import ALL_ROWS
 from twohot.data.table import NO_LABEL, FeatureTable
 from twohot.features import (
     ClassCorrelation,
@@ -98,7 +99,7 @@ def describe_table(
     table : FeatureTable
         What to describe; its features are read in blocks.
     split : str, optional
-        The split whose rows are described; by default "train" if there is one, else all rows.
+        The split whose rows are described, or "all"; by default "train" if there is one, else all.
     n_superclasses : int, optional
         Cluster the classes into so many superclasses.
     cut : float, optional
@@ -124,6 +125,8 @@ def describe_table(
         )
     if split is None and TRAINING in table.split_names:
         split = TRAINING
+    elif split == ALL_ROWS:
+        split = None
     labels = np.array(table.labels, dtype=np.intp)
     described = np.ones(table.n_rows, dtype=bool)
     if split is not None:
