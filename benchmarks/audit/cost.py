@@ -84,7 +84,8 @@ def ways_to_find_issues(problem: Problem) -> dict[str, Callable[[], object]]:
     probe = twohot.AutoProbe().fit(X, y)
 
     def cleanlab() -> object:
-        return flag(y, cross_validate(problem, C, Stages()).probabilities, "prune_by_noise_rate")
+        folds = cross_validate(problem, C, Stages(), "folds")
+        return flag(y, folds.probabilities, "prune_by_noise_rate")
 
     def given() -> object:
         return twohot.find_label_issues(X, y, probe=probe)

@@ -126,7 +126,7 @@ def _per_data_set(
 
 def _accuracy_head() -> list[str]:
     return [
-        "noise", "seeds", "C", PLAIN, CLEANED, VOTE, OURS,
+        "noise", "seeds", "C", "C cleaned", PLAIN, CLEANED, VOTE, OURS,
         "best of its grid", "ours − best rival", "rival",
     ]  # fmt: skip
 
@@ -135,15 +135,19 @@ def _accuracy_row(comparison: Comparison, setting: Setting) -> list[str]:
     methods = (PLAIN, CLEANED, VOTE, OURS, BEST_OF_GRID)
     means = [comparison.mean(setting, method, "accuracy") for method in methods]
     difference = comparison.difference(setting, OURS, RIVALS, "accuracy")
-    tried = ", ".join(f"{each:g}" for each in comparison.chosen(setting, "logistic", "C"))
     return [
         _label(comparison, setting),
         _n_seeds(comparison, setting),
-        tried or NONE,
+        *(_chosen(comparison, setting, key) for key in ("C", "cleaned_C")),
         *(percent(mean) for mean in means),
         percent(difference.mean, sign="+") if difference else NONE,
         difference.rival if difference else NONE,
     ]
+
+
+def _chosen(comparison: Comparison, setting: Setting, key: str) -> str:
+    found = comparison.chosen(setting, "logistic", key)
+    return ", ".join(f"{each:g}" for each in found) or NONE
 
 
 def _label(comparison: Comparison, setting: Setting) -> str:

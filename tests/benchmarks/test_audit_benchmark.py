@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
-from benchmarks.audit import logistic
 from benchmarks.audit.data import Data
 from benchmarks.audit.document import render
 from benchmarks.audit.families import OURS
-from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, LADDER, PLAIN
+from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, LADDER, PLAIN, climb
 from benchmarks.audit.neighbours import VOTE, vote
 from benchmarks.audit.plan import plan
 from benchmarks.audit.problems import Problem, make_problem
@@ -27,7 +26,6 @@ from benchmarks.audit.records import (
     read,
     unfinished,
 )
-from benchmarks.audit.stages import Stages
 from benchmarks.audit.summary import RIVALS, Comparison
 from benchmarks.audit.targets import accuracy_differences, targets
 
@@ -42,7 +40,7 @@ def linear(seed: int, plain: float, cleaned: float, setting: Setting = SETTING) 
         DEFAULT_RULE: rule,
         ARGMAX_RULE: replace(rule, f1=0.8),
     }
-    outcome = Outcome(scores, {"folds, C 1": 2.0, "refit": 1.0}, {"C": 1.0})
+    outcome = Outcome(scores, {"folds, C 1": 2.0, "refit": 1.0}, {"C": 1.0, "cleaned_C": 3.0})
     return Record(Run(setting, seed, "logistic"), outcome, 0.6, 0.0, {"numpy": "2"})
 
 
@@ -121,7 +119,7 @@ def test_a_loss_beyond_chance_is_named_and_one_within_is_not() -> None:
 def test_the_document_shows_means_differences_wins_and_losses() -> None:
     records = [linear(0, 0.90, 0.80), linear(1, 0.92, 0.80), ours(0, 0.93), ours(1, 0.97)]
     text = render(records)
-    assert "| symmetric 0.6 | 2 | 1 | 91.0 ± 1.0 | 80.0 ± 0.0 | – | 95.0 ± 2.0 |" in text
+    assert "| symmetric 0.6 | 2 | 1 | 3 | 91.0 ± 1.0 | 80.0 ± 0.0 | – | 95.0 ± 2.0 |" in text
     assert "| +4.0 ± 1.0 | LogisticRegression |" in text
     assert f"| {DEFAULT_RULE} | – | 0 / 1 | 1 / 0 |" in text  # F1 lost, average precision won
     assert "| digits | 3.0 |" in text
@@ -129,22 +127,15 @@ def test_the_document_shows_means_differences_wins_and_losses() -> None:
 
 def test_the_document_builds_without_ours() -> None:
     text = render([linear(0, 0.9, 0.8)])
-    assert "| symmetric 0.6 | 1 | 1 | 90.0 | 80.0 | – | – | – | – | – |" in text
+    assert "| symmetric 0.6 | 1 | 1 | 3 | 90.0 | 80.0 | – | – | – | – | – |" in text
     assert "not measured" in text
 
 
 @pytest.mark.parametrize("peak", range(len(LADDER)))
-def test_the_grid_of_c_goes_on_until_the_best_is_inside(
-    peak: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def agreement(_: Problem, C: float, stages: Stages) -> logistic.CrossValidated:
-        del stages
-        return logistic.CrossValidated(C, np.empty((0, 0)), -abs(LADDER.index(C) - peak))
-
-    monkeypatch.setattr(logistic, "cross_validate", agreement)
-    tried = [each.C for each in logistic.climb(blobs(), Stages())]
-    first, last = LADDER.index(tried[0]), LADDER.index(tried[-1])
-    assert tried == list(LADDER[first : last + 1])
+def test_the_grid_of_c_goes_on_until_the_best_is_inside(peak: int) -> None:
+    tried = climb(lambda C: -abs(LADDER.index(C) - peak))
+    first, last = (LADDER.index(C) for C in (min(tried), max(tried)))
+    assert sorted(tried) == list(LADDER[first : last + 1])
     assert first == max(min(peak - 1, LADDER.index(1.0)), 0)
     assert last == min(max(peak + 1, LADDER.index(3.0)), len(LADDER) - 1)
 
