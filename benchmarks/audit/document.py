@@ -6,7 +6,7 @@ from statistics import fmean, median
 
 from benchmarks.audit.cost import N_REPEATS, C, Cost
 from benchmarks.audit.families import BEST_OF_GRID, OURS
-from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, PLAIN
+from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, PLAIN, TUNED
 from benchmarks.audit.neighbours import VOTE
 from benchmarks.audit.plan import SEEDS
 from benchmarks.audit.records import Record, Setting
@@ -18,7 +18,8 @@ VERDICTS = {True: "yes", False: "**no**", None: NONE}
 # By method: the family of its runs, and how the names of the stages it needs begin.
 STAGES = {
     PLAIN: ("logistic", ("folds", "refit")),
-    CLEANED: ("logistic", ("folds", "CleanLearning")),
+    CLEANED: ("logistic", ("folds", f"{CLEANED}, refit")),
+    TUNED: ("logistic", (TUNED,)),
     DEFAULT_RULE: ("logistic", ("folds", DEFAULT_RULE)),
     VOTE: ("neighbours", ("neighbours", "choice", "predict")),
     OURS: ("twohot", ("fit", "issues")),
@@ -105,7 +106,7 @@ def _coverage(comparison: Comparison) -> str:
 def _won_and_lost(comparison: Comparison) -> str:
     fields = {"test accuracy": "accuracy", "F1": "f1", "average precision": "average_precision"}
     rows = []
-    for method in (PLAIN, CLEANED, DEFAULT_RULE, ARGMAX_RULE, VOTE):
+    for method in (PLAIN, CLEANED, TUNED, DEFAULT_RULE, ARGMAX_RULE, VOTE):
         cells = []
         for field in fields.values():
             found = (comparison.difference(s, OURS, (method,), field) for s in comparison.settings)
@@ -126,19 +127,19 @@ def _per_data_set(
 
 def _accuracy_head() -> list[str]:
     return [
-        "noise", "seeds", "C", "C cleaned", PLAIN, CLEANED, VOTE, OURS,
+        "noise", "seeds", "C", "own C", PLAIN, CLEANED, TUNED, VOTE, OURS,
         "best of its grid", "ours − best rival", "rival",
     ]  # fmt: skip
 
 
 def _accuracy_row(comparison: Comparison, setting: Setting) -> list[str]:
-    methods = (PLAIN, CLEANED, VOTE, OURS, BEST_OF_GRID)
+    methods = (PLAIN, CLEANED, TUNED, VOTE, OURS, BEST_OF_GRID)
     means = [comparison.mean(setting, method, "accuracy") for method in methods]
     difference = comparison.difference(setting, OURS, RIVALS, "accuracy")
     return [
         _label(comparison, setting),
         _n_seeds(comparison, setting),
-        *(_chosen(comparison, setting, key) for key in ("C", "cleaned_C")),
+        *(_chosen(comparison, setting, key) for key in ("C", "tuned_C")),
         *(percent(mean) for mean in means),
         percent(difference.mean, sign="+") if difference else NONE,
         difference.rival if difference else NONE,
