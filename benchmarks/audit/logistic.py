@@ -3,9 +3,9 @@
 C is the one whose 5-fold predictions agree most with the noisy labels. A grid goes on in the
 direction of its best until the best is inside, so it is never at a border.
 
-CleanLearning comes twice: with that C, and with a C of its own, with which it agrees most with noisy
-labels that were held out from all it does. It gets the out-of-sample probabilities of the same
-folds: those it would make itself, as it splits by StratifiedKFold with its seed and clones its
+CleanLearning comes twice: with that C, and with a C of its own, with which it agrees most with
+noisy labels that were held out from all it does. It gets the out-of-sample probabilities of the
+same folds: those it would make itself, as it splits by StratifiedKFold with its seed and clones its
 classifier. `verify` checks that.
 """
 
