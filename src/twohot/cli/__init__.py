@@ -6,11 +6,12 @@ import typer
 
 import twohot
 from twohot.cli._shared import friendly
+from twohot.cli.apply import apply
 from twohot.cli.demo import demo
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (demo,):
+for command in (demo, apply):
     app.command()(friendly(command))
 
 
