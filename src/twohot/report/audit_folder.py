@@ -10,6 +10,7 @@ after what issues.csv holds, so files of two audits in one folder do not go unno
 """
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from twohot._files import whole_file
-from twohot._types import FloatArray, IntArray
+from twohot._types import IntArray
 from twohot.report.issue_table import read_issues, write_issues, write_labels
 from twohot.report.review import EMBED_LIMIT, THUMBNAIL_SIZE, write_review
 from twohot.report.review_records import ReviewRows, ReviewSummary
@@ -97,8 +98,9 @@ def write_audit_folder(
     )
     write_issues(target / "issues.csv", rows)
     write_labels(target / "corrected.csv", rows, corrected_labels(rows))
+    fields = _plain(_summary_fields(rows, summary, report))
     with whole_file(target / "summary.json") as file:
-        file.write(json.dumps(_summary_fields(rows, summary, report), indent=1).encode())
+        file.write(json.dumps(fields, indent=1, allow_nan=False).encode())
     return report
 
 
@@ -160,7 +162,7 @@ def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> di
         "classes": list(rows.classes),
         "has_items": rows.items is not None,
         "item_kind": rows.item_kind,
-        "noise_matrix": _nested(summary.noise_matrix),
+        "noise_matrix": summary.noise_matrix,
         "methods": [asdict(method) for method in summary.methods],
         "choice": None if summary.choice is None else asdict(summary.choice),
         "messages": list(summary.messages),
@@ -168,8 +170,15 @@ def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> di
     }
 
 
-def _nested(matrix: FloatArray | None) -> list[list[float]] | None:
-    return None if matrix is None else np.asarray(matrix, dtype=np.float64).tolist()
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: arrays as lists, and null for what is not a number."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _read_summary(path: Path) -> Mapping[str, Any]:

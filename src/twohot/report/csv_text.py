@@ -18,17 +18,18 @@ GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
 
 
 def csv_line(fields: Iterable[str]) -> str:
-    """Return one line of a CSV file, with its end.
+    r"""Return one line of a CSV file, with its end.
 
     The csv module leaves a lone carriage return without quotes in some versions of Python.
 
     Examples
     --------
-    >>> csv_line(["7", 'say "no"', "a, b"])
-    '7,"say ""no""","a, b"\\n'
+    >>> csv_line(["7", 'so "old" a dog', "a, b"])
+    '7,"so ""old"" a dog","a, b"\n'
     """
-    cells = ('"' + field.replace('"', '""') + '"' if QUOTED.search(field) else field
-             for field in fields)
+    cells = (
+        '"' + field.replace('"', '""') + '"' if QUOTED.search(field) else field for field in fields
+    )
     return ",".join(cells) + "\n"
 
 

@@ -51,7 +51,7 @@ class Applied:
 
 
 def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
-    """Read the decisions that a review exported.
+    r"""Read the decisions that a review exported.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
     Examples
     --------
     >>> from pathlib import Path
-    >>> _ = Path("decisions.csv").write_text("report,row,decision,label\\nr1,7,relabel,cat\\n")
+    >>> _ = Path("decisions.csv").write_text("report,row,decision,label\nr1,7,relabel,cat\n")
     >>> read_decisions("decisions.csv")
     [Decision(report='r1', row=7, decision='relabel', label='cat', given_label=None, ...)]
     """
@@ -162,9 +162,7 @@ def _applied(rows: ReviewRows, outcomes: Mapping[int, tuple[int, str]]) -> Appli
     )
 
 
-def _outcome(
-    decision: Decision, rows: ReviewRows, place: int, code: Mapping[str, int]
-) -> int:
+def _outcome(decision: Decision, rows: ReviewRows, place: int, code: Mapping[str, int]) -> int:
     """Return the label that a decision leads to."""
     if decision.label and decision.label not in code:
         raise ValueError(
@@ -178,7 +176,9 @@ def _outcome(
     }
     if decision.decision not in meant:
         if not decision.label:
-            raise ValueError(f"row {decision.row} is to be relabelled and has no label: fill it in.")
+            raise ValueError(
+                f"row {decision.row} is to be relabelled and has no label: fill it in."
+            )
         return code[decision.label]
     label = int(meant[decision.decision][place])
     if label == NO_LABEL and decision.decision == "second":
@@ -234,9 +234,7 @@ def _decision(place: str, fields: Mapping[str, str]) -> Decision:
     if not (row.isascii() and row.isdigit()):
         raise ValueError(f"{place} has row {row!r}: pass the number of a row, from 0.")
     if decision not in DECISIONS:
-        raise ValueError(
-            f"{place} has decision {decision!r}: pass one of {', '.join(DECISIONS)}."
-        )
+        raise ValueError(f"{place} has decision {decision!r}: pass one of {', '.join(DECISIONS)}.")
     return Decision(
         fields["report"],
         int(row),

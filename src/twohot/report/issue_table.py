@@ -30,9 +30,7 @@ BOOLEANS = {"true": True, "false": False}
 def write_labels(path: str | os.PathLike[str], rows: ReviewRows, labels: IntArray) -> None:
     """Write the labels of all rows by name; no label is an empty field."""
     numbers, codes = rows.row.tolist(), labels.tolist()
-    lines = (
-        (str(numbers[i]), rows.item(i), rows.label_name(codes[i])) for i in range(rows.n_rows)
-    )
+    lines = ((str(numbers[i]), rows.item(i), rows.label_name(codes[i])) for i in range(rows.n_rows))
     write_csv(path, LABEL_COLUMNS, lines)
 
 

@@ -31,7 +31,16 @@ THUMBNAIL_SIZE = 192
 # Characters of a text that a card carries; nobody reads more there, and issues.csv has it all.
 TEXT_LIMIT = 2000
 # In this order: each uses the ones before.
-SCRIPTS = ("rows.js", "csv.js", "decisions.js", "elements.js", "maps.js", "review.js")
+SCRIPTS = (
+    "rows.js",
+    "csv.js",
+    "decisions.js",
+    "elements.js",
+    "maps.js",
+    "page.js",
+    "relabel.js",
+    "review.js",
+)
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 
@@ -117,12 +126,12 @@ def write_review(
 
 
 def embedded_json(data: Any) -> str:
-    """Return JSON that can stand in an HTML element, whatever text the data hold.
+    r"""Return JSON that can stand in an HTML element, whatever text the data hold.
 
     Examples
     --------
     >>> embedded_json(["</script>"])
-    '["\\\\u003c/script\\\\u003e"]'
+    '["\\u003c/script\\u003e"]'
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(ESCAPES)
@@ -162,7 +171,9 @@ def _pictures(
         return {"links": links, "thumbnails": []}, [f"Pictures are linked, not embedded: {error}."]
     small = [thumbnail(image_root / item, size) for item in items[:embed_limit]]
     n_missing = sum(picture is None for picture in small)
-    said = [f"{n_missing} of the first {len(small)} pictures could not be read."] if n_missing else []
+    said = (
+        [f"{n_missing} of the first {len(small)} pictures could not be read."] if n_missing else []
+    )
     return {"links": links, "thumbnails": small}, said
 
 
@@ -181,7 +192,7 @@ def _map(matrix: FloatArray | None) -> list[int] | None:
 
 
 def _thousandths(values: FloatArray) -> list[int]:
-    return np.rint(1000 * np.nan_to_num(values)).astype(int).tolist()
+    return [round(1000 * value) for value in np.nan_to_num(values).tolist()]
 
 
 def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, str]]:
@@ -189,14 +200,14 @@ def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, s
     n_flagged = int(rows.is_label_issue.sum())
     n_undecided = int(np.sum(rows.is_label_issue & rows.is_undecided))
     n_labelled = rows.n_rows - rows.n_unlabelled
-    share = f"{n_flagged / max(n_labelled, 1):.1%} of the labels"
+    share = f"{100 * n_flagged / max(n_labelled, 1):.1f} % of the labels"
     numbers = [
         ("rows", f"{rows.n_rows:,}", f"{len(rows.classes):,} classes"),
         ("flagged", f"{n_flagged:,}", share),
         ("undecided", f"{n_undecided:,}", "flagged, top two close"),
     ]
     if summary.noise_rate is not None:
-        numbers.insert(1, ("wrong labels", f"{summary.noise_rate:.1%}", "estimated"))
+        numbers.insert(1, ("wrong labels", f"{100 * summary.noise_rate:.1f} %", "estimated"))
     if rows.n_unlabelled:
         numbers.append(("without a label", f"{rows.n_unlabelled:,}", "never flagged"))
     return numbers

@@ -58,7 +58,7 @@ def method_bars(methods: tuple[Method, ...]) -> list[Bar]:
             _percent(method.agreement),
             _percent(method.agreement - method.standard_error),
             _percent(method.agreement + method.standard_error),
-            f"{method.agreement:.1%}".replace("%", f" ± {100 * method.standard_error:.1f} %"),
+            f"{100 * method.agreement:.1f} ± {100 * method.standard_error:.1f} %",
             method.chosen,
         )
         for method in methods

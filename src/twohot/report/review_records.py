@@ -49,8 +49,8 @@ class ReviewRows:
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
             raise ValueError(
-                f"is_label_issue flags row {self.row[unlabelled[0]]}, which has no label: flag only "
-                "rows with a given label (the others cannot be wrong)."
+                f"is_label_issue flags row {self.row[unlabelled[0]]}, which has no label: flag rows "
+                "with a given label only (the others cannot be wrong)."
             )
 
     @property
@@ -143,12 +143,12 @@ class ReviewSummary:
 
 
 def readable(text: str) -> str:
-    """Return text that UTF-8 can hold: half characters are spelt out, all else stays.
+    r"""Return text that UTF-8 can hold: half characters are spelt out, all else stays.
 
     Examples
     --------
-    >>> readable("caf\\u00e9"), readable("half \\ud83d")
-    ('café', 'half \\\\ud83d')
+    >>> readable("caf\u00e9"), readable("half \ud83d")
+    ('café', 'half \\ud83d')
     """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 

@@ -112,7 +112,7 @@ function changesFromCsv(text) {
     const meant = label === "" && kind !== "relabel" ? labelOf(i, kind) : code.get(label);
     if (meant === undefined || meant === NO_LABEL) throw new Error(`row ${row} has the label ${label}, which is no class`);
     if (kind !== "relabel" && meant !== labelOf(i, kind)) throw new Error(`row ${row}: ${kind} does not lead to ${label}`);
-    const decision = decisionFor(i, meant);
+    const decision = kind === "relabel" ? decisionFor(i, meant) : { kind, label: meant };
     if (changes.has(i) && changes.get(i).label !== meant) throw new Error(`row ${row} is decided twice`);
     changes.set(i, decision);
   }

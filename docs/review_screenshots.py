@@ -1,0 +1,168 @@
+"""Make the pictures of docs/review.md: python docs/review_screenshots.py.
+
+They show the audit of scikit-learn's digits, 30 % of the labels made wrong, in a headless Chromium.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from sklearn.datasets import load_digits
+from sklearn.model_selection import cross_val_predict, cross_val_score
+
+from twohot import LinearProbe, PartialLabelProbe
+from twohot.features import corrupt_labels, symmetric
+from twohot.report.audit_folder import write_audit_folder
+from twohot.report.review_records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
+
+FIGURES = Path(__file__).parent / "figures"
+RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+# Candidates closer than this are left to the reviewer.
+CLOSE = 0.1
+
+
+def digit_audit(images: Path) -> tuple[ReviewRows, ReviewSummary]:
+    """Save the digits as pictures and audit their labels, by cross-validated probabilities."""
+    pixels, digits = load_digits(return_X_y=True)
+    given = corrupt_labels(digits, symmetric(10, 0.3), random_state=0).given_labels
+    items = tuple(f"digit_{row:04d}.png" for row in range(len(digits)))
+    for item, row in zip(items, pixels, strict=True):
+        picture = 255 - np.minimum(16 * row.reshape(8, 8), 255).astype(np.uint8)
+        Image.fromarray(picture).save(images / item)
+
+    probe = LinearProbe(loss="gce")
+    outputs = cross_val_predict(probe, pixels, given, method="predict_proba")
+    order = np.argsort(-outputs, axis=1)
+    rank = np.arange(len(given))
+    best, second = order[:, 0], order[:, 1]
+    rows = ReviewRows(
+        classes=tuple("0123456789"),
+        row=rank,
+        given_labels=given,
+        suggested_labels=best,
+        second_labels=second,
+        label_quality=outputs[rank, given],
+        confidence=outputs[rank, best],
+        is_label_issue=best != given,
+        is_undecided=outputs[rank, best] - outputs[rank, second] < CLOSE,
+        items=items,
+        item_kind="image",
+    )
+    return rows, _summary(pixels, given, best)
+
+
+def _summary(pixels: np.ndarray, given: np.ndarray, best: np.ndarray) -> ReviewSummary:
+    """Return what the report says about the digits as a whole."""
+    curves = tuple(
+        Curve(
+            name,
+            RIDGES,
+            tuple(cross_val_score(make(ridge), pixels, given).mean() for ridge in RIDGES),
+        )
+        for name, make in {
+            "plain probe": lambda ridge: LinearProbe(ridge=ridge),
+            "robust loss": lambda ridge: LinearProbe(loss="gce", ridge=ridge),
+            "two-hot student": lambda ridge: PartialLabelProbe(ridge=ridge),
+        }.items()
+    )
+    peaks = [max(zip(curve.y, curve.x, strict=True)) for curve in curves]
+    top = max(peaks)
+    counts = np.zeros((10, 10))
+    np.add.at(counts, (best, given), 1)
+    means = np.array([(pixels - pixels.mean(axis=0))[best == k].mean(axis=0) for k in range(10)])
+    return ReviewSummary(
+        title="Digits, 30 % of the labels wrong",
+        noise_rate=float(np.mean(best != given)),
+        noise_matrix=counts / counts.sum(axis=1, keepdims=True),
+        methods=tuple(
+            Method(curve.name, peak, float(np.sqrt(peak * (1 - peak) / len(given))), peak == top[0])
+            for curve, (peak, _) in zip(curves, peaks, strict=True)
+        ),
+        choice=ChoiceCurve("ridge", curves, (top[1], top[0])),
+        correlation=np.corrcoef(means),
+        messages=(
+            f"About {100 * np.mean(best != given):.0f} % of the labels look wrong.",
+            "A robust loss repairs most of them: review the undecided rows first.",
+        ),
+        details={"penalty": f"ridge {top[1]:g}", "folds": "5"},
+    )
+
+
+@contextmanager
+def browser(width: int, height: int, *, dark: bool = False) -> Iterator[webdriver.Chrome]:
+    """Open a headless Chromium that forgets everything."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    with tempfile.TemporaryDirectory() as profile:
+        for flag in (
+            *(
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--disable-sync",
+            ),
+            *("--disable-background-networking", "--disable-component-update", "--disable-quic"),
+            *("--hide-scrollbars", f"--user-data-dir={profile}"),
+        ):
+            options.add_argument(flag)
+        driver = webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
+        try:
+            driver.execute_cdp_cmd(
+                "Emulation.setDeviceMetricsOverride",
+                {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
+            )
+            scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+            yield driver
+        finally:
+            driver.quit()
+
+
+def save(driver: webdriver.Chrome, name: str) -> None:
+    """Save what the browser shows."""
+    path = FIGURES / f"review_{name}.png"
+    driver.save_screenshot(str(path))
+    Image.open(path).convert("RGB").save(path, optimize=True)
+
+
+def press(driver: webdriver.Chrome, keys: str) -> None:
+    """Send keys to the page."""
+    driver.switch_to.active_element.send_keys(keys)
+
+
+def main() -> None:
+    """Write the audit of the digits and photograph its report."""
+    FIGURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        images = Path(folder)
+        rows, summary = digit_audit(images)
+        write_audit_folder(images / "audit", rows, summary, image_root=images)
+        address = (images / "audit" / "report.html").as_uri()
+        with browser(1280, 900) as driver:
+            driver.get(address)
+            save(driver, "overview")
+            driver.find_element(By.ID, "tab-review").click()
+            driver.find_element(By.TAG_NAME, "body").click()
+            press(driver, "aar2a")
+            save(driver, "cards")
+            press(driver, "l")
+            save(driver, "relabel")
+            press(driver, Keys.ESCAPE)
+            driver.execute_script("scrollTo(0, 0)")
+            driver.find_element(By.ID, "layout").click()
+            save(driver, "table")
+        with browser(390, 844, dark=True) as driver:
+            driver.get(address)
+            driver.find_element(By.ID, "tab-review").click()
+            save(driver, "phone")
+
+
+if __name__ == "__main__":
+    main()
