@@ -49,8 +49,8 @@ class ReviewRows:
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
             raise ValueError(
-                f"is_label_issue flags row {self.row[unlabelled[0]]}, which has no label: flag rows "
-                "with a given label only (the others cannot be wrong)."
+                f"is_label_issue flags row {self.row[unlabelled[0]]}, which has no label: flag "
+                "rows with a given label only (the others cannot be wrong)."
             )
 
     @property

@@ -92,6 +92,7 @@ function pickPair(trueClass, given) {
   byId("filter-given").value = given === trueClass ? "" : given;
   refreshView();
   showTab("review");
+  goTo(0);
 }
 
 function fillClassFilter(select, column) {
@@ -126,11 +127,12 @@ const KEYS = {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  if (event.target.closest("input, select, textarea, [role=tablist]")) {
-    /* From the search back to the rows. */
-    if (event.target === byId("search") && event.key === "Enter") { goTo(page.cursor); event.preventDefault(); }
+  if (event.target.closest("input, select")) {
+    /* From the filters back to the rows. */
+    if (event.key === "Enter" || event.key === "Escape") { goTo(page.cursor); event.preventDefault(); }
     return;
   }
+  if (event.target.closest("[role=tablist]") && event.key.startsWith("Arrow")) return;
   if (event.key === "?") byId("keys").showModal();
   else if (!byId("review").hidden && Object.hasOwn(KEYS, event.key)) KEYS[event.key]();
   else return;
@@ -159,9 +161,10 @@ function onStorageLost() {
 
 function listen() {
   byId("tab-overview").addEventListener("click", () => showTab("overview"));
-  byId("tab-review").addEventListener("click", () => showTab("review"));
+  byId("tab-review").addEventListener("click", () => { showTab("review"); goTo(page.cursor); });
   document.querySelector(".tabs").addEventListener("keydown", onTabKey);
-  byId("filters").addEventListener("input", refreshView);
+  byId("search").addEventListener("input", refreshView);
+  for (const select of byId("filters").querySelectorAll("select")) select.addEventListener("change", refreshView);
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   byId("direction").addEventListener("click", () => { page.isReversed = !page.isReversed; refreshView(); });
   byId("layout").addEventListener("click", () => { page.isTable = !page.isTable; showLayout(); });
