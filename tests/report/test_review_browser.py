@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audits import ANIMALS, HOSTILE, audit_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -16,6 +15,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
+from audits import ANIMALS, HOSTILE, audit_rows
 from twohot.report.csv_text import read_csv, unguarded
 from twohot.report.decisions import apply_decisions, read_decisions
 from twohot.report.review import write_review
@@ -236,7 +236,7 @@ def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:
         assert page.decided() == {}
 
 
-def test_export_applies_and_imports_again(opened, tmp_path) -> None:
+def test_export_applies_and_imports_again(opened) -> None:
     rows = audit_rows(12)
     page = opened(rows)
     page.press("a", "r", "2", "l", "owl", Keys.ENTER)
@@ -358,7 +358,8 @@ def test_the_page_may_run_nothing_and_load_nothing_from_elsewhere(opened, browse
     browser.get_log("browser")
 
 
-def test_pictures_are_shown_embedded_linked_or_as_missing(opened, tmp_path, browser) -> None:
+@pytest.mark.usefixtures("opened")
+def test_pictures_are_shown_embedded_linked_or_as_missing(tmp_path, browser) -> None:
     names = ["a b#1.png", "missing.png", "broken.png", "linked?.png"]
     for name in (names[0], names[3]):
         Image.new("RGB", (8, 8), "red").save(tmp_path / name)
@@ -378,7 +379,8 @@ def test_pictures_are_shown_embedded_linked_or_as_missing(opened, tmp_path, brow
     page = Page(browser, tmp_path / "report.html", tmp_path)
     state = """return [...document.querySelectorAll('.card')].map(made => {
         const image = made.querySelector('img');
-        return image ? [image.src.slice(0, 5), image.naturalWidth] : made.querySelector('.picture').textContent;
+        return image ? [image.src.slice(0, 5), image.naturalWidth]
+            : made.querySelector('.picture').textContent;
     })"""
     WebDriverWait(browser, 10, 0.05).until(lambda _: page.script(state)[3] == ["file:", 8])
     assert page.script(state)[:3] == [["data:", 8], "no picture", "no picture"]

@@ -59,9 +59,9 @@ def link(item: str, image_root: Path, folder: Path) -> str:
     path = (image_root / item).absolute()
     try:
         relative = Path(os.path.relpath(path, folder.absolute()))
-    except ValueError:  # on another drive, or no path at all
+        return quote(relative.as_posix().encode("utf-8", "surrogateescape"))
+    except ValueError:  # on another drive, or a name that no file can have
         return ""
-    return quote(relative.as_posix().encode("utf-8", "surrogateescape"))
 
 
 def _encoded(pillow: Any, path: str | os.PathLike[str], size: int) -> str:
