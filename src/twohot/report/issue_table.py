@@ -73,18 +73,18 @@ def read_issues(
 def _issue_lines(rows: ReviewRows) -> Iterator[tuple[str, ...]]:
     """Yield one line a row; numbers are written so that reading gives them back exactly."""
     words = {value: word for word, value in BOOLEANS.items()}
-    for i in range(rows.n_rows):
-        yield (
-            str(int(rows.row[i])),
-            rows.item(i),
-            rows.label_name(int(rows.given_labels[i])),
-            words[bool(rows.is_label_issue[i])],
-            _number(float(rows.label_quality[i])),
-            rows.label_name(int(rows.suggested_labels[i])),
-            rows.label_name(int(rows.second_labels[i])),
-            _number(float(rows.confidence[i])),
-            words[bool(rows.is_undecided[i])],
-        )
+    columns = (
+        map(str, rows.row.tolist()),
+        map(rows.item, range(rows.n_rows)),
+        map(rows.label_name, rows.given_labels.tolist()),
+        map(words.__getitem__, rows.is_label_issue.tolist()),
+        map(_number, rows.label_quality.tolist()),
+        map(rows.label_name, rows.suggested_labels.tolist()),
+        map(rows.label_name, rows.second_labels.tolist()),
+        map(_number, rows.confidence.tolist()),
+        map(words.__getitem__, rows.is_undecided.tolist()),
+    )
+    yield from zip(*columns, strict=True)
 
 
 def _number(value: float) -> str:

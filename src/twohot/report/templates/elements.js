@@ -47,14 +47,23 @@ function itemText(i) {
     address ? element("a", { href: address, target: "_blank", rel: "noopener", tabIndex: -1 }, name) : name);
 }
 
+/* Buttons name the classes where the names are short; longer ones would be cut. */
+const ARE_SHORT = report.classes.every((name) => name.length <= 8);
+
+/* Whether a row has a second candidate that is not the given label, which can be kept anyway. */
+function hasSecond(i) {
+  return report.second[i] !== NO_LABEL && report.second[i] !== report.given[i];
+}
+
 /* [kind, what the button says, its key] of the decisions that a row offers. */
 function choices(i) {
-  const offered = [["accept", `✓ ${className(report.suggested[i])}`, "a"], ["reject", `keep ${className(report.given[i])}`, "r"]];
-  const second = report.second[i];
-  if (second !== NO_LABEL && second !== report.given[i]) offered.push(["second", `2nd ${className(second)}`, "2"]);
-  const decision = decisions.get(i);
-  offered.push(["relabel", decision?.kind === "relabel" ? className(decision.label) : "other …", "l"]);
-  return offered;
+  const name = (code, word) => (ARE_SHORT ? className(code) : word);
+  return [
+    ["accept", `✓ ${name(report.suggested[i], "accept")}`, "a"],
+    ["reject", `keep ${name(report.given[i], "given")}`, "r"],
+    ...(hasSecond(i) ? [["second", `2nd ${name(report.second[i], "candidate")}`, "2"]] : []),
+    ["relabel", "other …", "l"],
+  ];
 }
 
 const MEANING = { accept: "Accept the suggestion", reject: "Keep the given label", second: "Take the second candidate", relabel: "Choose another label" };
@@ -72,11 +81,18 @@ function undecidedMark(i) {
   return report.undecided[i] ? element("span", { className: "undecided", textContent: "undecided", title: "The top two candidates are close" }) : null;
 }
 
+/* The chosen label, where none of the three that are shown anyway was taken. */
+function chosenLabel(i) {
+  const decision = decisions.get(i);
+  return decision?.kind === "relabel" ? element("span", {}, "⇒", labelChip(decision.label, "other", "your label")) : null;
+}
+
 function labelLine(i) {
-  const second = report.second[i];
   return element("div", { className: "labels" },
-    labelChip(report.given[i], "given", "given"), "→", labelChip(report.suggested[i], "suggested", "suggested"),
-    ...(second !== NO_LABEL && second !== report.given[i] ? ["or", labelChip(second, "second", "second candidate")] : []));
+    labelChip(report.given[i], "given", "given"),
+    element("span", {}, "→", labelChip(report.suggested[i], "suggested", "suggested")),
+    hasSecond(i) ? element("span", {}, "or", labelChip(report.second[i], "second", "second candidate")) : null,
+    chosenLabel(i));
 }
 
 function describe(i) {
@@ -107,7 +123,7 @@ function tableLine(i) {
     cell(labelChip(report.suggested[i], "suggested", "suggested"), undecidedMark(i)),
     cell(second === NO_LABEL ? null : labelChip(second, "second", "second candidate")),
     number(share(report.quality[i])), number(share(report.confidence[i])),
-    cell(actionButtons(i)));
+    cell(actionButtons(i), chosenLabel(i)));
   return asRow(made, i);
 }
 

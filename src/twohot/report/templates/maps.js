@@ -26,7 +26,7 @@ function isDark([red, green, blue]) {
   return 0.299 * red + 0.587 * green + 0.114 * blue < 140;
 }
 
-/* map: { values (thousandths, row by row), order, describe(row, column, value), pick or null } */
+/* map: { name, values (thousandths, row by row), order, format(value), describe(row, column, value), pick or null } */
 function drawMap(holder, map) {
   const draw = map.order.length <= TABLE_CLASSES ? heatTable : heatCanvas;
   const scale = map.values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1);
@@ -39,7 +39,7 @@ function heatTable(map, scale) {
   const lines = map.order.map((row) => element("tr", {}, element("th", { scope: "row", textContent: className(row), title: className(row) }),
     ...map.order.map((column) => {
       const value = map.values[row * report.classes.length + column];
-      const inside = element(map.pick ? "button" : "span", { textContent: Math.round(value / 10), title: map.describe(row, column, value) });
+      const inside = element(map.pick ? "button" : "span", { textContent: map.format(value), title: map.describe(row, column, value) });
       const shade = colour(value / scale);
       inside.style.background = `rgb(${shade.join(" ")})`;
       inside.style.color = isDark(shade) ? "white" : "black";
@@ -104,6 +104,7 @@ function drawMaps(pick) {
   if (report.noise) {
     drawMap(document.getElementById("noise-map"), {
       name: "Share of each true class by given label", values: report.noise, order: report.order ?? natural, pick,
+      format: (value) => Math.round(value / 10),
       describe: (row, column, value) => `${percent(value)} of ${className(row)} are given as ${className(column)}`,
     });
     document.getElementById("confusions").replaceChildren(...largestConfusions().map((entry) => confusionLine(entry, pick)));
@@ -111,6 +112,7 @@ function drawMaps(pick) {
   if (report.correlation) {
     drawMap(document.getElementById("correlation-map"), {
       name: "Correlation of the classes", values: report.correlation, order: report.order ?? natural, pick: null,
+      format: (value) => (value / 1000).toFixed(2).replace("0.", "."),
       describe: (row, column, value) => `${className(row)} and ${className(column)}: ${share(value)}`,
     });
   }
