@@ -3,6 +3,7 @@
 They show the audit of scikit-learn's digits, 30 % of the labels made wrong, in a headless Chromium.
 """
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from sklearn.datasets import load_digits
-from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.model_selection import cross_val_score
 
 from twohot import LinearProbe, PartialLabelProbe
 from twohot.features import corrupt_labels, symmetric
@@ -28,7 +29,7 @@ CLOSE = 0.1
 
 
 def digit_audit(images: Path) -> tuple[ReviewRows, ReviewSummary]:
-    """Save the digits as pictures and audit their labels, by cross-validated probabilities."""
+    """Save the digits as pictures and audit their labels, with a robust probe."""
     pixels, digits = load_digits(return_X_y=True)
     given = corrupt_labels(digits, symmetric(10, 0.3), random_state=0).given_labels
     items = tuple(f"digit_{row:04d}.png" for row in range(len(digits)))
@@ -36,8 +37,7 @@ def digit_audit(images: Path) -> tuple[ReviewRows, ReviewSummary]:
         picture = 255 - np.minimum(16 * row.reshape(8, 8), 255).astype(np.uint8)
         Image.fromarray(picture).save(images / item)
 
-    probe = LinearProbe(loss="gce")
-    outputs = cross_val_predict(probe, pixels, given, method="predict_proba")
+    outputs = LinearProbe(loss="gce").fit(pixels, given).predict_proba(pixels)
     order = np.argsort(-outputs, axis=1)
     rank = np.arange(len(given))
     best, second = order[:, 0], order[:, 1]
@@ -98,7 +98,7 @@ def _summary(pixels: np.ndarray, given: np.ndarray, best: np.ndarray) -> ReviewS
 def browser(width: int, height: int, *, dark: bool = False) -> Iterator[webdriver.Chrome]:
     """Open a headless Chromium that forgets everything."""
     options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
+    options.binary_location = shutil.which("chromium") or ""
     with tempfile.TemporaryDirectory() as profile:
         for flag in (
             *(
@@ -112,7 +112,7 @@ def browser(width: int, height: int, *, dark: bool = False) -> Iterator[webdrive
             *("--hide-scrollbars", f"--user-data-dir={profile}"),
         ):
             options.add_argument(flag)
-        driver = webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
+        driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
         try:
             driver.execute_cdp_cmd(
                 "Emulation.setDeviceMetricsOverride",
@@ -126,10 +126,12 @@ def browser(width: int, height: int, *, dark: bool = False) -> Iterator[webdrive
 
 
 def save(driver: webdriver.Chrome, name: str) -> None:
-    """Save what the browser shows."""
+    """Save what the browser shows, in as many colours as fit a small file."""
     path = FIGURES / f"review_{name}.png"
     driver.save_screenshot(str(path))
-    Image.open(path).convert("RGB").save(path, optimize=True)
+    Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
 
 
 def press(driver: webdriver.Chrome, keys: str) -> None:
@@ -149,7 +151,6 @@ def main() -> None:
             driver.get(address)
             save(driver, "overview")
             driver.find_element(By.ID, "tab-review").click()
-            driver.find_element(By.TAG_NAME, "body").click()
             press(driver, "aar2a")
             save(driver, "cards")
             press(driver, "l")
