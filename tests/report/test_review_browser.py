@@ -236,6 +236,32 @@ def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:
         assert page.decided() == {}
 
 
+def test_two_windows_of_a_report_agree(opened, browser) -> None:
+    rows = audit_rows(12)
+    first = opened(rows)
+    window = browser.current_window_handle
+    browser.switch_to.new_window("window")
+    second = Page(browser, Path(first.address.removeprefix("file://")), first.downloads)
+    second.press("a")
+    decided = second.decided()
+    assert len(decided) == 1
+    browser.close()
+    browser.switch_to.window(window)
+    WebDriverWait(browser, 10, 0.05).until(lambda _: first.decided() == decided)
+    assert first.said("progress-text") == "1 of 6 reviewed"
+
+
+def test_a_browser_that_keeps_nothing_says_so(opened) -> None:
+    page = opened(audit_rows(12))
+    warning = page.browser.find_element(By.ID, "storage-warning")
+    page.script("Storage.prototype.setItem = () => { throw new Error('full'); }")
+    assert not warning.is_displayed()
+    page.press("a", "r")
+    assert warning.is_displayed()
+    assert len(page.decided()) == 2
+    assert len(read_decisions(page.export())) == 2
+
+
 def test_export_applies_and_imports_again(opened) -> None:
     rows = audit_rows(12)
     page = opened(rows)
@@ -327,9 +353,12 @@ def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
     page.press(Keys.ESCAPE)
     decided = page.decided()
     assert len(decided) == len(HOSTILE)
-    read = read_decisions(page.export())
+    path = page.export()
+    read = read_decisions(path)
     assert {d.row: [d.decision, d.label] for d in read} == decided
     assert apply_decisions(rows, read).n_changed == len(HOSTILE)
+    # As a spreadsheet sees them, no field is a formula.
+    assert not any(field[:1] in set("=+-@\t\r\n") for line in read_csv(path) for field in line)
     assert page.script("return window.hacked") is None
 
 

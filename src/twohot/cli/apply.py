@@ -20,9 +20,8 @@ def apply(
     audit: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the audit that was reviewed. "
-            "[default: the folder of the decisions, then the current one]",
-            show_default=False,
+            help="Folder of the audit that was reviewed; without it, the folder of the decisions, "
+            "then the current one."
         ),
     ] = None,
     output: Annotated[
@@ -30,8 +29,7 @@ def apply(
         typer.Option(
             "--output",
             "-o",
-            help=f"Corrected labels, a CSV. [default: {DEFAULT_OUTPUT} in the audit's folder]",
-            show_default=False,
+            help=f"Corrected labels, a CSV; without it, {DEFAULT_OUTPUT} in the audit's folder.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,

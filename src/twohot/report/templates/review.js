@@ -155,6 +155,7 @@ function onStorage(event) {
 }
 
 function onStorageLost() {
+  if (!byId("storage-warning").hidden) return;
   byId("storage-warning").hidden = false;
   addEventListener("beforeunload", (event) => event.preventDefault());
 }
