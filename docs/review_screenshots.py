@@ -14,6 +14,7 @@ from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_score
 
@@ -28,8 +29,15 @@ RIDGES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 CLOSE = 0.1
 
 
+PROBES = {
+    "plain probe": LinearProbe(),
+    "robust loss": LinearProbe(loss="gce"),
+    "two-hot student": PartialLabelProbe(),
+}
+
+
 def digit_audit(images: Path) -> tuple[ReviewRows, ReviewSummary]:
-    """Save the digits as pictures and audit their labels, with a robust probe."""
+    """Save the digits as pictures and audit their labels, with the probe that agrees best."""
     pixels, digits = load_digits(return_X_y=True)
     given = corrupt_labels(digits, symmetric(10, 0.3), random_state=0).given_labels
     items = tuple(f"digit_{row:04d}.png" for row in range(len(digits)))
@@ -37,60 +45,74 @@ def digit_audit(images: Path) -> tuple[ReviewRows, ReviewSummary]:
         picture = 255 - np.minimum(16 * row.reshape(8, 8), 255).astype(np.uint8)
         Image.fromarray(picture).save(images / item)
 
-    outputs = LinearProbe(loss="gce").fit(pixels, given).predict_proba(pixels)
-    order = np.argsort(-outputs, axis=1)
-    rank = np.arange(len(given))
+    scores = {
+        name: [cross_val_score(clone(probe).set_params(ridge=r), pixels, given) for r in RIDGES]
+        for name, probe in PROBES.items()
+    }
+    agreement, ridge, name = max(
+        (score.mean(), ridge, name)
+        for name, tried in scores.items()
+        for ridge, score in zip(RIDGES, tried, strict=True)
+    )
+    probe = clone(PROBES[name]).set_params(ridge=ridge).fit(pixels, given)
+    rows = _rows(probe.predict_proba(pixels), given, items)
+    return rows, _summary(rows, pixels, scores, (name, ridge, agreement))
+
+
+def _rows(outputs: np.ndarray, given: np.ndarray, items: tuple[str, ...]) -> ReviewRows:
+    """Return the audit that probabilities make: the likeliest class against the given label."""
+    row, order = np.arange(len(given)), np.argsort(-outputs, axis=1)
     best, second = order[:, 0], order[:, 1]
-    rows = ReviewRows(
+    return ReviewRows(
         classes=tuple("0123456789"),
-        row=rank,
+        row=row,
         given_labels=given,
         suggested_labels=best,
         second_labels=second,
-        label_quality=outputs[rank, given],
-        confidence=outputs[rank, best],
+        label_quality=outputs[row, given],
+        confidence=outputs[row, best],
         is_label_issue=best != given,
-        is_undecided=outputs[rank, best] - outputs[rank, second] < CLOSE,
+        is_undecided=outputs[row, best] - outputs[row, second] < CLOSE,
         items=items,
         item_kind="image",
     )
-    return rows, _summary(pixels, given, best)
 
 
-def _summary(pixels: np.ndarray, given: np.ndarray, best: np.ndarray) -> ReviewSummary:
+def _summary(
+    rows: ReviewRows,
+    pixels: np.ndarray,
+    scores: dict[str, list[np.ndarray]],
+    chosen: tuple[str, float, float],
+) -> ReviewSummary:
     """Return what the report says about the digits as a whole."""
-    curves = tuple(
-        Curve(
-            name,
-            RIDGES,
-            tuple(cross_val_score(make(ridge), pixels, given).mean() for ridge in RIDGES),
-        )
-        for name, make in {
-            "plain probe": lambda ridge: LinearProbe(ridge=ridge),
-            "robust loss": lambda ridge: LinearProbe(loss="gce", ridge=ridge),
-            "two-hot student": lambda ridge: PartialLabelProbe(ridge=ridge),
-        }.items()
-    )
-    peaks = [max(zip(curve.y, curve.x, strict=True)) for curve in curves]
-    top = max(peaks)
+    name, ridge, agreement = chosen
+    best = rows.suggested_labels
     counts = np.zeros((10, 10))
-    np.add.at(counts, (best, given), 1)
+    np.add.at(counts, (best, rows.given_labels), 1)
     means = np.array([(pixels - pixels.mean(axis=0))[best == k].mean(axis=0) for k in range(10)])
+    peaks = {probe: max(tried, key=np.mean) for probe, tried in scores.items()}
+    curves = tuple(
+        Curve(probe, RIDGES, tuple(float(score.mean()) for score in tried))
+        for probe, tried in scores.items()
+    )
+    share = float(rows.is_label_issue.mean())
     return ReviewSummary(
         title="Digits, 30 % of the labels wrong",
-        noise_rate=float(np.mean(best != given)),
+        noise_rate=share,
         noise_matrix=counts / counts.sum(axis=1, keepdims=True),
         methods=tuple(
-            Method(curve.name, peak, float(np.sqrt(peak * (1 - peak) / len(given))), peak == top[0])
-            for curve, (peak, _) in zip(curves, peaks, strict=True)
+            Method(
+                probe, float(folds.mean()), float(folds.std() / len(folds) ** 0.5), probe == name
+            )
+            for probe, folds in peaks.items()
         ),
-        choice=ChoiceCurve("ridge", curves, (top[1], top[0])),
+        choice=ChoiceCurve("ridge", curves, (ridge, agreement)),
         correlation=np.corrcoef(means),
         messages=(
-            f"About {100 * np.mean(best != given):.0f} % of the labels look wrong.",
-            "A robust loss repairs most of them: review the undecided rows first.",
+            f"About {100 * share:.0f} % of the labels look wrong.",
+            "No pair of classes stands out; look at the undecided rows first.",
         ),
-        details={"penalty": f"ridge {top[1]:g}", "folds": "5"},
+        details={"probe": name, "penalty": f"ridge {ridge:g}"},
     )
 
 
