@@ -53,6 +53,7 @@ class Stage:
 
     loss: str
     n_candidates: int | None = None  # None: the outputs of the round before, as they are
+    given_share: float = 0.0  # of the candidates' weight that goes to the given label
 
 
 class Probe(FittedProbe):
@@ -170,7 +171,12 @@ class Probe(FittedProbe):
         # Where all rows are zero there is nothing to scale by, and nothing to penalise.
         unit = (coordinates.spectrum.mean_square or 1.0) / (len(classes) * features.total_weight)
         plans = [
-            Plan(stage.loss, strength * (unit if kind == "ridge" else 1.0), stage.n_candidates)
+            Plan(
+                stage.loss,
+                strength * (unit if kind == "ridge" else 1.0),
+                stage.n_candidates,
+                stage.given_share,
+            )
             for stage, strength in zip(stages, strengths, strict=True)
         ]
         if not isinstance(self.start, str):
