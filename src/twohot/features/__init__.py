@@ -9,13 +9,16 @@ from twohot.features.corruption import (
     superclass_noise,
     symmetric,
 )
+from twohot.features.superclasses import ClassCorrelation, class_correlation
 from twohot.features.synthetic import SyntheticFeatures, make_features
 
 __all__ = [
+    "ClassCorrelation",
     "Corrupted",
     "SyntheticFeatures",
     "asymmetric",
     "check_corruption",
+    "class_correlation",
     "corrupt_labels",
     "make_features",
     "pair_flip",
