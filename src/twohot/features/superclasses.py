@@ -7,14 +7,19 @@ and q_k = Σ ‖φ(x)‖² over the same rows (n_k, but for rows that are the me
     means[k, k] = (s_k · s_k - q_k) / (n_k (n_k - 1))    pairs of two different rows only
 
 so that one pass for the mean row and one for the class sums say it all.
+
+Superclasses are the clusters of complete linkage, in which class k is the point 1 - means[k, :] and
+the distance of two clusters is the largest Euclidean distance of their points.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.cluster import hierarchy
 
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot._validation import check_count, is_real
 from twohot.features._labelled import LabelledRows, check_labelled
 from twohot.features.passes import count_jobs, map_blocks
 from twohot.features.preparation import FeatureSet
@@ -49,6 +54,20 @@ class ClassCorrelation:
         sizes = self.class_sizes.astype(np.float64)
         pairs: NDArray[np.float64] = np.outer(sizes, sizes) - np.diag(sizes)
         return pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Superclasses:
+    """Classes in groups of like correlation."""
+
+    superclass: NDArray[np.intp]  # (n_classes,), 0, 1, … in the order of the dendrogram
+    order: NDArray[np.intp]  # (n_classes,), the classes as the dendrogram has them, left to right
+    linkage: NDArray[np.float64]  # (n_classes - 1, 4), the merges as scipy writes them
+
+    @property
+    def n_superclasses(self) -> int:
+        """Number of superclasses."""
+        return int(self.superclass.max()) + 1
 
 
 def class_correlation(
@@ -131,3 +150,84 @@ def _weighted_mean(values: FloatArray, weights: FloatArray) -> float:
     """Return the mean over entries of positive weight; NaN if there is none."""
     kept = weights > 0
     return float(np.average(values[kept], weights=weights[kept])) if kept.any() else float("nan")
+
+
+def cluster_classes(
+    means: ArrayLike, *, n_superclasses: int | None = None, cut: float = 0.8
+) -> Superclasses:
+    """Group classes whose correlations with all classes are alike.
+
+    Complete linkage on the rows of 1 - means, as in the paper: merges that are no further apart
+    than `cut` times the furthest one hold, or as many as leave `n_superclasses`.
+
+    Parameters
+    ----------
+    means : array of shape (n_classes, n_classes)
+        Mean correlation of every two classes, as `class_correlation` returns it. NaN on the
+        diagonal, a class of one row, counts as the mean of the diagonal elsewhere.
+    n_superclasses : int, optional
+        Number of superclasses, from 1 to n_classes; by default what `cut` leaves.
+    cut : float
+        Share of the largest merge distance, above 0 and at most 1.
+
+    Returns
+    -------
+    Superclasses
+
+    Examples
+    --------
+    >>> means = [[0.5, 0.1, -0.2], [0.1, 0.4, -0.1], [-0.2, -0.1, 0.6]]
+    >>> cluster_classes(means).superclass
+    array([1, 1, 0])
+    >>> cluster_classes(means, n_superclasses=1).superclass
+    array([0, 0, 0])
+    """
+    linkage = hierarchy.linkage(1 - _check_means(means), method="complete")
+    n_classes = len(linkage) + 1
+    if n_superclasses is None:
+        furthest = _check_cut(cut) * linkage[-1, 2]
+        n_merges = int(np.count_nonzero(linkage[:, 2] <= furthest))
+    elif check_count("n_superclasses", n_superclasses, 1) > n_classes:
+        raise ValueError(
+            f"n_superclasses={n_superclasses} is more than the {n_classes} classes: pass an "
+            f"integer from 1 to {n_classes}."
+        )
+    else:
+        n_merges = n_classes - int(n_superclasses)
+    cluster = np.arange(n_classes)
+    for merge, (left, right) in enumerate(linkage[:n_merges, :2]):
+        cluster[(cluster == left) | (cluster == right)] = n_classes + merge
+    order = hierarchy.leaves_list(linkage).astype(np.intp)
+    place = {found: i for i, found in enumerate(dict.fromkeys(cluster[order].tolist()))}
+    superclass = np.array([place[found] for found in cluster.tolist()], dtype=np.intp)
+    return Superclasses(superclass, order, linkage)
+
+
+def _check_means(means: ArrayLike) -> FloatArray:
+    """Return mean class correlations without NaN."""
+    array = np.array(means, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
+        raise ValueError(
+            f"means has shape {array.shape}: pass a square matrix of at least two classes, such as "
+            "class_correlation(X, labels).means."
+        )
+    same = np.diag(array)
+    known = same[~np.isnan(same)]
+    # Where no class has two rows, any number does: it moves all classes alike.
+    np.fill_diagonal(array, np.where(np.isnan(same), known.mean() if known.size else 1.0, same))
+    if not np.isfinite(array).all() or not np.allclose(array, array.T, rtol=0, atol=1e-6):
+        raise ValueError(
+            "means is not symmetric, or holds NaN or infinity off its diagonal: pass the mean "
+            "correlation of every two classes."
+        )
+    return array
+
+
+def _check_cut(cut: float) -> float:
+    """Return a share of the largest merge distance."""
+    if is_real(cut) and 0 < float(cut) <= 1:
+        return float(cut)
+    raise ValueError(
+        f"cut={cut!r} is not a share of the largest merge distance: pass a number above 0, at most "
+        "1 (0.8 is the paper's)."
+    )
