@@ -1,0 +1,156 @@
+"""The advice of a forecast in plain words, each with the numbers that speak for it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._types import IntArray
+from twohot.audit._counting import NoiseEstimate
+from twohot.audit.trials import Method, Trial, Trials
+from twohot.audit.unmixing import CorrelationEstimate
+from twohot.theory import label_gaps
+
+# Standard errors by which probes must beat the commonest label to have learnt something. There are
+# some six probes, and of six looks at nothing one in a hundred is this far up.
+CHANCE_ERRORS = 3.0
+
+# A student must promise one point of accuracy: it costs more fits, and what is closer than that a
+# better penalty decides. Whether chance may explain the promise is said, but not asked for: on few
+# rows with much noise, where students gain most, no gain could be told from chance.
+LEAST_GAIN = 0.01
+SURE_ERRORS = 2.0
+
+# Share of the rows in classes that cannot be learnt, from which on nothing is left to advise.
+LOST_SHARE = 0.5
+
+
+class Action(StrEnum):
+    """What to do."""
+
+    PLAIN = "use a plain probe"
+    ROUNDS = "use several rounds"
+    ROBUST = "use a robust student"
+    NOTHING = "no linear method will help"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, and why."""
+
+    action: Action
+    code: str  # the probe to fit; empty if none
+    summary: str  # one sentence
+    evidence: tuple[str, ...]  # sentences with numbers
+    cautions: tuple[str, ...]  # what the evidence does not cover
+
+
+def advise(
+    trials: Trials,
+    noise: NoiseEstimate,
+    correlation: CorrelationEstimate,
+    classes: NDArray[Any],
+) -> Advice:
+    """Weigh the trials, the noise and the correlations."""
+    lost = lost_classes(noise)
+    cautions = _cautions(noise, correlation, lost, classes)
+    for reason in (_nothing_learnt(trials), _not_separated(correlation), _turned(noise, lost)):
+        if reason:
+            summary = f"{Action.NOTHING}: {reason[0]}"
+            return Advice(Action.NOTHING, "", summary, reason[1:], cautions)
+    plain = trials.best(Method.PLAIN)
+    best = trials.best()
+    gain, error = (value / noise.slope for value in trials.gain(best, over=plain))
+    evidence = (_agreement(trials, best), *([] if best is plain else [_agreement(trials, plain)]))
+    if gain < LEAST_GAIN:
+        ahead = "none is ahead of it" if best is plain else f"{best.name} by {_points(gain, error)}"
+        summary = f"{Action.PLAIN}: no student promises a point of accuracy more ({ahead})."
+        return Advice(Action.PLAIN, plain.code, summary, evidence, cautions)
+    action = Action.ROUNDS if best.method is Method.ROUNDS else Action.ROBUST
+    how = f"{action} ({best.n_rounds})" if action is Action.ROUNDS else f"{action} ({best.method})"
+    summary = f"{how}: it promises {_points(gain, error)} of accuracy more than a plain probe."
+    if gain < SURE_ERRORS * error:
+        unsure = f"{len(trials.given)} rows with this much noise do not tell this from chance."
+        cautions = (unsure, *cautions)
+    return Advice(action, best.code, summary, evidence, cautions)
+
+
+def lost_classes(noise: NoiseEstimate) -> IntArray:
+    """Return the classes whose rows are given another label at least as often as their own."""
+    return np.flatnonzero(label_gaps(noise.corruption) <= 0)
+
+
+def _points(gain: float, error: float) -> str:
+    return f"{100 * gain:.1f} ± {100 * error:.1f} points"
+
+
+def _agreement(trials: Trials, trial: Trial) -> str:
+    return (
+        f"{trial.name}: predicts {trials.agreement(trial):.1%} of the given labels of rows it did "
+        f"not see (always saying the commonest label: {trials.chance:.1%})."
+    )
+
+
+def _nothing_learnt(trials: Trials) -> tuple[str, ...]:
+    best, chance = trials.best(), trials.chance
+    error = np.sqrt(chance * (1 - chance) / len(trials.given))
+    if trials.agreement(best) > chance + CHANCE_ERRORS * error:
+        return ()
+    return (
+        "the features say nothing about these labels that a probe could learn.",
+        _agreement(trials, best),
+    )
+
+
+def _not_separated(correlation: CorrelationEstimate) -> tuple[str, ...]:
+    same, other = correlation.same_class, correlation.other_class
+    if same > other:
+        return ()
+    return (
+        "rows of one class are no more alike than rows of two.",
+        f"Mean correlation of two rows of one class {same:.3f}, of two classes {other:.3f}.",
+    )
+
+
+def _turned(noise: NoiseEstimate, lost: IntArray) -> tuple[str, ...]:
+    share = noise.class_sizes[lost].sum() / noise.class_sizes.sum()
+    if share < LOST_SHARE:
+        return ()
+    return (
+        "most rows are of a class that is given some wrong label at least as often as its own.",
+        f"{len(lost)} of {len(noise.class_sizes)} classes, with {share:.0%} of the rows.",
+    )
+
+
+def _cautions(
+    noise: NoiseEstimate,
+    correlation: CorrelationEstimate,
+    lost: IntArray,
+    classes: NDArray[Any],
+) -> tuple[str, ...]:
+    names = classes.tolist()
+    found = [
+        f"Rows of class {names[k]!r} are given another label at least as often as their own: "
+        "expect them to be predicted as that one."
+        for k in lost
+    ]
+    for b in np.flatnonzero(noise.posterior.argmax(axis=0) != np.arange(len(names))):
+        mostly = names[int(noise.posterior[:, b].argmax())]
+        found.append(
+            f"Rows labelled {names[b]!r} look like {mostly!r} more often than like {names[b]!r}: "
+            "either this label is mostly wrong, or the two classes cannot be told apart."
+        )
+    if not correlation.unmixed:
+        found.append(
+            "The noise mixes the classes too much to take it out of the correlations (smallest "
+            f"singular value {correlation.smallest_singular_value:.3f}): they are as measured, and "
+            "classes are less alike than they look."
+        )
+    if not noise.given:
+        found.append(
+            "The noise was estimated from predictions: rows that a probe gets wrong count as "
+            "noise, and noise that turns most labels of a class into another is not seen."
+        )
+    return tuple(found)

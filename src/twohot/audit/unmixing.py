@@ -1,0 +1,114 @@
+"""Correlations of the true classes, from those of classes whose labels are partly wrong.
+
+Rows that were given label b are of true class a with a share P[a, b] (columns sum to one). Where
+the label of a row depends on its class alone, the mean correlation of the rows of two labels mixes
+those of the classes,
+
+    measured = Pᵀ W P,        W = P⁻ᵀ measured P⁻¹,
+
+so that noise makes classes look alike that are not. What is measured with an error ε is then known
+with an error of up to ε / σ², σ the smallest singular value of P: where that is small, the
+correlations are left as measured.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._types import FloatArray, IntArray
+from twohot.audit._counting import NoiseEstimate
+from twohot.theory import CorrelationModel
+
+# Errors may grow a hundredfold. Mean correlations of 50 rows or more a class are good to a few
+# thousandths, so more would leave nothing of the differences between classes.
+LEAST_SINGULAR_VALUE = 0.1
+
+# A row is more like itself than like any other of its class.
+LARGEST_CORRELATION = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationEstimate:
+    """Mean correlation of every two classes, as the labels have it and as the classes have it."""
+
+    measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
+    estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
+    smallest_singular_value: float  # of the shares of true classes among given labels
+    superclass: IntArray  # (n_classes,)
+
+    @property
+    def unmixed(self) -> bool:
+        """Whether the noise could be taken out; if not, `estimated` is what was measured."""
+        return self.smallest_singular_value >= LEAST_SINGULAR_VALUE
+
+    @property
+    def same_class(self) -> float:
+        """Mean over the classes of the correlation inside."""
+        return float(np.diag(self.estimated).mean())
+
+    @property
+    def same_superclass(self) -> float:
+        """Mean over pairs of classes of one superclass; NaN if there is none."""
+        same = self.superclass[:, np.newaxis] == self.superclass
+        return _mean(self.estimated[same & ~np.eye(len(same), dtype=bool)])
+
+    @property
+    def elsewhere(self) -> float:
+        """Mean over pairs of classes of two superclasses; NaN if there is none."""
+        return _mean(self.estimated[self.superclass[:, np.newaxis] != self.superclass])
+
+    @property
+    def other_class(self) -> float:
+        """Mean over all pairs of two classes."""
+        return _mean(self.estimated[~np.eye(len(self.estimated), dtype=bool)])
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if values.size else float("nan")
+
+
+def unmix(
+    measured: NDArray[np.float64], noise: NoiseEstimate, superclass: IntArray
+) -> CorrelationEstimate:
+    """Return the correlations of the true classes, as far as the noise can be taken out.
+
+    Examples
+    --------
+    >>> corruption = np.array([[0.7, 0.3], [0.3, 0.7]])
+    >>> noise = NoiseEstimate(corruption, np.array([50.0, 50.0]), given=True)
+    >>> measured = corruption.T @ [[0.5, -0.5], [-0.5, 0.5]] @ corruption
+    >>> measured.round(2).tolist()
+    [[0.08, -0.08], [-0.08, 0.08]]
+    >>> unmix(measured, noise, np.array([0, 0])).estimated.round(2).tolist()
+    [[0.5, -0.5], [-0.5, 0.5]]
+    """
+    filled = measured.copy()
+    same = np.diag(measured)
+    # A class of one row has no pair: what the others have on average says the least about it.
+    np.fill_diagonal(filled, np.where(np.isnan(same), np.nanmean(same), same))
+    shares = noise.posterior
+    smallest = float(np.linalg.svd(shares, compute_uv=False)[-1])
+    estimated = filled
+    if smallest >= LEAST_SINGULAR_VALUE:
+        inverse = np.linalg.inv(shares)
+        estimated = inverse.T @ filled @ inverse
+        estimated = (estimated + estimated.T) / 2
+    return CorrelationEstimate(filled, estimated, smallest, superclass)
+
+
+def nearest_model(
+    correlation: NDArray[np.float64], class_sizes: NDArray[np.float64]
+) -> CorrelationModel:
+    """Return the model of these correlations, made such as features of unit norm can have.
+
+    Errors of estimation leave small negative eigenvalues, which are cut off, and classes that
+    correlate more than rows of unit norm can, which are scaled down.
+    """
+    values, vectors = np.linalg.eigh(correlation)
+    feasible = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    largest = np.maximum(np.diag(feasible), LARGEST_CORRELATION)
+    scale = np.sqrt(LARGEST_CORRELATION / largest)
+    return CorrelationModel.from_correlation(
+        scale[:, np.newaxis] * feasible * scale, class_sizes=class_sizes
+    )
