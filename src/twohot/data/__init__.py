@@ -1,5 +1,8 @@
 """What comes in: feature files and tables, data sets, and features from images and texts."""
 
+from twohot.data.blocks import FeatureBlocks
+from twohot.data.files import read_features, write_features
+from twohot.data.readers import read_table
 from twohot.data.table import FeatureTable
 
-__all__ = ["FeatureTable"]
+__all__ = ["FeatureBlocks", "FeatureTable", "read_features", "read_table", "write_features"]
