@@ -52,8 +52,13 @@ def advise(
     noise: NoiseEstimate,
     correlation: CorrelationEstimate,
     classes: NDArray[Any],
+    theory: str,
 ) -> Advice:
-    """Weigh the trials, the noise and the correlations."""
+    """Weigh the trials, the noise and the correlations; `theory` is one more sentence of evidence.
+
+    The trials decide, where there is something to learn at all: the theory knows classes by their
+    means alone, and promises too much where rows of a class differ.
+    """
     lost = lost_classes(noise)
     cautions = _cautions(noise, correlation, lost, classes)
     for reason in (_nothing_learnt(trials), _not_separated(correlation), _turned(noise, lost)):
@@ -63,7 +68,8 @@ def advise(
     plain = trials.best(Method.PLAIN)
     best = trials.best()
     gain, error = (value / noise.slope for value in trials.gain(best, over=plain))
-    evidence = (_agreement(trials, best), *([] if best is plain else [_agreement(trials, plain)]))
+    seen = [_agreement(trials, trial) for trial in dict.fromkeys([best, plain])]
+    evidence = (*seen, theory)
     if gain < LEAST_GAIN:
         ahead = "none is ahead of it" if best is plain else f"{best.name} by {_points(gain, error)}"
         summary = f"{Action.PLAIN}: no student promises a point of accuracy more ({ahead})."
@@ -142,11 +148,11 @@ def _cautions(
             f"Rows labelled {names[b]!r} look like {mostly!r} more often than like {names[b]!r}: "
             "either this label is mostly wrong, or the two classes cannot be told apart."
         )
-    if not correlation.unmixed:
+    if correlation.n_limited:
         found.append(
-            "The noise mixes the classes too much to take it out of the correlations (smallest "
-            f"singular value {correlation.smallest_singular_value:.3f}): they are as measured, and "
-            "classes are less alike than they look."
+            f"The noise mixes the classes so much that along {correlation.n_limited} of "
+            f"{len(names)} axes it could be taken out of the correlations in part only: classes "
+            "are less alike than they look, and margins larger."
         )
     if not noise.given:
         found.append(

@@ -6,9 +6,9 @@ those of the classes,
 
     measured = Pᵀ W P,        W = P⁻ᵀ measured P⁻¹,
 
-so that noise makes classes look alike that are not. What is measured with an error ε is then known
-with an error of up to ε / σ², σ the smallest singular value of P: where that is small, the
-correlations are left as measured.
+so that noise makes classes look alike that are not. With P = U diag(σ) Vᵀ, an error ε of what was
+measured grows to ε / σ² along an axis; along axes where σ is small, no more noise is taken out
+than a bound on σ allows, and the classes are then less alike than they still look.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from twohot._types import FloatArray, IntArray
 from twohot.audit._counting import NoiseEstimate
 from twohot.theory import CorrelationModel
 
-# Errors may grow a hundredfold. Mean correlations of 50 rows or more a class are good to a few
-# thousandths, so more would leave nothing of the differences between classes.
+# Bound on σ. Errors may grow a hundredfold: mean correlations of 50 rows or more a class are good
+# to a few thousandths, so more would leave nothing of the differences between classes.
 LEAST_SINGULAR_VALUE = 0.1
 
 # A row is more like itself than like any other of its class.
@@ -34,13 +34,13 @@ class CorrelationEstimate:
 
     measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
     estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
-    smallest_singular_value: float  # of the shares of true classes among given labels
+    singular_values: NDArray[np.float64]  # (n_classes,), σ of the shares of the true classes
     superclass: IntArray  # (n_classes,)
 
     @property
-    def unmixed(self) -> bool:
-        """Whether the noise could be taken out; if not, `estimated` is what was measured."""
-        return self.smallest_singular_value >= LEAST_SINGULAR_VALUE
+    def n_limited(self) -> int:
+        """Axes, of as many as there are classes, along which some noise had to be left in."""
+        return int(np.count_nonzero(self.singular_values < LEAST_SINGULAR_VALUE))
 
     @property
     def same_class(self) -> float:
@@ -87,14 +87,10 @@ def unmix(
     same = np.diag(measured)
     # A class of one row has no pair: what the others have on average says the least about it.
     np.fill_diagonal(filled, np.where(np.isnan(same), np.nanmean(same), same))
-    shares = noise.posterior
-    smallest = float(np.linalg.svd(shares, compute_uv=False)[-1])
-    estimated = filled
-    if smallest >= LEAST_SINGULAR_VALUE:
-        inverse = np.linalg.inv(shares)
-        estimated = inverse.T @ filled @ inverse
-        estimated = (estimated + estimated.T) / 2
-    return CorrelationEstimate(filled, estimated, smallest, superclass)
+    left, singular_values, right = np.linalg.svd(noise.posterior)
+    inverse = (right.T / np.maximum(singular_values, LEAST_SINGULAR_VALUE)) @ left.T
+    estimated = inverse.T @ filled @ inverse
+    return CorrelationEstimate(filled, (estimated + estimated.T) / 2, singular_values, superclass)
 
 
 def nearest_model(

@@ -115,7 +115,6 @@ def _estimates(found: Forecast) -> Table:
         "correlation, same class": _number(correlation.same_class),
         "correlation, same superclass": _number(correlation.same_superclass),
         "correlation, elsewhere": _number(correlation.elsewhere),
-        "noise taken out of these": "yes" if correlation.unmixed else "no",
         "eigengap": _number(found.eigengap),
         f"separation q/p at ridge {found.ridge:g}": _number(found.separation),
         "theory: training labels right, by round": right,
@@ -128,7 +127,9 @@ def _estimates(found: Forecast) -> Table:
 
 def _trials(found: Forecast) -> Table:
     """Return the probes side by side; the best stands out."""
-    table = Table(title=f"{len(found.trials.given)} rows held out in turn: agreement, accuracy gained")
+    table = Table(
+        title=f"{len(found.trials.given)} rows held out in turn: agreement, accuracy gained"
+    )
     for heading in ("probe", "agreement", "points over plain"):
         table.add_column(heading, justify="left" if heading == "probe" else "right")
     rows = trial_rows(found)

@@ -39,7 +39,7 @@ def _draw_gains(axes: Any, found: Forecast) -> None:
     )
     axes.axvline(0, color="0.5", linewidth=1)
     axes.set_yticks(places, [row["probe"] for row in rows])
-    axes.set(xlabel="points of accuracy over the best plain probe", title="Rows held out (±1 s.e.)")
+    axes.set(xlabel="points of accuracy over plain", title="Rows held out (±1 s.e.)")
 
 
 def _draw_margins(axes: Any, found: Forecast) -> None:

@@ -39,7 +39,7 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
             "same_class": correlation.same_class,
             "same_superclass": correlation.same_superclass,
             "elsewhere": correlation.elsewhere,
-            "unmixed": correlation.unmixed,
+            "axes_limited": correlation.n_limited,
             "measured": correlation.measured.tolist(),
             "estimated": correlation.estimated.tolist(),
         },
