@@ -26,6 +26,9 @@ SURE_ERRORS = 2.0
 # Share of the rows in classes that cannot be learnt, from which on nothing is left to advise.
 LOST_SHARE = 0.5
 
+# Names of classes that a sentence lists.
+NAMES_LISTED = 5
+
 
 class Action(StrEnum):
     """What to do."""
@@ -51,7 +54,9 @@ def advise(
     trials: Trials,
     noise: NoiseEstimate,
     correlation: CorrelationEstimate,
+    *,
     classes: NDArray[Any],
+    given_sizes: IntArray,
     theory: str,
 ) -> Advice:
     """Weigh the trials, the noise and the correlations; `theory` is one more sentence of evidence.
@@ -60,7 +65,10 @@ def advise(
     means alone, and promises too much where rows of a class differ.
     """
     lost = lost_classes(noise)
-    cautions = _cautions(noise, correlation, lost, classes)
+    cautions = (
+        *_doubtful_labels(noise, lost, classes.tolist()),
+        *_limits(trials, noise, correlation, given_sizes),
+    )
     for reason in (_nothing_learnt(trials), _not_separated(correlation), _turned(noise, lost)):
         if reason:
             summary = f"{Action.NOTHING}: {reason[0]}"
@@ -130,33 +138,59 @@ def _turned(noise: NoiseEstimate, lost: IntArray) -> tuple[str, ...]:
     )
 
 
-def _cautions(
+def _doubtful_labels(noise: NoiseEstimate, lost: IntArray, names: list[Any]) -> list[str]:
+    """Name the classes and labels that a probe will get wrong as a whole."""
+    found = []
+    if lost.size:
+        found.append(
+            f"Rows of {len(lost)} class(es) are given some other label at least as often as their "
+            f"own and will be predicted as it: {_listed([repr(names[k]) for k in lost])}."
+        )
+    mostly = noise.posterior.argmax(axis=0)
+    outvoted = np.flatnonzero(mostly != np.arange(len(names)))
+    if outvoted.size:
+        pairs = [f"{names[b]!r} like {names[mostly[b]]!r}" for b in outvoted]
+        found.append(
+            f"Rows of {len(outvoted)} label(s) look like another label more often than like their "
+            "own, so that label is mostly wrong, or cannot be told from the other: "
+            f"{_listed(pairs)}."
+        )
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    return ", ".join(names[:NAMES_LISTED]) + more
+
+
+def _limits(
+    trials: Trials,
     noise: NoiseEstimate,
     correlation: CorrelationEstimate,
-    lost: IntArray,
-    classes: NDArray[Any],
-) -> tuple[str, ...]:
-    names = classes.tolist()
-    found = [
-        f"Rows of class {names[k]!r} are given another label at least as often as their own: "
-        "expect them to be predicted as that one."
-        for k in lost
-    ]
-    for b in np.flatnonzero(noise.posterior.argmax(axis=0) != np.arange(len(names))):
-        mostly = names[int(noise.posterior[:, b].argmax())]
+    given_sizes: IntArray,
+) -> list[str]:
+    """Say what the estimates could not take into account."""
+    found = []
+    n_rows, n_alone = int(given_sizes.sum()), int(np.count_nonzero(given_sizes == 1))
+    if len(trials.given) < n_rows:
         found.append(
-            f"Rows labelled {names[b]!r} look like {mostly!r} more often than like {names[b]!r}: "
-            "either this label is mostly wrong, or the two classes cannot be told apart."
+            f"Probes were tried on {len(trials.given)} of {n_rows} rows (max_rows): with all of "
+            "them students may gain more."
+        )
+    if n_alone:
+        found.append(
+            f"{n_alone} class(es) have one row: it was held out or fitted on, never both, and "
+            "counts as much alike as the rows of other classes are."
         )
     if correlation.n_limited:
         found.append(
             f"The noise mixes the classes so much that along {correlation.n_limited} of "
-            f"{len(names)} axes it could be taken out of the correlations in part only: classes "
-            "are less alike than they look, and margins larger."
+            f"{len(given_sizes)} axes it could be taken out of the correlations in part only: "
+            "margins may be larger."
         )
     if not noise.given:
         found.append(
             "The noise was estimated from predictions: rows that a probe gets wrong count as "
             "noise, and noise that turns most labels of a class into another is not seen."
         )
-    return tuple(found)
+    return found

@@ -159,6 +159,9 @@ def forecast(
     guarantees = tuple(judge(outputs) for outputs in rounds)
     needed = rounds_until_right(model, noise.corruption, l2=l2)
     theory = theory_in_words(strength, guarantees, needed)
+    advice = advise(
+        trials, noise, correlation, classes=data.classes, given_sizes=sizes, theory=theory
+    )
     return Forecast(
         classes=data.classes,
         given_sizes=sizes,
@@ -169,7 +172,7 @@ def forecast(
         guarantees=guarantees,
         rounds_needed=needed,
         trials=trials,
-        advice=advise(trials, noise, correlation, data.classes, theory),
+        advice=advice,
     )
 
 
