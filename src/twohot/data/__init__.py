@@ -2,7 +2,16 @@
 
 from twohot.data.blocks import FeatureBlocks
 from twohot.data.files import read_features, write_features
+from twohot.data.noise import corrupt_table, noise_matrix
 from twohot.data.readers import read_table
 from twohot.data.table import FeatureTable
 
-__all__ = ["FeatureBlocks", "FeatureTable", "read_features", "read_table", "write_features"]
+__all__ = [
+    "FeatureBlocks",
+    "FeatureTable",
+    "corrupt_table",
+    "noise_matrix",
+    "read_features",
+    "read_table",
+    "write_features",
+]

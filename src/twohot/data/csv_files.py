@@ -79,8 +79,8 @@ def _checked_header(path: Path, header: list[str]) -> list[str]:
     """Return the names of the columns, or say why the first line does not name them."""
     if not header:
         raise ValueError(f"{path} is empty: a CSV file begins with a line that names its columns.")
-    counted = [str(place) for place in range(len(header))]
-    if header != counted and all(_is_number(name) for name in header):
+    # Integers may be names, of classes for instance.
+    if all(map(_is_number, header)) and not all(map(str.isdecimal, header)):
         raise ValueError(
             f"{path} begins with the numbers {', '.join(header[:3])}, …: a CSV file begins with a "
             "line that names its columns, so add one."
