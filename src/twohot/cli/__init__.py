@@ -8,11 +8,12 @@ import twohot
 from twohot.cli._shared import friendly
 from twohot.cli.corrupt import corrupt
 from twohot.cli.demo import demo
+from twohot.cli.describe import describe
 from twohot.cli.forecast import forecast
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (corrupt, demo, forecast):
+for command in (corrupt, demo, describe, forecast):
     app.command()(friendly(command))
 
 

@@ -32,7 +32,8 @@ def forecast(
         str | None, typer.Option(help="Name of the column of the labels.")
     ] = None,
     split: Annotated[
-        str | None, typer.Option(help="Split to look at; 'train' by default if there is one.")
+        str | None,
+        typer.Option(help="Split to look at, or 'all'; 'train' by default if there is one."),
     ] = None,
     ridge: Annotated[float, typer.Option(help="Penalty at which the theory is asked.")] = 10.0,
     rounds: Annotated[int, typer.Option(min=2, help="Rounds to try, the teacher included.")] = 3,
@@ -47,13 +48,12 @@ def forecast(
     ] = None,
 ) -> None:
     """Say whether a plain probe will do, which student will help, or that nothing will."""
-    table = read_table(source, labels=labels, label_column=label_column)
-    rows = _rows_of_split(table, split)
+    table = _of_split(read_table(source, labels=labels, label_column=label_column), split)
     with Console(stderr=True).status("Reading features …") as status:
         found = make_forecast(
-            table.features[rows],
-            table.given_labels[rows],
-            superclass=_superclass(table, rows),
+            table.features,
+            table.given_labels,
+            superclass=_superclass(table),
             ridge=ridge,
             n_rounds=rounds,
             max_rows=max_rows,
@@ -65,23 +65,19 @@ def forecast(
         Console().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _rows_of_split(table: FeatureTable, split: str | None) -> NDArray[np.intp] | slice:
-    """Return the rows of a split, by default of the one called train, or all rows."""
+def _of_split(table: FeatureTable, split: str | None) -> FeatureTable:
+    """Return the rows of a split, by default of the one called train, if there is one."""
     if split is None and "train" in table.split_names:
         split = "train"
-    if split is None:
-        return slice(None)
-    if split not in table.split_names:
-        known = ", ".join(repr(name) for name in table.split_names) or "no splits at all"
-        raise ValueError(f"--split {split} is not in the file, which has {known}.")
-    return np.flatnonzero(table.split == table.split_names.index(split))
+    everything = split is None or (split == "all" and split not in table.split_names)
+    return table if everything else table.take(table.rows_of(str(split)))
 
 
-def _superclass(table: FeatureTable, rows: NDArray[np.intp] | slice) -> NDArray[np.intp] | None:
+def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
     """Return the superclasses of the labels that occur, in the sorted order of their names."""
     if table.superclass is None:
         return None
-    present = np.unique(table.labels[rows])
+    present = np.unique(table.labels)
     by_name = sorted(present[present >= 0].tolist(), key=lambda label: table.classes[label])
     return np.asarray(np.unique(table.superclass[by_name], return_inverse=True)[1])
 

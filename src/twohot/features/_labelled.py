@@ -58,6 +58,7 @@ def check_labelled(X: Matrix, labels: ArrayLike, n_classes: int | None = None) -
             f"labels[{outside[0]}]={codes[outside[0]]} names none of the {n_classes} classes: pass "
             f"integers from 0 to {n_classes - 1}, or -1 for a row without a label."
         )
+    codes = codes.astype(np.intp)
     sizes = np.bincount(codes[codes >= 0], minlength=n_classes)
     if np.count_nonzero(sizes) < 2:
         raise ValueError(
@@ -70,12 +71,18 @@ def check_labelled(X: Matrix, labels: ArrayLike, n_classes: int | None = None) -
             f"labels has no row of class {empty[0]} ({empty.size} of {n_classes} classes are "
             "empty): leave empty classes out and number the others 0, 1, …"
         )
-    return LabelledRows(rows, codes.astype(np.intp), sizes)
+    return LabelledRows(rows, codes, sizes)
 
 
 def check_rows(X: Matrix) -> Matrix:
     """Return features as a float array or CSR array, without a copy where they are one."""
-    rows = check_array(
-        X, accept_sparse="csr", dtype=STORED, ensure_all_finite=False, input_name="X"
-    )
+    try:
+        rows = check_array(
+            X, accept_sparse="csr", dtype=STORED, ensure_all_finite=False, input_name="X"
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X cannot be read as features ({error}): pass numbers in two dimensions, one row per "
+            "sample and one column per feature."
+        ) from error
     return sp.csr_array(rows) if sp.issparse(rows) else rows

@@ -80,7 +80,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     >>> round(found.same_class.mean, 2), round(found.same_class.std, 2)
     (0.42, 0.28)
     >>> found.elsewhere.n_pairs
-    807284
+    807296
     """
     superclasses = check_superclass(superclass)
     rows = check_labelled(X, labels, len(superclasses))

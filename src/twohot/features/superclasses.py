@@ -17,12 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist
 
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot._validation import check_count, is_real
 from twohot.features._labelled import LabelledRows, check_labelled
 from twohot.features.passes import count_jobs, map_blocks
 from twohot.features.preparation import FeatureSet
+
+# Where the paper cuts its dendrograms, as a share of the largest merge distance.
+PAPER_CUT = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +157,7 @@ def _weighted_mean(values: FloatArray, weights: FloatArray) -> float:
 
 
 def cluster_classes(
-    means: ArrayLike, *, n_superclasses: int | None = None, cut: float = 0.8
+    means: ArrayLike, *, n_superclasses: int | None = None, cut: float = PAPER_CUT
 ) -> Superclasses:
     """Group classes whose correlations with all classes are alike.
 
@@ -168,7 +172,7 @@ def cluster_classes(
     n_superclasses : int, optional
         Number of superclasses, from 1 to n_classes; by default what `cut` leaves.
     cut : float
-        Share of the largest merge distance, above 0 and at most 1.
+        Share of the largest merge distance, above 0 and at most 1; by default the paper's, 0.8.
 
     Returns
     -------
@@ -182,7 +186,7 @@ def cluster_classes(
     >>> cluster_classes(means, n_superclasses=1).superclass
     array([0, 0, 0])
     """
-    linkage = hierarchy.linkage(1 - _check_means(means), method="complete")
+    linkage = hierarchy.linkage(pdist(1 - _check_means(means)), method="complete")
     n_classes = len(linkage) + 1
     if n_superclasses is None:
         furthest = _check_cut(cut) * linkage[-1, 2]
