@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.audit._counting import NoiseEstimate, count_noise, take_noise
-from twohot.audit.unmixing import LEAST_SINGULAR_VALUE, nearest_model, unmix
+from twohot.audit.unmixing import LARGEST_CORRELATION, LEAST_SINGULAR_VALUE, feasible, unmix
 from twohot.features import (
     class_correlation,
     corrupt_labels,
@@ -15,6 +15,7 @@ from twohot.features import (
     superclass_noise,
     symmetric,
 )
+from twohot.theory import CorrelationModel
 
 
 def random_noise(seed, n_classes):
@@ -26,7 +27,7 @@ def random_noise(seed, n_classes):
 
 def random_correlation(seed, n_classes):
     vectors = np.random.default_rng(seed).standard_normal((n_classes, 4))
-    return 0.1 * vectors @ vectors.T
+    return 0.9 * vectors @ vectors.T / (vectors**2).sum(axis=1).max()
 
 
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 8))
@@ -48,9 +49,9 @@ def test_noise_is_taken_out_only_as_far_as_errors_allow():
     # One axis keeps all, three keep 1 - 0.72 * 4 / 3 = 0.04, below the bound.
     noise = NoiseEstimate(symmetric(4, 0.72), np.full(4, 50.0), given=True)
     even, apart = np.full((4, 4), 0.25), np.eye(4) - 0.25
-    found = unmix(0.1 * even + 0.2 * apart, noise, np.zeros(4, dtype=int))
+    found = unmix(0.1 * even + 0.005 * apart, noise, np.zeros(4, dtype=int))
     assert found.n_limited == 3
-    expected = 0.1 * even + 0.2 / LEAST_SINGULAR_VALUE**2 * apart
+    expected = 0.1 * even + 0.005 / LEAST_SINGULAR_VALUE**2 * apart
     np.testing.assert_allclose(found.estimated, expected, atol=1e-12)
 
 
@@ -88,16 +89,21 @@ def test_correlations_of_true_classes_are_found_from_noisy_labels(corruption):
 
 
 @given(seed=st.integers(0, 10_000), scale=st.floats(0.01, 3.0))
-def test_any_estimate_becomes_a_model(seed, scale):
+def test_any_estimate_becomes_one_that_rows_can_have(seed, scale):
     matrix = np.random.default_rng(seed).standard_normal((5, 5))
-    model = nearest_model(scale * (matrix + matrix.T), np.full(5, 20.0))
+    found, n_capped = feasible(scale * (matrix + matrix.T))
+    assert np.linalg.eigvalsh(found).min() > -1e-12
+    assert np.diag(found).max() <= LARGEST_CORRELATION + 1e-12
+    assert n_capped == np.count_nonzero(np.diag(found) > LARGEST_CORRELATION - 1e-9)
+    model = CorrelationModel.from_correlation(found, class_sizes=np.full(5, 20.0))
     assert np.linalg.eigvalsh(model.gram()).min() > -1e-9
 
 
 def test_a_possible_correlation_stays_as_it_is():
     correlation = random_correlation(0, 4)
-    correlation *= 0.5 / np.diag(correlation).max()
-    np.testing.assert_allclose(nearest_model(correlation, np.ones(4)).correlation, correlation)
+    found, n_capped = feasible(correlation)
+    np.testing.assert_allclose(found, correlation, atol=1e-12)
+    assert n_capped == 0
 
 
 def test_counts_are_shares_where_rows_are_many():

@@ -188,6 +188,11 @@ def _limits(
             f"{len(given_sizes)} axes it could be taken out of the correlations in part only: "
             "margins may be larger."
         )
+    if correlation.n_capped:
+        found.append(
+            f"{correlation.n_capped} class(es) came out more alike inside than rows can be: rows "
+            "that are hard to predict were taken for noise, and margins may be smaller."
+        )
     if not noise.given:
         found.append(
             "The noise was estimated from predictions: rows that a probe gets wrong count as "

@@ -20,7 +20,7 @@ from twohot.audit._counting import NoiseEstimate, count_noise, take_noise
 from twohot.audit._rows import LabelledRows, check_labelled_rows
 from twohot.audit.advice import Advice, advise
 from twohot.audit.trials import Method, Trials, run_trials
-from twohot.audit.unmixing import CorrelationEstimate, nearest_model, unmix
+from twohot.audit.unmixing import CorrelationEstimate, unmix
 from twohot.distill.estimators import STUDENT_RIDGE
 from twohot.features import class_correlation, cluster_classes
 from twohot.features._checks import check_superclass
@@ -64,8 +64,6 @@ class Forecast:
         own = 1 - self.correlation.same_class
         apart = self.correlation.same_class - self.correlation.other_class
         between = own + self.model.n_samples / self.model.n_classes * apart
-        if own <= 0 or between <= 0:
-            return float("nan")
         return float(between * (self.ridge + own) / (own * (self.ridge + between)))
 
 
@@ -153,7 +151,7 @@ def forecast(
     if groups is None:
         groups = cluster_classes(correlation.estimated).superclass
     correlation = unmix(measured, noise, groups)
-    model = nearest_model(correlation.estimated, noise.class_sizes)
+    model = CorrelationModel.from_correlation(correlation.estimated, class_sizes=noise.class_sizes)
     l2 = strength / (model.n_classes * model.n_samples)
     rounds = outputs_by_round(model, noise.corruption, l2=l2, n_rounds=n_rounds)
     guarantees = tuple(judge(outputs) for outputs in rounds)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from twohot._types import FloatArray, IntArray
 from twohot.audit._counting import NoiseEstimate
-from twohot.theory import CorrelationModel
 
 # Bound on σ. Errors may grow a hundredfold: mean correlations of 50 rows or more a class are good
 # to a few thousandths, so more would leave nothing of the differences between classes.
@@ -35,6 +34,7 @@ class CorrelationEstimate:
     measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
     estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
     singular_values: NDArray[np.float64]  # (n_classes,), σ of the shares of the true classes
+    n_capped: int  # classes that came out more alike than rows can be
     superclass: IntArray  # (n_classes,)
 
     @property
@@ -89,22 +89,19 @@ def unmix(
     np.fill_diagonal(filled, np.where(np.isnan(same), np.nanmean(same), same))
     left, singular_values, right = np.linalg.svd(noise.posterior)
     inverse = (right.T / np.maximum(singular_values, LEAST_SINGULAR_VALUE)) @ left.T
-    estimated = inverse.T @ filled @ inverse
-    return CorrelationEstimate(filled, (estimated + estimated.T) / 2, singular_values, superclass)
+    estimated, n_capped = feasible(inverse.T @ filled @ inverse)
+    return CorrelationEstimate(filled, estimated, singular_values, n_capped, superclass)
 
 
-def nearest_model(
-    correlation: NDArray[np.float64], class_sizes: NDArray[np.float64]
-) -> CorrelationModel:
-    """Return the model of these correlations, made such as features of unit norm can have.
+def feasible(correlation: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Return the correlations made such as rows of unit norm can have, and how many were not.
 
     Errors of estimation leave small negative eigenvalues, which are cut off, and classes that
-    correlate more than rows of unit norm can, which are scaled down.
+    correlate more than rows of unit norm can, which are scaled down and counted.
     """
-    values, vectors = np.linalg.eigh(correlation)
-    feasible = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    largest = np.maximum(np.diag(feasible), LARGEST_CORRELATION)
-    scale = np.sqrt(LARGEST_CORRELATION / largest)
-    return CorrelationModel.from_correlation(
-        scale[:, np.newaxis] * feasible * scale, class_sizes=class_sizes
-    )
+    values, vectors = np.linalg.eigh((correlation + correlation.T) / 2)
+    positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    same = np.diag(positive)
+    scale = np.sqrt(LARGEST_CORRELATION / np.maximum(same, LARGEST_CORRELATION))
+    possible = scale[:, np.newaxis] * positive * scale
+    return possible, int(np.count_nonzero(same > LARGEST_CORRELATION))

@@ -33,7 +33,7 @@ def forecast(
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(help="Split to look at, or 'all'; 'train' by default if there is one."),
+        typer.Option(help="Split, or 'all'; 'train' by default if there is one."),
     ] = None,
     ridge: Annotated[float, typer.Option(help="Penalty at which the theory is asked.")] = 10.0,
     rounds: Annotated[int, typer.Option(min=2, help="Rounds to try, the teacher included.")] = 3,
