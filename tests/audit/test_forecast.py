@@ -72,6 +72,18 @@ def test_features_that_know_nothing_are_called_so():
     assert "the features say nothing about these labels" in found.advice.summary
 
 
+@pytest.mark.parametrize("distance", [0.0, 3.0])
+def test_a_rare_class_is_learnt_where_it_differs(distance):
+    generator = np.random.default_rng(1)
+    labels = (np.arange(400) % 20 == 0).astype(int)
+    X = generator.standard_normal((400, 5))
+    X[:, 0] += distance * labels
+    found = forecast(X, labels, n_jobs=1)
+    # Probes without an intercept say the rare class too often to beat always saying the other.
+    assert found.trials.agreement(found.trials.best()) < 0.95
+    assert (found.advice.action is Action.NOTHING) == (distance == 0)
+
+
 def test_shuffled_labels_are_called_hopeless():
     data = digits(0.0)
     shuffled = np.random.default_rng(0).permutation(data.given_labels)

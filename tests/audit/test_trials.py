@@ -1,5 +1,7 @@
 """Trials are honest: no probe predicts a row it was fitted on."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -102,4 +104,12 @@ def test_gains_are_paired():
     gain, error = trials.gain(other, over=plain)
     assert gain == 0.25
     assert error == pytest.approx(np.std([0, 1, 0, 0]) / 2)
-    assert trials.chance == 0.5
+
+
+def test_chance_is_that_of_all_orders():
+    given = np.array([0, 0, 0, 1, 2])
+    trial = Trial(Method.PLAIN, 1, 50.0, np.array([0, 1, 1, 2, 0]))
+    orders = np.array(list(permutations(trial.predicted)))
+    agreement = (orders == given).mean(axis=1)
+    chance = Trials(np.arange(5), given, (trial,)).chance(trial)
+    assert chance == pytest.approx((agreement.mean(), agreement.std()))

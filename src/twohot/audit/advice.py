@@ -13,8 +13,8 @@ from twohot.audit.trials import Method, Trial, Trials
 from twohot.audit.unmixing import CorrelationEstimate
 from twohot.theory import label_gaps
 
-# Standard errors by which probes must beat the commonest label to have learnt something. There are
-# some six probes, and of six looks at nothing one in a hundred is this far up.
+# Standard deviations by which a probe must beat its own predictions in any other order to have
+# learnt something. Of six probes that learnt nothing, one is this far up once in a hundred times.
 CHANCE_ERRORS = 3.0
 
 # A student must promise one point of accuracy: it costs more fits, and what is closer than that a
@@ -103,18 +103,19 @@ def _points(gain: float, error: float) -> str:
 def _agreement(trials: Trials, trial: Trial) -> str:
     return (
         f"{trial.name}: predicts {trials.agreement(trial):.1%} of the given labels of rows it did "
-        f"not see (always saying the commonest label: {trials.chance:.1%})."
+        f"not see (the same predictions in any other order: {trials.chance(trial)[0]:.1%})."
     )
 
 
 def _nothing_learnt(trials: Trials) -> tuple[str, ...]:
-    best, chance = trials.best(), trials.chance
-    error = np.sqrt(chance * (1 - chance) / len(trials.given))
-    if trials.agreement(best) > chance + CHANCE_ERRORS * error:
-        return ()
+    for trial in trials.trials:
+        chance, error = trials.chance(trial)
+        # A row more than that: a probe that always says one label is at chance, up to rounding.
+        if trials.agreement(trial) > chance + CHANCE_ERRORS * error + 1 / len(trials.given):
+            return ()
     return (
         "the features say nothing about these labels that a probe could learn.",
-        _agreement(trials, best),
+        _agreement(trials, trials.best()),
     )
 
 

@@ -89,10 +89,20 @@ class Trials:
         difference = rights - (over.predicted == self.given)
         return float(difference.mean()), float(difference.std() / np.sqrt(len(self.given)))
 
-    @property
-    def chance(self) -> float:
-        """Agreement of always saying the commonest label."""
-        return float(np.bincount(self.given).max() / len(self.given))
+    def chance(self, trial: Trial) -> tuple[float, float]:
+        """Return mean and standard deviation of the agreement over all orders of the predictions.
+
+        With shares q of the given labels and p of the predictions (Hoeffding 1951),
+
+            mean = Σ_k q_k p_k,    variance = Σ_kl q_k p_l (δ_kl - p_k - q_l + mean)² / (n - 1).
+        """
+        n_rows = len(self.given)
+        n_classes = int(max(self.given.max(), trial.predicted.max())) + 1
+        q = np.bincount(self.given, minlength=n_classes)[:, np.newaxis] / n_rows
+        p = np.bincount(trial.predicted, minlength=n_classes) / n_rows
+        mean = float((p @ q)[0])
+        deviations = np.eye(n_classes) - p[:, np.newaxis] - q.T + mean
+        return mean, float(np.sqrt((q * p * deviations**2).sum() / (n_rows - 1)))
 
 
 def run_trials(
