@@ -1,1 +1,1 @@
-"""What a user does with a probe: choose one from noisy labels, find the wrong ones, foresee."""
+"""What a user does with it: choose a probe, find the wrong labels and why, and foresee."""

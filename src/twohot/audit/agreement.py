@@ -3,8 +3,8 @@
 Two measures, both of the label that was given:
 
     agreement    is it the most likely one?
-    likelihood   log((1 - noise) p_given(temperature) + noise / K), at the noise rate and temperature
-                 that suit the candidate best
+    likelihood   log((1 - noise) p_given(temperature) + noise / K), at the noise rate and
+                 temperature that suit the candidate best
 
 Where labels are wrong independently of the features, a candidate that agrees more is more accurate;
 that holds for any noise that leaves the right label the most frequent one. The likelihood sees

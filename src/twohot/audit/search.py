@@ -7,6 +7,7 @@ one is chosen.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,12 +24,14 @@ from twohot.audit.agreement import (
 from twohot.audit.candidates import Candidate
 from twohot.distill.rounds import fit_round, next_targets, record_round
 from twohot.distill.targets import StoredTargets, one_hot
-from twohot.features.coordinates import Coordinates
+from twohot.features.coordinates import Coordinates, unit_penalty
 from twohot.features.passes import map_blocks
 from twohot.solve.fit import Settings
 from twohot.solve.objective import Evaluation
 from twohot.solve.secants import History
-from twohot.solve.terms import Targets
+
+if TYPE_CHECKING:
+    from twohot.solve.terms import Targets
 
 Report = Callable[["Trial"], None]
 
@@ -146,7 +149,7 @@ class Search:
         start: Evaluation | None,
     ) -> tuple[Evaluation, float]:
         targets: Targets = split.fitted_labels
-        plan = candidate.plan(self.unit(split.fitted))
+        plan = candidate.plan(unit_penalty(split.fitted))
         if teacher is not None:
             targets = next_targets(split.fitted, split.fitted_labels, teacher, plan)
         solution = fit_round(
@@ -155,15 +158,9 @@ class Search:
             plan,
             start if teacher is None else teacher,
             replace(self.settings, tol=candidate.tol),
-            History(split.fitted.features.dtype),
+            history=History(split.fitted.features.dtype),
         )
         return solution.evaluation, solution.n_passes + targets.making_passes
-
-    def unit(self, coordinates: Coordinates) -> float:
-        """Return the l2 of ridge one for these rows."""
-        # Where all rows are zero there is nothing to scale by, and nothing to penalise.
-        square = coordinates.spectrum.mean_square or 1.0
-        return square / (self.n_classes * coordinates.features.total_weight)
 
     def better(self, one: Trial, other: Trial) -> bool:
         """Return whether one trial is better than another."""
@@ -184,7 +181,7 @@ class Search:
         given = one_hot(self.labels, self.n_classes)
         rounds, last = [], None
         for candidate in best.candidate.chain():
-            plan = candidate.plan(self.unit(self.coordinates))
+            plan = candidate.plan(unit_penalty(self.coordinates))
             targets: Targets = given
             if last is not None:
                 targets = next_targets(self.coordinates, given, last, plan)
@@ -195,7 +192,7 @@ class Search:
                 plan,
                 last,
                 replace(settings, start=start),
-                History(self.coordinates.features.dtype),
+                history=History(self.coordinates.features.dtype),
             )
             rounds.append(record_round(self.coordinates, solution, plan, targets))
             last = solution.evaluation

@@ -53,7 +53,7 @@ def run_rounds(
         heard = _with_report(settings, say, f"round {number} ({plan.loss}, {wanted.name})")
         if plan.loss == "ce" and plan.l2 != history_l2:
             history, history_l2 = History(coordinates.features.dtype), plan.l2
-        solution = fit_round(coordinates, wanted, plan, last, heard, history)
+        solution = fit_round(coordinates, wanted, plan, last, heard, history=history)
         rounds.append(record_round(coordinates, solution, plan, wanted))
         last = solution.evaluation
     return rounds
@@ -65,6 +65,7 @@ def fit_round(
     plan: Plan,
     last: Evaluation | None,
     settings: Settings,
+    *,
     history: History,
 ) -> Solution:
     """Fit one round, started from the last one; `history` serves cross-entropy only."""

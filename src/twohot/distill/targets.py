@@ -84,7 +84,7 @@ def candidates(
 
 
 def blend(made: StoredTargets, given: StoredTargets, given_share: float) -> StoredTargets:
-    """Return targets that give a share of their weight to what was given, the rest to what was made."""
+    """Return targets that give a share of their weight to what was given."""
     matrix = (1 - given_share) * made.matrix + given_share * sp.csr_array(given.matrix)
     return replace(made, matrix=sp.csr_array(matrix.astype(np.float32)))
 
