@@ -176,7 +176,7 @@ class Search:
         difference = top.held_out.agrees.astype(float) - trial.held_out.agrees
         return float(difference @ self.weights) <= standard_error(difference, self.weights)
 
-    def refit(self, best: Trial, settings: Settings) -> list[Round]:
+    def refit(self, best: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""
         given = one_hot(self.labels, self.n_classes)
         rounds, last = [], None
@@ -191,7 +191,7 @@ class Search:
                 targets,
                 plan,
                 last,
-                replace(settings, start=start),
+                replace(self.settings, start=start),
                 history=History(self.coordinates.features.dtype),
             )
             rounds.append(record_round(self.coordinates, solution, plan, targets))

@@ -217,7 +217,7 @@ class Probe(FittedProbe):
         print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
 
 
-def load(path: str | os.PathLike[str]) -> Probe:
+def load(path: str | os.PathLike[str]) -> FittedProbe:
     """Return the probe that `save` wrote, whatever its kind.
 
     Coefficients, classes, parameters and predictions are those of the saved probe, to the last
@@ -237,4 +237,4 @@ def load(path: str | os.PathLike[str]) -> Probe:
     >>> bool((again.predict(X) == probe.predict(X)).all())
     True
     """
-    return Probe.load(path)
+    return FittedProbe.load(path)
