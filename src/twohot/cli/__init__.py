@@ -7,10 +7,11 @@ import typer
 import twohot
 from twohot.cli._shared import friendly
 from twohot.cli.demo import demo
+from twohot.cli.extract import extract
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (demo,):
+for command in (demo, extract):
     app.command()(friendly(command))
 
 

@@ -1,7 +1,28 @@
 """What comes in: feature files and tables, data sets, and features from images and texts."""
 
+from twohot.data.backbone import Backbone
 from twohot.data.blocks import FeatureBlocks
+from twohot.data.datasets import load
+from twohot.data.extraction import extract
+from twohot.data.extraction_output import Extraction, Skipped
 from twohot.data.files import read_features, write_features
+from twohot.data.labelled import LabelledItems
+from twohot.data.registry import load_backbone
+from twohot.data.sources import read_image_folder, read_item_csv
 from twohot.data.table import FeatureTable
 
-__all__ = ["FeatureBlocks", "FeatureTable", "read_features", "write_features"]
+__all__ = [
+    "Backbone",
+    "Extraction",
+    "FeatureBlocks",
+    "FeatureTable",
+    "LabelledItems",
+    "Skipped",
+    "extract",
+    "load",
+    "load_backbone",
+    "read_features",
+    "read_image_folder",
+    "read_item_csv",
+    "write_features",
+]
