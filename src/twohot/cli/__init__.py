@@ -6,12 +6,13 @@ import typer
 
 import twohot
 from twohot.cli._shared import friendly
+from twohot.cli.corrupt import corrupt
 from twohot.cli.demo import demo
 from twohot.cli.extract import extract
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (demo, extract):
+for command in (corrupt, demo, extract):
     app.command()(friendly(command))
 
 

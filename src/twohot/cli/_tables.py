@@ -1,0 +1,44 @@
+"""What the commands share that read a table: its options, and where the result may go."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+TableArgument: TypeAlias = Annotated[
+    Path, typer.Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")
+]
+LabelsOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--labels", help="Labels that stand apart: .csv or .npy.")
+]
+LabelColumnOption: TypeAlias = Annotated[
+    str | None, typer.Option("--label-column", help="Column or array that holds the labels.")
+]
+FeatureColumnOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--feature-column", help="Column that holds features; repeat it for more."),
+]
+ClassesOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--classes", help="Text file that names one class a line.")
+]
+
+
+def chosen_features(feature_column: list[str] | None) -> str | list[str] | None:
+    """Return what `read_table` takes: nothing, one name, or several."""
+    if not feature_column:
+        return None
+    return feature_column if len(feature_column) > 1 else feature_column[0]
+
+
+def check_output(output: Path, inputs: Iterable[Path | None], *, force: bool) -> None:
+    """Raise if a feature file may not be written there."""
+    if output.suffix != ".features":
+        raise ValueError(f"--output={output} is no feature file: let its name end in .features.")
+    for given in inputs:
+        if given is not None and given.resolve() == output.resolve():
+            raise ValueError(f"--output={output} is the input itself: choose another name.")
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"--output={output} is in a folder that is not there: make it.")
+    if output.exists() and not force:
+        raise FileExistsError(f"--output={output} is there already: pass --force to replace it.")

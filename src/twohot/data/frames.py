@@ -1,0 +1,66 @@
+"""Data frames and Parquet files, as columns."""
+
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._extras import load_extra
+
+
+def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
+    """Return the columns of a pandas, polars or pyarrow table.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame_columns(pl.DataFrame({"features": [[1.0, 2.0], [3.0, 4.0]], "label": ["a", None]}))
+    {'features': array([[1., 2.],
+           [3., 4.]]), 'label': array(['a', None], dtype=object)}
+    """
+    try:
+        columns = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise ValueError(
+            f"source is a {type(frame).__name__}: pass a path, or a table of pandas, polars or "
+            "pyarrow."
+        ) from error
+    return {name: _cells(name, columns[name]) for name in columns.columns}
+
+
+def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the columns of a Parquet file."""
+    parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
+    try:
+        return frame_columns(parquet.read_table(path))
+    except load_extra("pyarrow", "parquet", "Parquet files").ArrowInvalid as error:
+        raise ValueError(f"{path} is not a Parquet file, or is cut short ({error}).") from error
+
+
+def _cells(name: str, series: Any) -> NDArray[Any]:
+    """Return one column; lists as rows, and None where a cell of no number is empty."""
+    cells: NDArray[Any] = series.to_numpy()
+    if cells.dtype != object:
+        return cells
+    if any(isinstance(cell, list | tuple | np.ndarray) for cell in cells[:1]):
+        return _stacked(name, cells)
+    cells = cells.copy()
+    cells[series.is_null().to_numpy()] = None
+    return cells
+
+
+def _stacked(name: str, cells: NDArray[Any]) -> NDArray[Any]:
+    """Return lists of numbers as rows of one array."""
+    first = np.asarray(cells[0])
+    rows = np.empty((len(cells), len(first)), dtype=first.dtype)
+    for place, cell in enumerate(cells):
+        row = np.asarray(cell)
+        if row.shape != first.shape:
+            raise ValueError(
+                f"column {name!r} holds {len(first)} numbers in row 0 and not in row {place}: "
+                "every row needs as many."
+            )
+        rows[place] = row
+    return rows

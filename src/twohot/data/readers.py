@@ -1,0 +1,172 @@
+"""Tables from whatever they are stored in: one function for all formats."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from twohot.data.archives import archive_columns, load_arrays
+from twohot.data.columns import (
+    LABELS,
+    ColumnChoice,
+    Columns,
+    find_features,
+    pick,
+    table_from_columns,
+)
+from twohot.data.csv_files import csv_columns
+from twohot.data.files import read_features
+from twohot.data.frames import frame_columns, parquet_columns
+from twohot.data.labels import encode_labels
+from twohot.data.table import FeatureTable
+
+SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv")
+# The arrays of an archive that describe classes and not rows.
+CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
+
+
+def read_table(
+    source: Any,
+    *,
+    labels: ArrayLike | str | os.PathLike[str] | None = None,
+    label_column: str | None = None,
+    true_label_column: str | None = None,
+    feature_column: str | Sequence[str] | None = None,
+    split_column: str | None = None,
+    item_column: str | None = None,
+    classes: Sequence[object] | str | os.PathLike[str] | None = None,
+) -> FeatureTable:
+    """Read features and labels from a file or a frame.
+
+    Parameters
+    ----------
+    source : path or frame
+        A `.features`, `.npz`, `.npy`, `.parquet` or `.csv` file, or a pandas, polars or pyarrow
+        table. Features are one column of lists, or all columns of numbers that are nothing else.
+    labels : array or path, optional
+        Labels that stand apart: one per row, or a CSV file whose first line names its columns, or
+        a `.npy` file. They replace labels in `source`. Needed for `.npy`.
+    label_column : str, optional
+        Where the labels are; by default the column "label", "labels", "y", "target" or "class".
+    true_label_column : str, optional
+        Where labels known to be right are; by default "true_label" or "true_labels", if there.
+    feature_column : str or sequence of str, optional
+        Where the features are.
+    split_column : str, optional
+        Which split a row belongs to; by default the column "split", if there.
+    item_column : str, optional
+        The path or text a row came from; by default "path", "text" or "item", if there.
+    classes : sequence or path, optional
+        The classes in their order, or a text file with one a line; by default what the file says,
+        else the labels that occur, sorted.
+
+    Returns
+    -------
+    FeatureTable
+        Features are copied only where the format needs it; those of a feature file are mapped.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [0.5, 1.5], "y": ["dog", None]})
+    >>> table = read_table(frame)
+    >>> table.features.tolist(), table.classes, table.labels
+    ([[0.5], [1.5]], ('dog',), array([ 0, -1]))
+    """
+    choice = ColumnChoice(
+        features=feature_column,
+        label=label_column,
+        true_label=true_label_column,
+        split=split_column,
+        item=item_column,
+    )
+    path = Path(source) if isinstance(source, str | os.PathLike) else None
+    if path is not None and _suffix(path) == ".features":
+        if choice != ColumnChoice() or labels is not None or classes is not None:
+            raise ValueError(
+                f"{path} is a feature file, which says itself what its columns are: leave labels, "
+                "classes and the names of columns out."
+            )
+        return read_features(path)
+    apart = replace(choice, label=None) if labels is not None else choice
+    columns, chosen, about = _read_columns(source, path, apart)
+    features = find_features(columns, chosen)
+    if labels is not None:
+        columns, name = _with_labels(columns, labels, label_column, len(features))
+        chosen = replace(chosen, label=name)
+    named = about.get("classes") if classes is None else _class_names(classes)
+    table = table_from_columns(features, columns, chosen, named)
+    if "superclass" in about:
+        codes, names = encode_labels(
+            about["superclass"], about.get("superclass_names"), name="superclass"
+        )
+        table = replace(table, superclass=codes, superclass_names=names)
+    return replace(table, provenance={} if path is None else {"read_from": path.name})
+
+
+def _suffix(path: Path) -> str:
+    """Return the kind of a file that is there, or say which kinds can be read."""
+    if path.suffix not in SUFFIXES:
+        raise ValueError(
+            f"{path} ends in {path.suffix!r}: pass a file that ends in {', '.join(SUFFIXES)}."
+        )
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file: pass the path of a table of features.")
+    return path.suffix
+
+
+def _read_columns(
+    source: Any, path: Path | None, choice: ColumnChoice
+) -> tuple[Columns, ColumnChoice, Columns]:
+    """Return the columns of a source, what they are, and the arrays about its classes."""
+    if path is None:
+        return frame_columns(source), choice, {}
+    if path.suffix == ".parquet":
+        return parquet_columns(path), choice, {}
+    if path.suffix == ".csv":
+        return csv_columns(path, choice.text_columns()), choice, {}
+    arrays = load_arrays(path)
+    about = {name: arrays.pop(name) for name in CLASS_ARRAYS if name in arrays}
+    return *archive_columns(arrays, choice), about
+
+
+def _with_labels(
+    columns: Columns, labels: Any, label_column: str | None, n_rows: int
+) -> tuple[Columns, str]:
+    """Return columns with labels that stood apart in place of their own, and their name."""
+    kept = {name: column for name, column in columns.items() if name not in LABELS}
+    origin = str(labels) if isinstance(labels, str | os.PathLike) else "labels"
+    if origin == "labels":
+        added = {"labels": np.asarray(labels)}
+    elif Path(labels).suffix == ".npy":
+        added = {"labels": load_arrays(Path(labels))["X"]}
+    else:
+        added = csv_columns(Path(labels))
+    both = [name for name in added if name in kept]
+    if both:
+        raise ValueError(
+            f"{both[0]!r} is a column of {origin} and of the features beside it: rename one."
+        )
+    usual = LABELS if len(added) > 1 else tuple(added)
+    name = pick("label_column", label_column, usual, added)
+    if name is None:
+        raise ValueError(
+            f"{origin} has the columns {', '.join(map(repr, added))}: choose one by label_column."
+        )
+    if len(added[name]) != n_rows:
+        raise ValueError(
+            f"{origin} has {len(added[name])} labels for {n_rows} rows of features: pass one per "
+            "row (the first line of a CSV file names its columns and is no label)."
+        )
+    return kept | added, name
+
+
+def _class_names(classes: Any) -> Sequence[object]:
+    """Return classes as they were given, or the lines of a file."""
+    if not isinstance(classes, str | os.PathLike):
+        return list(classes)
+    return Path(classes).read_text(encoding="utf-8-sig").splitlines()
