@@ -52,7 +52,9 @@ def extract(
         str | None, typer.Option(help="Column of image paths, seen from the folder of the CSV.")
     ] = None,
     text_column: Annotated[str | None, typer.Option(help="Column of texts.")] = None,
-    label_column: Annotated[str, typer.Option(help="Column of labels.")] = "label",
+    label_column: Annotated[
+        str | None, typer.Option(help="Column of labels, by default label.")
+    ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Items in the model at a time.")] = 64,
     dtype: Annotated[
         Literal["float16", "float32"], typer.Option(help="How features are stored.")
@@ -91,7 +93,7 @@ def _items(
     source: str,
     root: Path | None,
     labels: str,
-    columns: tuple[str | None, str | None, str],
+    columns: tuple[str | None, str | None, str | None],
 ) -> LabelledItems:
     """Return what a source names: a data set, else a folder, else a CSV file."""
     if source in NAMES:

@@ -1,6 +1,5 @@
 """What belongs to CIFAR-100 and is not in torchvision: coarse classes and human labels."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._extras import load_extra
+from twohot.data.csv_files import csv_columns
 
 # The official 20 coarse classes, each with its five fine ones.
 COARSE_CLASSES = {
@@ -84,9 +84,7 @@ def _label_columns(path: Path) -> dict[str, Any]:
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as archive:
             return dict(archive)
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = list(csv.DictReader(file))
-    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    return dict(csv_columns(path))
 
 
 def _read_torch(path: Path) -> dict[str, Any]:

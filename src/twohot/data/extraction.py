@@ -134,6 +134,8 @@ def _check_backbone(backbone: str | Backbone, kind: str) -> Backbone:
 def _check_output(output: str | os.PathLike[str]) -> Path:
     """Return where to write, or say why nothing can be written there, before any work is done."""
     path = Path(output)
+    if path.suffix != ".features":
+        raise ValueError(f"output={path} is no feature file: let its name end in .features.")
     if path.is_dir():
         raise IsADirectoryError(f"output={path} is a folder: pass the name of a file to write.")
     if not path.parent.is_dir():

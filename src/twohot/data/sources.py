@@ -1,16 +1,16 @@
 """Labelled items from a folder with a sub-folder per class, or from a CSV file."""
 
-import csv
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
 
+from twohot.data.columns import LABELS, SPLITS, TRUE_LABELS, Columns, encode_splits, pick
+from twohot.data.csv_files import csv_columns
 from twohot.data.labelled import LabelledItems
-from twohot.data.table import NO_LABEL
+from twohot.data.labels import encode_labels
 
 # What torchvision's ImageFolder takes for an image, and GIF.
 IMAGE_SUFFIXES = frozenset(
@@ -77,19 +77,21 @@ def read_item_csv(
     *,
     path_column: str | None = None,
     text_column: str | None = None,
-    label_column: str = "label",
+    label_column: str | None = None,
 ) -> LabelledItems:
     r"""Return the images or texts that a CSV file lists, with their labels.
 
     Parameters
     ----------
     path : path
-        A CSV file in UTF-8 with the names of its columns in the first line.
+        A CSV file in UTF-8 with the names of its columns in the first line. Columns named
+        "true_label" and "split" are taken in too.
     path_column, text_column : str, optional
-        The column of image paths, seen from the folder of the CSV file, or the column of texts.
-        Without either, the column named "path" or "text".
-    label_column : str
-        The column of class names. An empty cell means that the item has no label.
+        The column of image paths, seen from the folder of the CSV file, or the column of texts;
+        by default the one named "path" or "text".
+    label_column : str, optional
+        The column of class names, by default "label" or another usual name. An empty cell means
+        that the item has no label.
 
     Returns
     -------
@@ -103,22 +105,30 @@ def read_item_csv(
     ('bad', 'good')
     """
     file_path = Path(path)
-    header, rows = _csv_rows(file_path)
-    column, kind = _item_column(file_path, header, path_column, text_column)
-    label_place = _place(file_path, header, label_column, "label_column")
-    cells = [row[header.index(column)] for row in rows]
-    names = [row[label_place] for row in rows]
-    if kind == "image":
-        cells = [os.path.normpath(file_path.parent / cell) for cell in cells]
-        _check_paths(file_path, cells)
-    classes = tuple(sorted(set(names) - {""}))
-    position = {name: place for place, name in enumerate(classes)} | {"": NO_LABEL}
+    columns = csv_columns(file_path)
+    kind, column = _item_column(file_path, columns, path_column, text_column)
+    label = pick("label_column", label_column, LABELS, columns)
+    if label is None:
+        raise ValueError(
+            f"{file_path} has the columns {', '.join(columns)}: say by label_column which one "
+            "holds the labels."
+        )
+    true_label = pick("true_label_column", None, TRUE_LABELS, columns)
+    split = pick("split_column", None, SPLITS, columns)
+    true = columns[true_label] if true_label else np.array([], dtype=object)
+    # A class may occur among the true labels only.
+    classes = encode_labels([*columns[label], *true])[1]
+    split_codes, split_names = encode_splits(columns[split]) if split else (None, ())
+    items = columns[column].tolist()
     return LabelledItems(
         kind=kind,
-        items=tuple(cells),
-        labels=np.array([position[name] for name in names]),
+        items=_checked_paths(file_path, items) if kind == "image" else items,
+        labels=encode_labels(columns[label], classes)[0],
         classes=classes,
         source=str(file_path),
+        split=split_codes,
+        split_names=split_names,
+        true_labels=encode_labels(true, classes, name="true_label")[0] if true_label else None,
     )
 
 
@@ -146,70 +156,35 @@ def _some(things: Sequence[object]) -> str:
     return shown + (", …" if len(things) > N_SHOWN else "")
 
 
-def _csv_rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns and the rows, each with a cell for every column."""
-    # A byte-order mark, as spreadsheets write it, is no part of the first name.
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        try:
-            header = next(reader, [])
-            rows = [row for row in reader if row]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"{path} is not a CSV file in UTF-8 ({error}): save it as one."
-            ) from None
-    if not rows:
-        raise ValueError(f"{path} has no rows: pass a CSV file with a header and a row per item.")
-    if len(set(header)) < len(header):
-        raise ValueError(f"{path} names a column twice in {header}: give each its own name.")
-    uneven = [row for row in rows if len(row) != len(header)]
-    if uneven:
-        raise ValueError(
-            f"{path} has {len(header)} columns but a row with {len(uneven[0])} cells "
-            f"({uneven[0]}): quote cells that hold a comma."
-        )
-    return header, rows
-
-
-def _place(path: Path, header: list[str], column: str, argument: str) -> int:
-    """Return where a column stands, or say which columns there are."""
-    if column in header:
-        return header.index(column)
-    near = get_close_matches(column, header, n=1)
-    meant = f" (did you mean {near[0]!r}?)" if near else ""
-    raise ValueError(
-        f"{argument}={column!r} is not a column of {path}{meant}: pass one of {', '.join(header)}."
-    )
-
-
 def _item_column(
-    path: Path, header: list[str], path_column: str | None, text_column: str | None
+    path: Path, columns: Columns, path_column: str | None, text_column: str | None
 ) -> tuple[str, str]:
-    """Return the column of the items, and what they are."""
+    """Return what the items are, and their column."""
     if path_column is not None and text_column is not None:
         raise ValueError(
             f"path_column={path_column!r} and text_column={text_column!r} are both given: items "
             "are images or texts, so pass one of them."
         )
-    if path_column is None and text_column is None:
-        found = [name for name in ("path", "text") if name in header]
-        if len(found) != 1:
-            raise ValueError(
-                f"{path} has the columns {', '.join(header)}: say which one holds the items, by "
-                "path_column for images or text_column for texts."
-            )
-        return found[0], "image" if found[0] == "path" else "text"
-    column = path_column if path_column is not None else str(text_column)
-    _place(path, header, column, "text_column" if path_column is None else "path_column")
-    return column, "text" if path_column is None else "image"
+    # The usual name of one kind is not looked for once the other kind was chosen.
+    paths = pick("path_column", path_column, () if text_column else ("path",), columns)
+    texts = pick("text_column", text_column, () if path_column else ("text",), columns)
+    if paths is not None and texts is None:
+        return "image", paths
+    if texts is not None and paths is None:
+        return "text", texts
+    raise ValueError(
+        f"{path} has the columns {', '.join(columns)}: say which one holds the items, by "
+        "path_column for images or text_column for texts."
+    )
 
 
-def _check_paths(path: Path, image_paths: Sequence[str]) -> None:
-    """Raise if a path is listed twice or leads to no file."""
-    if len(set(image_paths)) < len(image_paths):
-        twice = Counter(image_paths).most_common(1)[0][0]
+def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
+    """Return the paths of a CSV file as seen from here; each must be a file, and another one."""
+    image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
+    twice, n_times = Counter(image_paths).most_common(1)[0]
+    if n_times > 1:
         raise ValueError(
-            f"{path} lists {twice} twice: keep one row for each image, with one label."
+            f"{path} lists {twice} {n_times} times: keep one row for each image, with one label."
         )
     missing = [entry for entry in image_paths if not Path(entry).is_file()]
     if missing:
@@ -217,3 +192,4 @@ def _check_paths(path: Path, image_paths: Sequence[str]) -> None:
             f"{path} lists {len(missing)} files that are not there ({_some(missing)}): paths are "
             f"seen from {path.parent.resolve()}, the folder of the CSV file."
         )
+    return image_paths
