@@ -1,6 +1,7 @@
 """The data sets, read from tiny archives in each original format, with the paper's splits."""
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest

