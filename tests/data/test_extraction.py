@@ -48,7 +48,7 @@ def test_a_table_of_all_images_in_order(photos, output):
     assert (report.n_rows, report.n_features, report.n_extracted) == (8, 2, 8)
     assert not report.skipped
     assert not report.up_to_date
-    assert seen == [(3, 8), (6, 8), (8, 8)]
+    assert seen == [(0, 8), (3, 8), (6, 8), (8, 8)]
     table = read_features(output)
     assert table.features.dtype == np.float16
     np.testing.assert_array_equal(table.features[:, 0], means(range(8)))

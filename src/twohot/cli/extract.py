@@ -74,7 +74,13 @@ def extract(
     """Turn images or texts into a feature file; run it again to resume after an interruption."""
     items = _items(source, root, labels, (path_column, text_column, label_column))
     with _progress_bar(quiet=quiet) as bar:
-        task = bar.add_task(backbone, total=len(items))
+        # Its clock starts with the first item, not with loading the weights.
+        task = bar.add_task(backbone, total=len(items), start=False)
+
+        def show(n_done: int, n_items: int) -> None:
+            bar.start_task(task)
+            bar.update(task, completed=n_done, total=n_items)
+
         extraction = extract_features(
             items,
             backbone,
@@ -84,7 +90,7 @@ def extract(
             cache=cache,
             strict=strict,
             force=force,
-            progress=lambda n_done, n_items: bar.update(task, completed=n_done, total=n_items),
+            progress=show,
         )
     _print_summary(items, extraction)
 
@@ -112,12 +118,14 @@ def _items(
 
 
 class _Rate(ProgressColumn):
-    """Items a second, over the last half minute."""
+    """Items a second: of late, or over all where that is too short."""
 
     def render(self, task: Task) -> Text:
         """Return the rate, once there is one."""
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:.1f} a second", style="progress.data.speed")
+        if not speed and task.elapsed:
+            speed = task.completed / task.elapsed
+        return Text(f"{speed:.1f} a second" if speed else "", style="progress.data.speed")
 
 
 def _progress_bar(*, quiet: bool) -> Progress:

@@ -72,7 +72,7 @@ def extract(
     n_workers : int, optional
         Threads that read and decode; by default one per core, at most 8.
     progress : callable, optional
-        Called with the number of items done and of all items.
+        Called with the number of items done, from 0 on, and of all items.
 
     Returns
     -------
@@ -148,6 +148,7 @@ def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
     outcomes: list[Loaded] = []
     batch: list[Loaded] = []
     n_before = len(store)
+    plan.report(0)
     loaded_items = prefetch(
         plan.items,
         plan.backbone.prepare,
