@@ -1,8 +1,8 @@
 """Throughput of extract() over that of decoding, transform and model alone.
 
-Alone means a loop that reads, decodes and transforms a batch in as many threads, puts it through the
-model, and does nothing else: no key, no part, no feature file. Both run in turn, so that whatever
-else the machine does falls on both; the ratio is that of the medians.
+Alone means a loop that reads, decodes and transforms a batch in as many threads, puts it through
+the model, and does nothing else: no key, no part, no feature file. Both run in turn, so that
+whatever else the machine does falls on both; the ratio is that of the medians.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from twohot.data.reading import open_image
 
 # A photo as the web has it.
 HEIGHT, WIDTH, QUALITY = 375, 500, 90
-# Blocks of this many pixels a side have one colour before they are smoothed: some detail, not noise.
+# Pixels from one random colour to the next, smooth in between: some detail, but no noise.
 DETAIL = 12
 
 

@@ -7,8 +7,9 @@ import pytest
 from PIL import Image
 
 from pictures import encoded, noise
+from twohot.data import LabelledItems
 from twohot.data._torchvision import load_torchvision
-from twohot.data.reading import open_image, reason_of
+from twohot.data.reading import content_of, open_image, reason_of
 
 
 def saved(image, file_format, **options):
@@ -65,3 +66,15 @@ def test_reasons_are_the_same_on_every_run():
     }
     assert words == {"cannot identify <BytesIO object>"}
     assert reason_of(KeyError()) == "KeyError"
+
+
+def test_images_in_memory_of_another_shape_are_other_images():
+    def content(*shape):
+        images = np.zeros((1, *shape), dtype=np.uint8)
+        label = np.zeros(1, dtype=int)
+        items = LabelledItems(
+            kind="image", items=("a",), labels=label, classes=("x",), source="test", images=images
+        )
+        return content_of(items, 0)
+
+    assert content(4, 16) != content(8, 8)

@@ -1,6 +1,7 @@
 """Extraction: every item once, in whole batches, and nothing twice."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -197,6 +198,14 @@ def test_an_output_made_from_something_else_is_not_overwritten(photos, output, c
     assert output.read_bytes() != before
 
 
+def test_other_labels_of_the_same_items_are_something_else(photos, output):
+    items = read_image_folder(photos)
+    extract(items, Counting().backbone(), output)
+    for changes in ({"labels": 1 - items.labels}, {"classes": ("dog", "cat")}):
+        with pytest.raises(FileExistsError):
+            extract(replace(items, **changes), Counting().backbone(), output)
+
+
 def test_a_cache_is_kept_and_new_images_alone_are_extracted(photos, output, tmp_path):
     counting, cache = Counting(), tmp_path / "cache"
     extract(read_image_folder(photos), counting.backbone(), output, batch_size=4, cache=cache)
@@ -208,6 +217,7 @@ def test_a_cache_is_kept_and_new_images_alone_are_extracted(photos, output, tmp_
     )
     assert report.n_extracted == 2
     assert counting.batches == [4, 4, 2]
+    assert counting.n_prepared == 10
     table = read_features(output)
     np.testing.assert_array_equal(table.features[:, 0], means([0, 50, *range(1, 8), 51]))
     old = [row for row in range(10) if row not in {1, 9}]
@@ -227,14 +237,15 @@ def test_a_cache_is_shared_by_outputs_and_told_apart_by_recipe(photos, output, t
 
 
 def test_the_same_content_is_extracted_once(photos, output):
-    for number in range(4):
-        write_picture(photos / "dog" / f"{number:03d}.png", 0 if number < 3 else 7)
+    # Copies in the same batch and in later ones.
+    seeds = [0, 0, 1, 2, 0, 3, 3, 1]
+    for seed, path in zip(seeds, sorted(photos.rglob("*.png")), strict=True):
+        write_picture(path, seed)
     counting = Counting()
-    report = extract(read_image_folder(photos), counting.backbone(), output, batch_size=2)
-    assert counting.batches == [2, 2, 1]
-    assert (report.n_rows, report.n_extracted) == (8, 5)
-    found = read_features(output).features[:, 0]
-    np.testing.assert_array_equal(found, means([0, 1, 2, 3, 0, 0, 0, 7]))
+    report = extract(read_image_folder(photos), counting.backbone(), output, batch_size=3)
+    assert counting.batches == [3, 1]
+    assert (report.n_rows, report.n_extracted) == (8, 4)
+    np.testing.assert_array_equal(read_features(output).features[:, 0], means(seeds))
 
 
 def test_nothing_is_left_beside_the_output(photos, output):
