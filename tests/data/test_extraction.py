@@ -1,5 +1,6 @@
 """Extraction: every item once, in whole batches, and nothing twice."""
 
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -310,6 +311,12 @@ def test_bad_arguments(photos, monkeypatch, options, message):
     with pytest.raises((ValueError, OSError), match=message):
         extract(read_image_folder(photos), **arguments)
     assert sorted(path.name for path in Path().iterdir()) == ["folder.features", "photos"]
+
+
+def test_images_without_pillow_are_not_taken_for_unreadable(photos, output, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ImportError, match=r'images need PIL: pip install "twohot\[vision\]"'):
+        extract(read_image_folder(photos), "pixels", output)
 
 
 def test_images_of_several_sizes_as_pixels(photos, output):
