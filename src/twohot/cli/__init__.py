@@ -6,13 +6,15 @@ import typer
 
 import twohot
 from twohot.cli._shared import friendly
+from twohot.cli.apply import apply
 from twohot.cli.corrupt import corrupt
 from twohot.cli.demo import demo
+from twohot.cli.describe import describe
 from twohot.cli.extract import extract
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (corrupt, demo, extract):
+for command in (apply, corrupt, demo, describe, extract):
     app.command()(friendly(command))
 
 

@@ -31,14 +31,16 @@ def chosen_features(feature_column: list[str] | None) -> str | list[str] | None:
     return feature_column if len(feature_column) > 1 else feature_column[0]
 
 
-def check_output(output: Path, inputs: Iterable[Path | None], *, force: bool) -> None:
-    """Raise if a feature file may not be written there."""
+def check_output(
+    output: Path, inputs: Iterable[Path | None], *, force: bool, option: str = "--output"
+) -> None:
+    """Raise if a feature file may not be written where an option says."""
     if output.suffix != ".features":
-        raise ValueError(f"--output={output} is no feature file: let its name end in .features.")
+        raise ValueError(f"{option}={output} is no feature file: let its name end in .features.")
     for given in inputs:
         if given is not None and given.resolve() == output.resolve():
-            raise ValueError(f"--output={output} is the input itself: choose another name.")
+            raise ValueError(f"{option}={output} is the input itself: choose another name.")
     if not output.parent.is_dir():
-        raise FileNotFoundError(f"--output={output} is in a folder that is not there: make it.")
+        raise FileNotFoundError(f"{option}={output} is in a folder that is not there: make it.")
     if output.exists() and not force:
-        raise FileExistsError(f"--output={output} is there already: pass --force to replace it.")
+        raise FileExistsError(f"{option}={output} is there already: pass --force to replace it.")

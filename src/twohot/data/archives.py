@@ -6,8 +6,11 @@ An archive holds features and labels, `X` and `y` for instance, or those of each
 """
 
 import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,22 @@ from numpy.typing import NDArray
 from twohot.data.columns import FEATURES, LABELS, ColumnChoice, Columns, pick
 
 
+def map_array(path: Path) -> NDArray[Any]:
+    """Return the array of a `.npy` file, as a read-only memory map.
+
+    Examples
+    --------
+    >>> np.save("ones.npy", np.ones(2))
+    >>> map_array(Path("ones.npy"))
+    memmap([1., 1.])
+    """
+    with _friendly(path):
+        mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        return mapped
+
+
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file by name; that of a `.npy` file is called "X".
+    """Return the arrays of a `.npz` file by name.
 
     Examples
     --------
@@ -26,25 +43,25 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     >>> list(load_arrays(Path("pets.npz")))
     ['X', 'y']
     """
-    if path.suffix == ".npy":
-        return {"X": _loaded(path)}
-    with _loaded(path) as archive:
+    with _friendly(path), path.open("rb") as file, np.load(file) as archive:
         twice = [name for name, count in Counter(archive.files).items() if count > 1]
         if twice:
-            raise ValueError(f"{path} holds two arrays named {twice[0]!r}: write it again.")
-        return {name: _loaded(path, archive, name) for name in archive.files}
+            raise ValueError(f"two arrays are named {twice[0]!r}")
+        return {name: archive[name] for name in archive.files}
 
 
-def _loaded(path: Path, archive: Any = None, name: str = "") -> Any:
-    """Return a file, or one array of an archive, or say why it cannot be read."""
+@contextmanager
+def _friendly(path: Path) -> Iterator[None]:
+    """Say which file numpy could not read.
+
+    numpy refuses arrays of Python objects, which could run anything when they are read.
+    """
     try:
-        # numpy refuses arrays of Python objects, which could run anything when they are read.
-        return np.load(path) if archive is None else archive[name]
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        part = f" in the array {name!r}" if name else ""
+        yield
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(
-            f"{path} is cut short, or not of numbers and strings alone{part} ({error}): write it "
-            "again by np.save or np.savez."
+            f"{path} is cut short, or not of plain arrays of numbers and strings ({error}): write "
+            "it again by np.save or np.savez."
         ) from error
 
 
@@ -70,17 +87,21 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
         "split": np.repeat(list(sizes), list(sizes.values())),
     }
     columns["label"] = _joined("label_column", choice.label, LABELS, arrays, sizes)
-    if choice.true_label:
+    if choice.true_label in arrays:
         columns["true_label"] = _joined(
             "true_label_column", choice.true_label, LABELS, arrays, sizes
         )
-    if choice.item:
+        choice = replace(choice, true_label=None)
+    if choice.item in arrays:
         columns["item"] = _joined("item_column", choice.item, (), arrays, sizes)
-    return columns, ColumnChoice(features="X")
+        choice = replace(choice, item=None)
+    return columns, replace(choice, features="X", label=None)
 
 
 def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict[str, str]:
     """Return the name of the features of each split; nothing if they are not apart."""
+    if not isinstance(chosen, str | None) or chosen in arrays:
+        return {}
     bases = FEATURES if chosen is None else (chosen,)
     whole = next((name for name in bases if name in arrays), None)
     found: dict[str, str] = {}
@@ -111,11 +132,8 @@ def _joined(
     parts: list[NDArray[Any]] = []
     for split, size in sizes.items():
         own = "_".join(split if word in sizes else word for word in words)
-        name = (
-            own
-            if own in arrays
-            else pick(argument, None, [f"{base}_{split}" for base in usual], arrays)
-        )
+        others = [f"{base}_{split}" for base in usual]
+        name = own if own in arrays else pick(argument, None, others, arrays)
         values = np.full(size, None) if name is None else np.asarray(arrays[name])
         if values.shape != (size,):
             raise ValueError(

@@ -92,10 +92,12 @@ def table_from_columns(
 
 def encode_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Return the position of each row's split among the splits, and the splits."""
-    found = encode_labels(values, name="split")[1]
-    names = (*(name for name in SPLIT_ORDER if name in found),)
-    names += tuple(name for name in found if name not in names)
-    codes = encode_labels(values.astype(str), names, name="split")[0]
+    # By name, whatever they are: the split 1 is not the second one.
+    named = [as_text(value) for value in values.tolist()]
+    found = encode_labels(named)[1]
+    first = tuple(name for name in SPLIT_ORDER if name in found)
+    names = (*first, *(name for name in found if name not in first))
+    codes = encode_labels(named, names)[0]
     if np.any(codes < 0):
         raise ValueError(
             f"split[{int(np.argmin(codes))}] is empty: name the split of every row, or of none."
@@ -138,8 +140,8 @@ def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
         usual = pick("feature_column", None, FEATURES, lists)
         names = [usual or pick("feature_column", None, list(lists), lists) or ""]
     else:
-        numbers = [name for name, column in columns.items() if column.dtype.kind in "fiu"]
-        names = [name for name in numbers if name not in choice.text_columns()]
+        other = choice.text_columns()
+        names = [name for name in columns if name not in other and _holds_numbers(columns[name])]
     if not names:
         raise ValueError(
             f"no features among {_listed(columns)}: name a column of lists, or columns of numbers, "
@@ -147,6 +149,11 @@ def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
         )
     found = [_as_floats(name, _chosen(name, columns)) for name in names]
     return found[0] if found[0].ndim == 2 and len(found) == 1 else np.column_stack(found)
+
+
+def _holds_numbers(column: NDArray[Any]) -> bool:
+    """Return whether every cell of a column is one number."""
+    return column.ndim == 1 and column.dtype.kind in "fiu"
 
 
 def _chosen(name: str, columns: Columns) -> NDArray[Any]:

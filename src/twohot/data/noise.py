@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from twohot._types import FloatArray
 from twohot._validation import check_choice, check_count
-from twohot.data.archives import load_arrays
+from twohot.data.archives import map_array
 from twohot.data.csv_files import csv_columns
 from twohot.data.table import NO_LABEL, FeatureTable
 from twohot.features.corruption import (
@@ -97,8 +97,7 @@ def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass a corruption matrix, .csv or .npy.")
     if path.suffix == ".npy":
-        stored: FloatArray = load_arrays(path)["X"]
-        return stored
+        return map_array(path)
     columns = csv_columns(path, text_columns=())
     if sorted(columns) != sorted(classes) or len(columns[classes[0]]) != len(classes):
         raise ValueError(

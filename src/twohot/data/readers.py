@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot.data.archives import archive_columns, load_arrays
+from twohot.data.archives import archive_columns, load_arrays, map_array
 from twohot.data.columns import (
     LABELS,
     ColumnChoice,
@@ -129,6 +129,8 @@ def _read_columns(
         return parquet_columns(path), choice, {}
     if path.suffix == ".csv":
         return csv_columns(path, choice.text_columns()), choice, {}
+    if path.suffix == ".npy":
+        return {"X": map_array(path)}, choice, {}
     arrays = load_arrays(path)
     about = {name: arrays.pop(name) for name in CLASS_ARRAYS if name in arrays}
     return *archive_columns(arrays, choice), about
@@ -139,11 +141,12 @@ def _with_labels(
 ) -> tuple[Columns, str]:
     """Return columns with labels that stood apart in place of their own, and their name."""
     kept = {name: column for name, column in columns.items() if name not in LABELS}
-    origin = str(labels) if isinstance(labels, str | os.PathLike) else "labels"
-    if origin == "labels":
+    is_file = isinstance(labels, str | os.PathLike)
+    origin = str(labels) if is_file else "labels"
+    if not is_file:
         added = {"labels": np.asarray(labels)}
     elif Path(labels).suffix == ".npy":
-        added = {"labels": load_arrays(Path(labels))["X"]}
+        added = {"labels": map_array(Path(labels))}
     else:
         added = csv_columns(Path(labels))
     both = [name for name in added if name in kept]

@@ -97,7 +97,8 @@ class FeatureTable:
 
         Rows that follow each other stay a view of the same features, and of the same memory map.
         """
-        chosen = np.arange(self.n_rows)[np.asarray(rows)]
+        # An empty list has no type of its own.
+        chosen = np.arange(self.n_rows)[np.asarray(rows) if np.size(rows) else slice(0)]
         if chosen.size and np.array_equal(chosen, np.arange(chosen[0], chosen[-1] + 1)):
             features = self.features[chosen[0] : chosen[-1] + 1]
         else:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from joblib import cpu_count
@@ -21,6 +21,7 @@ from twohot._types import FloatArray
 from twohot._validation import is_integer
 
 Terms: TypeAlias = tuple[FloatArray, ...]
+Result = TypeVar("Result")
 
 
 def sum_over_blocks(terms_of: Callable[[int], Terms], n_blocks: int, n_jobs: int) -> Terms:
@@ -33,18 +34,18 @@ def sum_over_blocks(terms_of: Callable[[int], Terms], n_blocks: int, n_jobs: int
     return total
 
 
-def map_blocks(terms_of: Callable[[int], Terms], n_blocks: int, n_jobs: int) -> Iterator[Terms]:
-    """Yield terms_of(i) in order; at most two results per thread wait to be taken."""
+def map_blocks(result_of: Callable[[int], Result], n_blocks: int, n_jobs: int) -> Iterator[Result]:
+    """Yield result_of(i) in order; at most two results per thread wait to be taken."""
     with one_blas_thread():
         if min(n_jobs, n_blocks) == 1:
-            yield from map(terms_of, range(n_blocks))
+            yield from map(result_of, range(n_blocks))
             return
         with ThreadPoolExecutor(n_jobs) as pool:
-            waiting: deque[Future[Terms]] = deque()
+            waiting: deque[Future[Result]] = deque()
             for block in range(n_blocks):
                 if len(waiting) == 2 * n_jobs:
                     yield waiting.popleft().result()
-                waiting.append(pool.submit(terms_of, block))
+                waiting.append(pool.submit(result_of, block))
             while waiting:
                 yield waiting.popleft().result()
 

@@ -185,12 +185,13 @@ def fit_preparation(
     total = np.zeros(X.shape[1])
     for first in range(0, X.shape[0], block_rows):
         rows = slice(first, first + block_rows)
+        block = X[rows]
         # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
         with np.errstate(over="ignore", invalid="ignore"):
-            block_sum = _sum_rows(X[rows])
+            block_sum = _sum_rows(block)
         if not np.isfinite(block_sum).all():
-            check_finite("X", X[rows], first)
-        total += block_sum if weights is None else weights[rows] @ X[rows]
+            check_finite("X", block, first)
+        total += block_sum if weights is None else weights[rows] @ block
     if not center:
         return Preparation(None, normalize)
     mean = total / (X.shape[0] if weights is None else weights.sum())

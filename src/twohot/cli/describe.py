@@ -1,0 +1,124 @@
+"""`twohot describe`: what a table of features holds, as tables and pictures."""
+
+import io
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from twohot._files import whole_file
+from twohot.cli._description_tables import print_overview, print_structure
+from twohot.cli._tables import (
+    ClassesOption,
+    FeatureColumnOption,
+    LabelColumnOption,
+    LabelsOption,
+    TableArgument,
+    check_output,
+    chosen_features,
+)
+from twohot.data import read_table, write_features
+from twohot.features.superclasses import PAPER_CUT
+from twohot.report.correlation_figures import (
+    correlation_map_figure,
+    dendrogram_figure,
+    map_order,
+)
+from twohot.report.description import (
+    ClassStructure,
+    Description,
+    describe_table,
+    with_superclasses,
+)
+
+# Dots an inch: names of classes in small print can be read, and files stay below half a MB.
+DPI = 150
+
+
+def describe(
+    source: TableArgument,
+    *,
+    split: Annotated[
+        str | None, typer.Option(help="Split to describe, or all; train if there is one.")
+    ] = None,
+    superclasses: Annotated[
+        int | None, typer.Option(min=1, help="Cluster the classes into so many superclasses.")
+    ] = None,
+    cut: Annotated[
+        float | None,
+        typer.Option(help="Cluster with this cut, a share of the largest distance (paper: 0.8)."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for the pictures and description.json."),
+    ] = None,
+    write_superclasses: Annotated[
+        Path | None,
+        typer.Option(help="Write a feature file with the superclasses, for `twohot corrupt`."),
+    ] = None,
+    labels: LabelsOption = None,
+    label_column: LabelColumnOption = None,
+    feature_column: FeatureColumnOption = None,
+    classes: ClassesOption = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the feature file if it is there.")
+    ] = False,
+) -> None:
+    """Describe classes, their correlations and superclasses, by the given labels."""
+    if write_superclasses is not None:
+        inputs = (source, labels, classes)
+        check_output(write_superclasses, inputs, force=force, option="--write-superclasses")
+        if superclasses is None and cut is None:
+            cut = PAPER_CUT  # what is written is clustered, even if the source names some
+    table = read_table(
+        source,
+        labels=labels,
+        label_column=label_column,
+        feature_column=chosen_features(feature_column),
+        classes=classes,
+    )
+    with Console(stderr=True).status("Reading features …"):
+        found = describe_table(table, split=split, n_superclasses=superclasses, cut=cut)
+    written: list[Path] = []
+    if write_superclasses is not None:
+        write_features(write_superclasses, with_superclasses(table, found))
+        written.append(write_superclasses)
+    if output is not None:
+        written += _write_report(output, found)
+    console = Console()
+    print_overview(console, source, found)
+    if found.structure is not None:
+        print_structure(console, found.structure)
+    for path in written:
+        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _write_report(folder: Path, found: Description) -> list[Path]:
+    """Write the pictures and what the tables are built from, each file whole."""
+    content = {"description.json": json.dumps(found.to_json(), indent=1).encode()}
+    if found.structure is not None:
+        content |= {name: _png(figure) for name, figure in _figures(found.structure).items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in content.items():
+        with whole_file(folder / name) as file:
+            file.write(data)
+    return [folder / name for name in content]
+
+
+def _figures(structure: ClassStructure) -> dict[str, Any]:
+    """Return the pictures by the name of their file."""
+    order = map_order(structure.clustering, structure.superclass)
+    means, classes = structure.correlation.means, structure.classes
+    return {
+        "map.png": correlation_map_figure(means, structure.superclass, order, classes),
+        "dendrogram.png": dendrogram_figure(structure.clustering, classes),
+    }
+
+
+def _png(figure: Any) -> bytes:
+    """Return a figure as a file, without the version of the program that drew it."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
+    return buffer.getvalue()

@@ -1,0 +1,40 @@
+"""Small labelled features for tests of class correlations, and the dense way to measure them."""
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+
+def dense_correlations(X, labels):
+    """Return the N × N correlations of the rows that have a label, and their labels."""
+    rows = X.toarray() if sp.issparse(X) else np.asarray(X)
+    rows = rows[labels >= 0].astype(np.float64)
+    rows = rows - rows.mean(axis=0)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows @ rows.T, labels[labels >= 0]
+
+
+@st.composite
+def labelled_rows(draw, min_size=1):
+    """Draw features, labels (some -1) of classes that all have a row, and superclasses."""
+    n_classes = draw(st.integers(2, 6))
+    sizes = draw(st.lists(st.integers(min_size, 5), min_size=n_classes, max_size=n_classes))
+    n_unlabelled = draw(st.integers(0, 3))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    labels = np.concatenate([np.repeat(np.arange(n_classes), sizes), np.full(n_unlabelled, -1)])
+    generator.shuffle(labels)
+    X = generator.normal(size=(len(labels), draw(st.integers(3, 6)))) + 0.5 * labels[:, np.newaxis]
+    superclass = generator.integers(0, draw(st.integers(1, n_classes)), n_classes)
+    return X, labels, np.unique(superclass, return_inverse=True)[1]
+
+
+class CountedRows(np.ndarray):
+    """Rows that count how many of them were read."""
+
+    rows_read = 0
+
+    def __getitem__(self, key):
+        found = np.asarray(super().__getitem__(key))
+        if found.ndim == 2:
+            CountedRows.rows_read += len(found)
+        return found
