@@ -129,6 +129,16 @@ def test_unreadable_files_are_listed_but_not_without_end(photos):
     assert len(read_features("photos.features").provenance["skipped"]) == 30
 
 
+def test_one_unreadable_file_is_all_that_is_listed(photos):
+    (photos / "dog" / "003.png").write_text("no image")
+    result = run("photos", "--backbone", "pixels", "-o", "photos.features")
+    assert result.stdout.splitlines()[1:] == [
+        "1 items could not be read and were left out:",
+        "  photos/dog/003.png: is not an image in a format that Pillow reads",
+        "Next: twohot describe photos.features",
+    ]
+
+
 def test_strict(photos):
     (photos / "dog" / "003.png").write_text("no image")
     result = run("photos", "--backbone", "pixels", "-o", "photos.features", "--strict")

@@ -289,3 +289,10 @@ def test_nothing_is_declared_otherwise(imports, outcome):
         with pytest.raises(RuntimeError, match="another fault"):
             load_torchvision("tests")
     assert imports[0].declared == []
+
+
+def test_texts_do_not_need_torchvision(imports, monkeypatch):
+    monkeypatch.setattr(_torchvision, "find_spec", lambda _: None)
+    imports.extend([FakeTorch(), "sentence_transformers"])
+    loaded = _torchvision.load_with_torchvision("sentence_transformers", "text", "tests")
+    assert loaded == "sentence_transformers"
