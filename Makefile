@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow lint format bench clean help
+.PHONY: demo test test-slow lint format bench bench-extraction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -31,6 +31,9 @@ format: $(VENV)/.dev  ## apply the style
 # FEATURES=folder also measures on real features; see benchmarks/problems.py for the files.
 bench: $(VENV)/.bench ## passes, ratios and memory; rewrites docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py $(if $(FEATURES),--features $(FEATURES)) --output docs/benchmarks.md
+
+bench-extraction: $(VENV)/.bench ## throughput of extract() beside its parts alone
+	$(BIN)/python benchmarks/extraction.py
 
 clean:         ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
