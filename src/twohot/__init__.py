@@ -1,6 +1,8 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
 from twohot._types import Round
+from twohot.audit.issues import find_label_issues
+from twohot.audit.label_issues import LabelIssues
 from twohot.audit.selection import AutoProbe
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.probe import load
@@ -11,9 +13,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AutoProbe",
     "DistilledProbe",
+    "LabelIssues",
     "LinearProbe",
     "PartialLabelProbe",
     "Round",
+    "find_label_issues",
     "load",
     "top_candidates",
 ]

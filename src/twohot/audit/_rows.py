@@ -45,26 +45,48 @@ def check_labelled_rows(X: Matrix, y: ArrayLike) -> LabelledRows:
             f"y has shape {given.shape} and X has {rows.shape[0]} rows: pass one label per row, "
             "None for a row without."
         )
-    labelled = np.array([not is_missing(label) for label in given.tolist()])
+    classes, labels = check_label_column(given)
+    return LabelledRows(rows, classes, labels)
+
+
+def check_label_column(
+    y: ArrayLike, classes: ArrayLike | None = None
+) -> tuple[NDArray[Any], IntArray]:
+    """Return the classes, sorted unless they are given, and where each label stands, or -1."""
+    given = np.asarray(y)
+    labelled = np.array([not is_missing(label) for label in given.tolist()], dtype=bool)
     if not labelled.any():
         raise ValueError(
             f"y has no label in any of its {len(given)} rows: pass labels for rows of at least two "
             "classes."
         )
     try:
-        classes, index = np.unique(given[labelled], return_inverse=True)
+        found, index = np.unique(given[labelled], return_inverse=True)
     except TypeError as error:
         raise ValueError(
             f"y mixes labels that do not sort ({error}): pass labels of one type, None where there "
             "is none."
         ) from error
-    if len(classes) < 2:
+    names = found if classes is None else np.asarray(classes)
+    if len(names) < 2:
         raise ValueError(
-            f"y has one class only ({classes.tolist()[0]!r}): pass rows of at least two classes."
+            f"y has one class only ({found.tolist()[0]!r}): pass rows of at least two classes."
         )
     labels = np.full(len(given), -1, dtype=np.intp)
-    labels[labelled] = index
-    return LabelledRows(rows, classes, labels)
+    labels[labelled] = index if classes is None else _places(names, found)[index]
+    return names, labels
+
+
+def _places(names: NDArray[Any], found: NDArray[Any]) -> IntArray:
+    """Return where each label that occurs stands among given names."""
+    place = {name: number for number, name in enumerate(names.tolist())}
+    unknown = [label for label in found.tolist() if label not in place]
+    if unknown or len(place) < len(names):
+        raise ValueError(
+            f"classes names a class twice or misses the label {unknown[:1]}: pass every label of y "
+            "once, in the order of the columns."
+        )
+    return np.array([place[label] for label in found.tolist()])
 
 
 def is_missing(label: object) -> bool:

@@ -9,7 +9,7 @@ Two measures, both of the label that was given:
 Where labels are wrong independently of the features, a candidate that agrees more is more accurate;
 that holds for any noise that leaves the right label the most frequent one. The likelihood sees
 more of each row and so tells candidates apart with fewer rows, but takes noise to be uniform.
-So agreement decides, and likelihood between those that agreement cannot tell apart.
+So agreement decides, and likelihood between candidates that agreement cannot tell apart.
 """
 
 from dataclasses import dataclass

@@ -97,8 +97,13 @@ class Search:
 
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
-        for candidate in (*grid.TEACHERS, *grid.STUDENTS, grid.PARTIAL):
-            self.attempt(candidate)
+        for teacher in grid.TEACHERS:
+            last = self.attempt(teacher)
+        for student in grid.STUDENTS:
+            before, last = last, self.attempt(student)
+            if not self.better(last, before):
+                break
+        self.attempt(grid.PARTIAL)
         first = self.attempt(grid.FIRST_ROBUST)
         weaker = self.attempt(grid.weaker(first.candidate))
         if self.better(weaker, first):
@@ -167,14 +172,19 @@ class Search:
         return self.best([other, one]) is one
 
     def best(self, trials: list[Trial]) -> Trial:
-        """Return the trial that agrees most; of those within one standard error, the likeliest."""
+        """Return the trial that agrees most; of those it cannot be told from, the likeliest.
+
+        Those are within one standard error of the difference, and of the same loss: outputs of
+        cross-entropy follow any noise, those of a robust loss only noise that is uniform.
+        """
         top = max(trials, key=lambda trial: trial.agreement)
         near = [trial for trial in trials if self._is_near(trial, top)]
         return max(near, key=lambda trial: float(trial.calibration.likelihood @ self.weights))
 
     def _is_near(self, trial: Trial, top: Trial) -> bool:
         difference = top.held_out.agrees.astype(float) - trial.held_out.agrees
-        return float(difference @ self.weights) <= standard_error(difference, self.weights)
+        near = float(difference @ self.weights) <= standard_error(difference, self.weights)
+        return near and trial.candidate.loss == top.candidate.loss
 
     def refit(self, best: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""

@@ -114,12 +114,16 @@ class AutoProbe(FittedProbe):
         """
         return self._fit(X, y, sample_weight, self._say if self.verbose > 0 else None)
 
+    def fit_reporting(self, X: Matrix, y: ArrayLike, report: Callable[[str], None] | None) -> Self:
+        """Choose a probe and fit it; `report` gets a line for every candidate."""
+        return self._fit(X, y, None, report)
+
     def _fit(
         self,
         X: Matrix,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        report: Callable[[Trial], None] | None,
+        report: Callable[[str], None] | None,
     ) -> Self:
         rows = check_features(self, X, reset=True)
         classes, labels = check_labels(self, y, rows.shape[0])
@@ -143,7 +147,8 @@ class AutoProbe(FittedProbe):
                 dtype=self._precision(rows),
                 n_jobs=count_jobs(self.n_jobs),
             )
-            search = Search(coordinates, labels, splits, settings, report)
+            told = None if report is None else lambda trial: report(_in_words(trial))
+            search = Search(coordinates, labels, splits, settings, told)
             best = search.run()
             rounds = search.refit(best)
         self._take_rounds(rounds, classes, preparation)
@@ -174,9 +179,12 @@ class AutoProbe(FittedProbe):
         tried = tuple(Tried(**entry) for entry in notes["tried"])
         self._take_choice(Choice(tried, notes["n_held_out"], notes["n_splits"]))
 
-    def _say(self, trial: Trial) -> None:
-        print(  # noqa: T201
-            f"AutoProbe: {trial.candidate}: predicts {trial.agreement:.1%} ± "
-            f"{trial.agreement_error:.1%} of the held-out labels",
-            file=sys.stderr,
-        )
+    def _say(self, line: str) -> None:
+        print(f"AutoProbe: {line}", file=sys.stderr)  # noqa: T201
+
+
+def _in_words(trial: Trial) -> str:
+    return (
+        f"{trial.candidate}: predicts {trial.agreement:.1%} ± {trial.agreement_error:.1%} of the "
+        "held-out labels"
+    )
