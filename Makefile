@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow lint format bench bench-audit clean help
+.PHONY: demo test test-slow lint format bench bench-audit bench-extraction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -40,6 +40,9 @@ bench-audit: $(VENV)/.bench ## AutoProbe against others on noisy labels; docs/au
 	$(if $(FEATURES),$(BIN)/python -m benchmarks.audit.cost --features $(FEATURES) --records $(COSTS))
 	$(BIN)/python -m benchmarks.audit.run $(if $(FEATURES),--features $(FEATURES)) \
 		--records $(RUNS) --costs $(COSTS) --output docs/audit_benchmark.md
+
+bench-extraction: $(VENV)/.bench ## throughput of extract() beside its parts alone
+	$(BIN)/python benchmarks/extraction.py
 
 clean:         ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,6 +1,9 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
 from twohot._types import Round
+from twohot.audit.issues import find_label_issues
+from twohot.audit.label_issues import LabelIssues
+from twohot.audit.selection import AutoProbe
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.probe import load
 from twohot.distill.targets import top_candidates
@@ -8,10 +11,13 @@ from twohot.distill.targets import top_candidates
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoProbe",
     "DistilledProbe",
+    "LabelIssues",
     "LinearProbe",
     "PartialLabelProbe",
     "Round",
+    "find_label_issues",
     "load",
     "top_candidates",
 ]

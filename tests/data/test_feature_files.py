@@ -407,6 +407,7 @@ def test_a_description_that_is_none(written, text):
         ({"features": np.zeros((7, 3), np.int32)}, "features is int32"),
         ({"item_offsets": np.zeros(7, np.int64)}, "does not rise from 0 to"),
         ({"item_offsets": np.arange(8)}, "does not rise from 0 to"),
+        ({"item_offsets": np.zeros((2, 4), np.int64)}, "does not rise from 0 to"),
     ],
 )
 def test_tensors_that_do_not_fit_together(written, tensors, message):

@@ -200,6 +200,30 @@ def test_other_labels_of_one_split(split_archive):
     assert list(train.items) + list(test.items) == ["", "", "", "d.jpg", "e.jpg"]
 
 
+def test_labels_of_all_splits_apart(split_archive, tmp_path):
+    (tmp_path / "y.csv").write_text("name,file\nc,p\nc,q\nb,r\na,s\na,t\n")
+    table = read_table(
+        split_archive, labels=tmp_path / "y.csv", label_column="name", item_column="file"
+    )
+    assert table.labels.tolist() == [2, 2, 1, 0, 0]
+    assert list(table.items) == ["p", "q", "r", "s", "t"]
+    assert table.split.tolist() == [1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("option", ["label_column", "true_label_column", "split_column"])
+def test_an_array_of_a_split_that_is_not_there(split_archive, option):
+    with pytest.raises(ValueError, match=f"{option}='z' is missing: the columns are"):
+        read_table(split_archive, **{option: "z"})
+
+
+def test_features_chosen_in_an_archive(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, X=X, X_train=X + 1, a=X[:, 0], b=X[:, 1], y=range(5))
+    np.testing.assert_array_equal(read_table(path, feature_column="X").features, X)
+    np.testing.assert_array_equal(read_table(path, feature_column="X_train").features, X + 1)
+    np.testing.assert_array_equal(read_table(path, feature_column=["b", "a"]).features, X[:, 1::-1])
+
+
 def test_a_split_without_labels_has_none(tmp_path):
     np.savez(tmp_path / "a.npz", emb_train=X[:3], emb_val=X[3:], y_train=["a", "b", "a"])
     table = read_table(tmp_path / "a.npz", feature_column="emb")
@@ -313,6 +337,7 @@ def test_a_column_in_both_files(tmp_path):
         ({"X": X, "features": X, "y": range(5)}, "'X' and 'features' could both be meant"),
         ({"X_train": X, "y_train": range(5), "labels_train": range(5)}, "'labels_train' and 'y_t"),
         ({"X_train": X, "y_train": range(4)}, r"'y_train' has shape \(4,\) for the 5 rows of 'tr"),
+        ({"X": X[None], "y": [0]}, "no features among 'X', 'y'"),
         ({"X": X, "y": range(4)}, r"'y' has shape \(4,\) for 5 rows of features"),
         ({"X": X, "y": [0, 1, 2, 3, 9], "classes": list("abcd")}, r"labels\[4\]=9 is no position"),
         ({"X": X, "y": range(5), "superclass": [0, 1]}, r"superclass has shape \(2,\)"),

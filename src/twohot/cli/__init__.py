@@ -6,13 +6,16 @@ import typer
 
 import twohot
 from twohot.cli._shared import friendly
+from twohot.cli.apply import apply
 from twohot.cli.corrupt import corrupt
 from twohot.cli.demo import demo
 from twohot.cli.describe import describe
+from twohot.cli.extract import extract
+from twohot.cli.forecast import forecast
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (corrupt, demo, describe):
+for command in (apply, corrupt, demo, describe, extract, forecast):
     app.command()(friendly(command))
 
 

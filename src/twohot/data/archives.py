@@ -10,6 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,17 +87,21 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
         "split": np.repeat(list(sizes), list(sizes.values())),
     }
     columns["label"] = _joined("label_column", choice.label, LABELS, arrays, sizes)
-    if choice.true_label:
+    if choice.true_label in arrays:
         columns["true_label"] = _joined(
             "true_label_column", choice.true_label, LABELS, arrays, sizes
         )
-    if choice.item:
+        choice = replace(choice, true_label=None)
+    if choice.item in arrays:
         columns["item"] = _joined("item_column", choice.item, (), arrays, sizes)
-    return columns, ColumnChoice(features="X")
+        choice = replace(choice, item=None)
+    return columns, replace(choice, features="X", label=None)
 
 
 def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict[str, str]:
     """Return the name of the features of each split; nothing if they are not apart."""
+    if not isinstance(chosen, str | None) or chosen in arrays:
+        return {}
     bases = FEATURES if chosen is None else (chosen,)
     whole = next((name for name in bases if name in arrays), None)
     found: dict[str, str] = {}
@@ -127,11 +132,8 @@ def _joined(
     parts: list[NDArray[Any]] = []
     for split, size in sizes.items():
         own = "_".join(split if word in sizes else word for word in words)
-        name = (
-            own
-            if own in arrays
-            else pick(argument, None, [f"{base}_{split}" for base in usual], arrays)
-        )
+        others = [f"{base}_{split}" for base in usual]
+        name = own if own in arrays else pick(argument, None, others, arrays)
         values = np.full(size, None) if name is None else np.asarray(arrays[name])
         if values.shape != (size,):
             raise ValueError(

@@ -140,8 +140,8 @@ def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
         usual = pick("feature_column", None, FEATURES, lists)
         names = [usual or pick("feature_column", None, list(lists), lists) or ""]
     else:
-        numbers = [name for name, column in columns.items() if column.dtype.kind in "fiu"]
-        names = [name for name in numbers if name not in choice.text_columns()]
+        other = choice.text_columns()
+        names = [name for name in columns if name not in other and _holds_numbers(columns[name])]
     if not names:
         raise ValueError(
             f"no features among {_listed(columns)}: name a column of lists, or columns of numbers, "
@@ -149,6 +149,11 @@ def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
         )
     found = [_as_floats(name, _chosen(name, columns)) for name in names]
     return found[0] if found[0].ndim == 2 and len(found) == 1 else np.column_stack(found)
+
+
+def _holds_numbers(column: NDArray[Any]) -> bool:
+    """Return whether every cell of a column is one number."""
+    return column.ndim == 1 and column.dtype.kind in "fiu"
 
 
 def _chosen(name: str, columns: Columns) -> NDArray[Any]:

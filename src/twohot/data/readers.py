@@ -141,8 +141,9 @@ def _with_labels(
 ) -> tuple[Columns, str]:
     """Return columns with labels that stood apart in place of their own, and their name."""
     kept = {name: column for name, column in columns.items() if name not in LABELS}
-    origin = str(labels) if isinstance(labels, str | os.PathLike) else "labels"
-    if origin == "labels":
+    is_file = isinstance(labels, str | os.PathLike)
+    origin = str(labels) if is_file else "labels"
+    if not is_file:
         added = {"labels": np.asarray(labels)}
     elif Path(labels).suffix == ".npy":
         added = {"labels": map_array(Path(labels))}

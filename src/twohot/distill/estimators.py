@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
-from twohot._validation import check_candidates, check_choice, check_count
+from twohot._validation import check_candidates, check_choice, check_count, check_within
 from twohot.distill._inputs import ClassWeight
 from twohot.distill.probe import LOSSES, Penalty, Probe, Stage, Start
 
@@ -222,6 +222,10 @@ class PartialLabelProbe(Probe):
     n_candidates : int
         Number of labels kept, of K classes at most K - 1; outputs that are equal at the boundary
         share its weight.
+    given_share : float
+        Share of the target's weight that goes to the given label, the rest being the candidates'.
+        With one candidate, a share of one half and a robust teacher this is a robust round:
+        half what the teacher says, half what was given.
     loss : {"ce", "gce"}
         Loss of the student.
     teacher_loss : {"ce", "gce"}
@@ -249,6 +253,7 @@ class PartialLabelProbe(Probe):
         self,
         *,
         n_candidates: int = 2,
+        given_share: float = 0.0,
         loss: str = "gce",
         teacher_loss: str = "ce",
         ridge: Penalty = None,
@@ -284,13 +289,15 @@ class PartialLabelProbe(Probe):
             verbose=verbose,
         )
         self.n_candidates = n_candidates
+        self.given_share = given_share
         self.teacher_loss = teacher_loss
 
     def _stages(self, n_classes: int) -> list[Stage]:
         check_choice("teacher_loss", self.teacher_loss, LOSSES)
         # All classes as candidates would say nothing: of two classes, the likelier one is kept.
         n_candidates = min(check_candidates(self.n_candidates, n_classes), n_classes - 1)
-        return [Stage(self.teacher_loss), Stage(self.loss, n_candidates)]
+        given_share = check_within("given_share", self.given_share, 0, 1)
+        return [Stage(self.teacher_loss), Stage(self.loss, n_candidates, given_share)]
 
     def _default_ridge(self) -> float:
         return STUDENT_RIDGE

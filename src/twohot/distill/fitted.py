@@ -117,6 +117,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rounds=self.rounds_,
             n_features_in=self.n_features_in_,
             feature_names_in=np.asarray(getattr(self, "feature_names_in_", [])).tolist(),
+            notes=self._notes(),
         )
         write_state(path, state)
 
@@ -124,7 +125,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the fitted probe of this kind that `save` wrote."""
         state = read_state(path)
-        known = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
+        known = {kind.__name__: kind for kind in _kinds(cls)}
         if state.estimator not in known:
             raise ValueError(
                 f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
@@ -141,7 +142,21 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if state.feature_names_in:
             probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
         probe._take_rounds(state.rounds, state.classes, state.preparation)
+        try:
+            probe._take_notes(state.notes)
+        except (KeyError, StopIteration, TypeError) as error:
+            raise ValueError(
+                f"{path} says it holds a {state.estimator}, but part of what it knows is missing "
+                f"or wrong ({error!r}): save it again."
+            ) from error
         return probe
+
+    def _notes(self) -> dict[str, Any]:
+        """Return what a file is to hold beside the rounds, as JSON."""
+        return {}
+
+    def _take_notes(self, notes: dict[str, Any]) -> None:
+        """Take what a file held beside the rounds."""
 
     def _precision(self, X: Matrix) -> np.dtype[Any]:
         if self.dtype is not None:
@@ -151,3 +166,8 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _outputs(logits: FloatArray) -> FloatArray:
     return softmax(logits)[0]
+
+
+def _kinds(base: type[Any]) -> list[type[Any]]:
+    """Return a class and all that derive from it."""
+    return [base, *(kind for child in base.__subclasses__() for kind in _kinds(child))]

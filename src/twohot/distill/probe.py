@@ -32,9 +32,8 @@ from twohot.distill._inputs import (
 from twohot.distill.fitted import FittedProbe
 from twohot.distill.rounds import Plan, run_rounds
 from twohot.distill.targets import StoredTargets, one_hot
-from twohot.features.coordinates import choose_coordinates
+from twohot.features.coordinates import prepare, unit_penalty
 from twohot.features.passes import count_jobs, one_blas_thread
-from twohot.features.preparation import FeatureSet, fit_preparation
 from twohot.solve.fit import Settings
 
 Penalty: TypeAlias = float | Sequence[float] | None
@@ -53,6 +52,7 @@ class Stage:
 
     loss: str
     n_candidates: int | None = None  # None: the outputs of the round before, as they are
+    given_share: float = 0.0  # of the candidates' weight that goes to the given label
 
 
 class Probe(FittedProbe):
@@ -155,27 +155,24 @@ class Probe(FittedProbe):
         kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(stages))
         settings = self._settings()
         weights = row_weights(X, targets.matrix, classes, self.class_weight, sample_weight)
-        preparation = fit_preparation(
-            X, center=self.center, normalize=self.normalize, weights=weights
-        )
-        features = FeatureSet(
+        preparation, coordinates = prepare(
             X,
-            preparation,
-            dtype=self._precision(X),
+            center=self.center,
+            normalize=self.normalize,
             weights=weights,
             intercept=self._has_intercept(),
             n_classes=len(classes),
+            dtype=self._precision(X),
+            n_jobs=count_jobs(self.n_jobs),
         )
-        coordinates = choose_coordinates(features, count_jobs(self.n_jobs))
-        # Where all rows are zero there is nothing to scale by, and nothing to penalise.
-        unit = (coordinates.spectrum.mean_square or 1.0) / (len(classes) * features.total_weight)
+        unit = unit_penalty(coordinates) if kind == "ridge" else 1.0
         plans = [
-            Plan(stage.loss, strength * (unit if kind == "ridge" else 1.0), stage.n_candidates)
+            Plan(stage.loss, strength * unit, stage.n_candidates, stage.given_share)
             for stage, strength in zip(stages, strengths, strict=True)
         ]
         if not isinstance(self.start, str):
-            start = check_start(self.start, (len(classes), features.n_columns))
-            start = np.pad(start, ((0, 0), (0, features.intercept)))
+            start = check_start(self.start, (len(classes), X.shape[1]))
+            start = np.pad(start, ((0, 0), (0, coordinates.features.intercept)))
             settings = replace(settings, start=coordinates.from_features(start))
         say = self._say if self.verbose > 1 else None
         rounds = run_rounds(coordinates, targets, plans, settings, say)
@@ -220,7 +217,7 @@ class Probe(FittedProbe):
         print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
 
 
-def load(path: str | os.PathLike[str]) -> Probe:
+def load(path: str | os.PathLike[str]) -> FittedProbe:
     """Return the probe that `save` wrote, whatever its kind.
 
     Coefficients, classes, parameters and predictions are those of the saved probe, to the last
@@ -240,4 +237,4 @@ def load(path: str | os.PathLike[str]) -> Probe:
     >>> bool((again.predict(X) == probe.predict(X)).all())
     True
     """
-    return Probe.load(path)
+    return FittedProbe.load(path)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twohot._types import FloatArray, Round
-from twohot.distill.targets import StoredTargets, candidates, keep, tied_classes
+from twohot.distill.targets import StoredTargets, blend, candidates, keep, tied_classes
 from twohot.features.coordinates import Coordinates
 from twohot.solve.fit import Settings, fit_cross_entropy, fit_generalized
 from twohot.solve.lbfgs import Solution
@@ -33,11 +33,12 @@ class Plan:
     loss: str  # "ce" or "gce"
     l2: float
     n_candidates: int | None = None  # kept of the last round's outputs; None: all, as they are
+    given_share: float = 0.0  # of the weight of candidates that goes to the given label
 
 
 def run_rounds(
     coordinates: Coordinates,
-    targets: Targets,
+    targets: StoredTargets,
     plans: Sequence[Plan],
     settings: Settings,
     say: Callable[[str], None] | None = None,
@@ -48,21 +49,34 @@ def run_rounds(
     history = History(coordinates.features.dtype)
     history_l2: float | None = None
     for number, plan in enumerate(plans, start=1):
-        if last is not None:
-            targets = _next_targets(coordinates, last, plan)
-        problem = _problem(coordinates, targets, plan.l2, last)
-        heard = _with_report(settings, say, f"round {number} ({plan.loss}, {targets.name})")
-        if plan.loss == "ce":
-            if plan.l2 != history_l2:
-                history, history_l2 = History(coordinates.features.dtype), plan.l2
-            solution = fit_cross_entropy(problem, last, heard, history)
-        else:
-            solution = fit_generalized(problem, targets, last, heard)
-        if last is not None and isinstance(targets, StoredTargets):
-            solution = _break_ties(solution, targets, last)
-        rounds.append(_record(coordinates, solution, plan, targets))
+        wanted = targets if last is None else next_targets(coordinates, targets, last, plan)
+        heard = _with_report(settings, say, f"round {number} ({plan.loss}, {wanted.name})")
+        if plan.loss == "ce" and plan.l2 != history_l2:
+            history, history_l2 = History(coordinates.features.dtype), plan.l2
+        solution = fit_round(coordinates, wanted, plan, last, heard, history=history)
+        rounds.append(record_round(coordinates, solution, plan, wanted))
         last = solution.evaluation
     return rounds
+
+
+def fit_round(
+    coordinates: Coordinates,
+    targets: Targets,
+    plan: Plan,
+    last: Evaluation | None,
+    settings: Settings,
+    *,
+    history: History,
+) -> Solution:
+    """Fit one round, started from the last one; `history` serves cross-entropy only."""
+    problem = _problem(coordinates, targets, plan.l2, last)
+    if plan.loss == "ce":
+        solution = fit_cross_entropy(problem, last, settings, history)
+    else:
+        solution = fit_generalized(problem, targets, last, settings)
+    if last is not None and isinstance(targets, StoredTargets) and targets.name == "candidates":
+        solution = _break_ties(solution, targets, last)
+    return solution
 
 
 def _break_ties(solution: Solution, targets: StoredTargets, last: Evaluation) -> Solution:
@@ -79,13 +93,17 @@ def _break_ties(solution: Solution, targets: StoredTargets, last: Evaluation) ->
     return replace(solution, evaluation=replace(solution.evaluation, coef=coef))
 
 
-def _next_targets(coordinates: Coordinates, last: Evaluation, plan: Plan) -> Targets:
+def next_targets(
+    coordinates: Coordinates, given: StoredTargets, last: Evaluation, plan: Plan
+) -> Targets:
+    """Return what a plan makes of the last round's outputs."""
     features = coordinates.features
     coef = coordinates.spectrum.to_features(last.coef)
     if plan.n_candidates is None:
         # The moment of outputs is known from their own fit, unless that was of the other loss.
         return replace(keep(features, coef), making_passes=0.0 if last.moment is not None else 1.0)
-    return candidates(features, coef, plan.n_candidates, coordinates.n_jobs)
+    made = candidates(features, coef, plan.n_candidates, coordinates.n_jobs)
+    return blend(made, given, plan.given_share) if plan.given_share else made
 
 
 def _problem(
@@ -112,7 +130,10 @@ def _with_report(settings: Settings, say: Callable[[str], None] | None, name: st
     return replace(settings, report=report)
 
 
-def _record(coordinates: Coordinates, solution: Solution, plan: Plan, targets: Targets) -> Round:
+def record_round(
+    coordinates: Coordinates, solution: Solution, plan: Plan, targets: Targets
+) -> Round:
+    """Return a solution as the record that a fitted probe keeps, on the user's features."""
     coef = coordinates.to_features(solution.evaluation.coef)
     n_columns = coef.shape[1] - coordinates.features.intercept
     intercept: FloatArray = np.zeros(len(coef))

@@ -8,7 +8,7 @@ Nothing is unpickled: a file can hold numbers and text, and names one of the kno
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class FittedState:
     rounds: list[Round]
     n_features_in: int
     feature_names_in: list[str]  # empty if the features had no names
+    notes: dict[str, Any] = field(default_factory=dict)  # JSON: what else a kind of probe knows
 
 
 def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
@@ -51,7 +52,7 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
             tensors[f"round.{number}.{name}"] = fields.pop(name)
         rounds.append(fields)
     parameters = dict(state.parameters)
-    if not isinstance(parameters["start"], str):
+    if not isinstance(parameters.get("start", ""), str):
         tensors["parameter.start"] = np.array(parameters.pop("start"), dtype=np.float64)
     header = {
         "format_version": FORMAT_VERSION,
@@ -65,6 +66,7 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
         "rounds": rounds,
         "n_features_in": int(state.n_features_in),
         "feature_names_in": state.feature_names_in,
+        "notes": state.notes,
     }
     with whole_file(path) as file:
         file.write(save(tensors, {HEADER: json.dumps(header)}))
@@ -107,6 +109,7 @@ def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedSt
         rounds=rounds,
         n_features_in=int(header["n_features_in"]),
         feature_names_in=header["feature_names_in"],
+        notes=header.get("notes", {}),
     )
     _check_shapes(state)
     return state

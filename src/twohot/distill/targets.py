@@ -5,7 +5,7 @@ coefficients, block by block, inside the pass that needs them: no array of shape
 (n_samples, n_classes) is ever held.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,12 @@ def candidates(
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     matrix = sp.csr_array((data, indices, indptr), shape=(features.n_samples, len(coef)))
     return StoredTargets("candidates", matrix, making_passes=0.5)
+
+
+def blend(made: StoredTargets, given: StoredTargets, given_share: float) -> StoredTargets:
+    """Return targets that give a share of their weight to what was given."""
+    matrix = (1 - given_share) * made.matrix + given_share * sp.csr_array(given.matrix)
+    return replace(made, matrix=sp.csr_array(matrix.astype(np.float32)))
 
 
 def tied_classes(matrix: Matrix) -> list[IntArray]:

@@ -1,9 +1,12 @@
 """The coordinates a fit is solved in: principal axes, or the span of the rows if they are few."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from twohot._types import FloatArray
-from twohot.features.preparation import FeatureSet
+import numpy as np
+
+from twohot._types import FloatArray, Matrix
+from twohot.features.preparation import FeatureSet, Preparation, fit_preparation
 from twohot.features.reduction import Reduction, reduce_rows
 from twohot.features.spectrum import Spectrum, measure_spectrum
 
@@ -36,3 +39,30 @@ def choose_coordinates(features: FeatureSet, n_jobs: int) -> Coordinates:
         reduction = reduce_rows(features)
         return Coordinates(reduction.features, reduction.spectrum, n_jobs, reduction)
     return Coordinates(features, measure_spectrum(features, n_jobs), n_jobs)
+
+
+def prepare(
+    X: Matrix,
+    *,
+    center: bool,
+    normalize: bool,
+    weights: FloatArray | None,
+    intercept: bool,
+    n_classes: int,
+    dtype: np.dtype[Any],
+    n_jobs: int,
+) -> tuple[Preparation, Coordinates]:
+    """Return how rows are prepared, and the coordinates that a fit on them is solved in."""
+    preparation = fit_preparation(X, center=center, normalize=normalize, weights=weights)
+    features = FeatureSet(
+        X, preparation, dtype=dtype, weights=weights, intercept=intercept, n_classes=n_classes
+    )
+    return preparation, choose_coordinates(features, n_jobs)
+
+
+def unit_penalty(coordinates: Coordinates) -> float:
+    """Return the l2 of ridge one for these rows."""
+    features = coordinates.features
+    # Where all rows are zero there is nothing to scale by, and nothing to penalise.
+    square = coordinates.spectrum.mean_square or 1.0
+    return square / (features.n_classes * features.total_weight)

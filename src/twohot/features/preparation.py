@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from twohot._types import FloatArray, Matrix
+from twohot._types import FloatArray, IntArray, Matrix
 from twohot._validation import check_finite
 
 # Entries of a block of features: large enough for an efficient matrix product, small enough
@@ -108,6 +108,19 @@ class Block:
         return moment if total is None else np.column_stack([moment, total])
 
 
+class SelectedRows:
+    """Some rows of X in the place of X: each block is gathered when it is asked for."""
+
+    def __init__(self, X: Matrix, index: IntArray) -> None:
+        self.X = X
+        self.index = index
+        self.shape = len(index), X.shape[1]
+        self.dtype = X.dtype
+
+    def __getitem__(self, rows: slice) -> Matrix:
+        return self.X[self.index[rows]]
+
+
 class FeatureSet:
     """The rows of X as a solver reads them: prepared, block by block, each with its weight."""
 
@@ -136,6 +149,20 @@ class FeatureSet:
         self.n_classes = n_classes
         self._scales: dict[int, FloatArray] = {}  # 1/norm, kept from the first read of a block
         self._buffers = threading.local()
+
+    def take(self, index: IntArray) -> "FeatureSet":
+        """Return some of the rows, prepared as all of them are; nothing is copied."""
+        weights = self.weights
+        if weights is not None:
+            weights = weights[index] * (self.total_weight / self.n_samples)
+        return FeatureSet(
+            SelectedRows(self.X, index),
+            self.preparation,
+            dtype=self.dtype,
+            n_classes=self.n_classes,
+            weights=weights,
+            intercept=self.intercept,
+        )
 
     def rows(self, block: int) -> slice:
         """Return which rows are in a block."""

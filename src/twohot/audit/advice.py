@@ -1,0 +1,202 @@
+"""The advice of a forecast in plain words, each with the numbers that speak for it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._types import IntArray
+from twohot.audit._counting import NoiseEstimate
+from twohot.audit.trials import Method, Trial, Trials
+from twohot.audit.unmixing import CorrelationEstimate
+from twohot.theory import label_gaps
+
+# Standard deviations by which a probe must beat its own predictions in any other order to have
+# learnt something. Of six probes that learnt nothing, one is this far up once in a hundred times.
+CHANCE_ERRORS = 3.0
+
+# A student must promise one point of accuracy: it costs more fits, and what is closer than that a
+# better penalty decides. Whether chance may explain the promise is said, but not asked for: on few
+# rows with much noise, where students gain most, no gain could be told from chance.
+LEAST_GAIN = 0.01
+SURE_ERRORS = 2.0
+
+# Share of the rows in classes that cannot be learnt, from which on nothing is left to advise.
+LOST_SHARE = 0.5
+
+# Names of classes that a sentence lists.
+NAMES_LISTED = 5
+
+
+class Action(StrEnum):
+    """What to do."""
+
+    PLAIN = "use a plain probe"
+    ROUNDS = "use several rounds"
+    ROBUST = "use a robust student"
+    NOTHING = "no linear method will help"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, and why."""
+
+    action: Action
+    code: str  # the probe to fit; empty if none
+    summary: str  # one sentence
+    evidence: tuple[str, ...]  # sentences with numbers
+    cautions: tuple[str, ...]  # what the evidence does not cover
+
+
+def advise(
+    trials: Trials,
+    noise: NoiseEstimate,
+    correlation: CorrelationEstimate,
+    *,
+    classes: NDArray[Any],
+    given_sizes: IntArray,
+    theory: str,
+) -> Advice:
+    """Weigh the trials, the noise and the correlations; `theory` is one more sentence of evidence.
+
+    The trials decide, where there is something to learn at all: the theory knows classes by their
+    means alone, and promises too much where rows of a class differ.
+    """
+    lost = lost_classes(noise)
+    cautions = (
+        *_doubtful_labels(noise, lost, classes.tolist()),
+        *_limits(trials, noise, correlation, given_sizes),
+    )
+    for reason in (_nothing_learnt(trials), _not_separated(correlation), _turned(noise, lost)):
+        if reason:
+            summary = f"{Action.NOTHING}: {reason[0]}"
+            return Advice(Action.NOTHING, "", summary, reason[1:], cautions)
+    plain = trials.best(Method.PLAIN)
+    best = trials.best()
+    gain, error = (value / noise.slope for value in trials.gain(best, over=plain))
+    seen = [_agreement(trials, trial) for trial in dict.fromkeys([best, plain])]
+    evidence = (*seen, theory)
+    if gain < LEAST_GAIN:
+        ahead = "none is ahead of it" if best is plain else f"{best.name} by {_points(gain, error)}"
+        summary = f"{Action.PLAIN}: no student promises a point of accuracy more ({ahead})."
+        return Advice(Action.PLAIN, plain.code, summary, evidence, cautions)
+    action = Action.ROUNDS if best.method is Method.ROUNDS else Action.ROBUST
+    how = f"{action} ({best.n_rounds})" if action is Action.ROUNDS else f"{action} ({best.method})"
+    summary = f"{how}: it promises {_points(gain, error)} of accuracy more than a plain probe."
+    if gain < SURE_ERRORS * error:
+        unsure = f"{len(trials.given)} rows with this much noise do not tell this from chance."
+        cautions = (unsure, *cautions)
+    return Advice(action, best.code, summary, evidence, cautions)
+
+
+def lost_classes(noise: NoiseEstimate) -> IntArray:
+    """Return the classes whose rows are given another label at least as often as their own."""
+    return np.flatnonzero(label_gaps(noise.corruption) <= 0)
+
+
+def _points(gain: float, error: float) -> str:
+    return f"{100 * gain:.1f} ± {100 * error:.1f} points"
+
+
+def _agreement(trials: Trials, trial: Trial) -> str:
+    return (
+        f"{trial.name}: predicts {trials.agreement(trial):.1%} of the given labels of rows it did "
+        f"not see (the same predictions in any other order: {trials.chance(trial)[0]:.1%})."
+    )
+
+
+def _nothing_learnt(trials: Trials) -> tuple[str, ...]:
+    for trial in trials.trials:
+        chance, error = trials.chance(trial)
+        # A row more than that: a probe that always says one label is at chance, up to rounding.
+        if trials.agreement(trial) > chance + CHANCE_ERRORS * error + 1 / len(trials.given):
+            return ()
+    return (
+        "the features say nothing about these labels that a probe could learn.",
+        _agreement(trials, trials.best()),
+    )
+
+
+def _not_separated(correlation: CorrelationEstimate) -> tuple[str, ...]:
+    same, other = correlation.same_class, correlation.other_class
+    if same > other:
+        return ()
+    return (
+        "rows of one class are no more alike than rows of two.",
+        f"Mean correlation of two rows of one class {same:.3f}, of two classes {other:.3f}.",
+    )
+
+
+def _turned(noise: NoiseEstimate, lost: IntArray) -> tuple[str, ...]:
+    share = noise.class_sizes[lost].sum() / noise.class_sizes.sum()
+    if share < LOST_SHARE:
+        return ()
+    return (
+        "most rows are of a class that is given some wrong label at least as often as its own.",
+        f"{len(lost)} of {len(noise.class_sizes)} classes, with {share:.0%} of the rows.",
+    )
+
+
+def _doubtful_labels(noise: NoiseEstimate, lost: IntArray, names: list[Any]) -> list[str]:
+    """Name the classes and labels that a probe will get wrong as a whole."""
+    found = []
+    if lost.size:
+        found.append(
+            f"Rows of {len(lost)} class(es) are given some other label at least as often as their "
+            f"own and will be predicted as it: {_listed([repr(names[k]) for k in lost])}."
+        )
+    mostly = noise.posterior.argmax(axis=0)
+    outvoted = np.flatnonzero(mostly != np.arange(len(names)))
+    if outvoted.size:
+        pairs = [f"{names[b]!r} like {names[mostly[b]]!r}" for b in outvoted]
+        found.append(
+            f"Rows of {len(outvoted)} label(s) look like another label more often than like their "
+            "own, so that label is mostly wrong, or cannot be told from the other: "
+            f"{_listed(pairs)}."
+        )
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    return ", ".join(names[:NAMES_LISTED]) + more
+
+
+def _limits(
+    trials: Trials,
+    noise: NoiseEstimate,
+    correlation: CorrelationEstimate,
+    given_sizes: IntArray,
+) -> list[str]:
+    """Say what the estimates could not take into account."""
+    found = []
+    n_rows, n_alone = int(given_sizes.sum()), int(np.count_nonzero(given_sizes == 1))
+    if len(trials.given) < n_rows:
+        found.append(
+            f"Probes were tried on {len(trials.given)} of {n_rows} rows (max_rows): with all of "
+            "them students may gain more."
+        )
+    if n_alone:
+        found.append(
+            f"{n_alone} class(es) have one row: it was held out or fitted on, never both, and "
+            "counts as much alike as the rows of other classes are."
+        )
+    if correlation.n_limited:
+        found.append(
+            f"The noise mixes the classes so much that along {correlation.n_limited} of "
+            f"{len(given_sizes)} axes it could be taken out of the correlations in part only: "
+            "margins may be larger."
+        )
+    if correlation.n_capped:
+        found.append(
+            f"{correlation.n_capped} class(es) came out more alike inside than rows can be: rows "
+            "that are hard to predict were taken for noise, and margins may be smaller."
+        )
+    if not noise.given:
+        found.append(
+            "The noise was estimated from predictions: rows that a probe gets wrong count as "
+            "noise, and noise that turns most labels of a class into another is not seen."
+        )
+    return found

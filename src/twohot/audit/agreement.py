@@ -1,0 +1,78 @@
+"""How well a candidate predicts held-out labels, though many of them are wrong.
+
+Two measures, both of the label that was given:
+
+    agreement    is it the most likely one?
+    likelihood   log((1 - noise) p_given(temperature) + noise / K), at the noise rate and
+                 temperature that suit the candidate best
+
+Where labels are wrong independently of the features, a candidate that agrees more is more accurate;
+that holds for any noise that leaves the right label the most frequent one. The likelihood sees
+more of each row and so tells candidates apart with fewer rows, but takes noise to be uniform.
+So agreement decides, and likelihood between candidates that agreement cannot tell apart.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._types import FloatArray, IntArray
+from twohot.solve.terms import softmax
+
+# What logits may be divided by, and shares of wrong labels, to choose from.
+TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0)
+NOISE_RATES = np.linspace(0.005, 0.985, 50)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What a candidate says about rows it has not seen, pooled over all splits."""
+
+    agrees: NDArray[np.bool_]  # (n,), the given label is the most likely one
+    given: FloatArray  # (n_temperatures, n), its probability at each of TEMPERATURES
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The temperature and the noise rate at which a candidate predicts held-out labels best."""
+
+    temperature: float
+    noise_rate: float  # share of labels drawn at random, some of which are right
+    likelihood: FloatArray  # (n,), log of the probability of every held-out label
+
+
+def judge_logits(logits: FloatArray, labels: IntArray) -> HeldOut:
+    """Return what logits (n, K) say about the given labels."""
+    rows = np.arange(len(labels))
+    given = np.empty((len(TEMPERATURES), len(labels)), np.float32)
+    for place, temperature in enumerate(TEMPERATURES):
+        given[place] = softmax(logits / logits.dtype.type(temperature))[0][rows, labels]
+    return HeldOut(logits.argmax(axis=1) == labels, given)
+
+
+def pool(parts: list[HeldOut]) -> HeldOut:
+    """Return the rows of all splits as one."""
+    return HeldOut(
+        np.concatenate([part.agrees for part in parts]),
+        np.concatenate([part.given for part in parts], axis=1),
+    )
+
+
+def calibrate(held_out: HeldOut, n_classes: int, weights: FloatArray) -> Calibration:
+    """Return the temperature and noise rate of the largest mean likelihood."""
+    best = Calibration(1.0, 0.0, np.full(len(weights), -np.inf))
+    largest = -np.inf
+    for temperature, given in zip(TEMPERATURES, held_out.given, strict=True):
+        for noise_rate in NOISE_RATES:
+            likelihood = np.log((1 - noise_rate) * given + noise_rate / n_classes)
+            mean = float(likelihood @ weights)
+            if mean > largest:
+                largest, best = mean, Calibration(temperature, float(noise_rate), likelihood)
+    return best
+
+
+def standard_error(values: FloatArray, weights: FloatArray) -> float:
+    """Return the standard error of a weighted mean; the weights sum to one."""
+    mean = float(values @ weights)
+    return float(np.sqrt(np.sum(weights**2 * (values - mean) ** 2)))

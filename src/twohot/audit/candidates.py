@@ -1,0 +1,123 @@
+"""The methods that AutoProbe chooses from, each defined by the one it grows out of.
+
+    teacher         cross-entropy on the given labels
+    rounds          students of the teacher, on its soft outputs
+    two-hot         the paper's partial-label student
+    robust          generalised cross-entropy on the given labels
+    robust rounds   a robust student of the robust probe, on its soft outputs, or on half its most
+                    likely label and half the given one
+
+A candidate starts from the solution of another one, which is already there: with coarse tolerances
+each takes a few passes.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.distill.rounds import Plan
+
+TEACHER, ROUNDS, TWO_HOT = "teacher", "rounds", "two-hot"
+ROBUST, ROBUST_ROUNDS = "robust", "robust rounds"
+
+# Relative gradients at which candidates are compared. Tighter ones change no comparison: on real
+# features test accuracy moves by about 0.1 points. Students differ from their teacher by little,
+# so theirs is tighter.
+COARSE = {"ce": 3e-2, "gce": 1e-1}
+COARSE_STUDENT = 1e-2
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to fit a probe, and where its last round starts."""
+
+    method: str
+    loss: str
+    ridge: float
+    teacher: "Candidate | None" = None  # whose outputs are fitted; None: the given labels
+    start: "Candidate | None" = None  # whose coefficients the fit starts from; None: the teacher's
+    n_candidates: int | None = None  # of the teacher's outputs that are kept; None: all
+    given_share: float = 0.0  # of the weight of the candidates that goes to the given label
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds, the teacher included."""
+        return 1 if self.teacher is None else self.teacher.n_rounds + 1
+
+    @property
+    def tol(self) -> float:
+        """Relative gradient to compare at."""
+        if self.loss == "ce" and self.teacher is not None:
+            return COARSE_STUDENT
+        return COARSE[self.loss]
+
+    def plan(self, unit: float) -> Plan:
+        """Return the last round, given the l2 of ridge one."""
+        return Plan(self.loss, self.ridge * unit, self.n_candidates, self.given_share)
+
+    def estimator(self, **parameters: Any) -> Any:
+        """Return the probe of twohot that fits this candidate alone.
+
+        Examples
+        --------
+        >>> Candidate("robust", "gce", 4.0).estimator()
+        LinearProbe(loss='gce', ridge=4.0)
+        """
+        if self.teacher is None:
+            return LinearProbe(loss=self.loss, ridge=self.ridge, **parameters)
+        parameters |= {"loss": self.loss, "teacher_loss": self.teacher.loss}
+        parameters["ridge"] = tuple(step.ridge for step in self.chain())
+        if self.n_candidates is None:
+            return DistilledProbe(n_rounds=self.n_rounds, **parameters)
+        return PartialLabelProbe(
+            n_candidates=self.n_candidates, given_share=self.given_share, **parameters
+        )
+
+    def chain(self) -> list["Candidate"]:
+        """Return the rounds, the teacher first."""
+        return [*([] if self.teacher is None else self.teacher.chain()), self]
+
+    def __str__(self) -> str:
+        made = "" if self.teacher is None else f", round {self.n_rounds}"
+        if self.given_share:
+            made += f", {self.given_share:.0%} given"
+        return f"{self.method} (ridge {self.ridge:g}{made})"
+
+
+# The strengths around which every method is at its best on the sets it was measured on; a robust
+# probe is the one whose strength matters most, so it is searched further (see `search`).
+TEACHERS: tuple[Candidate, ...] = ()
+for _ridge in (100.0, 30.0, 10.0):
+    TEACHERS += (Candidate(TEACHER, "ce", _ridge, start=TEACHERS[-1] if TEACHERS else None),)
+
+STUDENTS: tuple[Candidate, ...] = ()
+for _ in range(3):
+    STUDENTS += (Candidate(ROUNDS, "ce", 10.0, teacher=STUDENTS[-1] if STUDENTS else TEACHERS[-1]),)
+
+PARTIAL = Candidate(TWO_HOT, "gce", 10.0, teacher=TEACHERS[-1], n_candidates=2)
+
+ROBUST_STEP = 2.5  # between neighbouring strengths of the robust probe
+FIRST_ROBUST = Candidate(ROBUST, "gce", 10.0, start=TEACHERS[1])
+
+
+def weaker(robust: Candidate) -> Candidate:
+    """Return the robust probe with the next smaller penalty."""
+    return Candidate(ROBUST, "gce", robust.ridge / ROBUST_STEP, start=robust)
+
+
+def stronger(robust: Candidate) -> Candidate:
+    """Return the robust probe with the next larger penalty.
+
+    It starts from the teacher: what a large penalty has flattened does not rise again.
+    """
+    return Candidate(ROBUST, "gce", robust.ridge * ROBUST_STEP, start=TEACHERS[1])
+
+
+def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
+    """Return the second rounds of a robust probe."""
+    return (
+        Candidate(
+            ROBUST_ROUNDS, "gce", robust.ridge, teacher=robust, n_candidates=1, given_share=0.5
+        ),
+        Candidate(ROBUST_ROUNDS, "gce", robust.ridge / 2, teacher=robust),
+    )

@@ -1,0 +1,220 @@
+"""The search: candidates fitted side by side on every split, judged on the rows left out.
+
+All splits share the prepared features and their principal axes, so that a split costs no set-up and
+its coefficients are a start for any other fit. A candidate is fitted on all splits before the next
+one is chosen.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from twohot._types import FloatArray, IntArray, Round
+from twohot.audit import candidates as grid
+from twohot.audit.agreement import (
+    Calibration,
+    HeldOut,
+    calibrate,
+    judge_logits,
+    pool,
+    standard_error,
+)
+from twohot.audit.candidates import Candidate
+from twohot.distill.rounds import fit_round, next_targets, record_round
+from twohot.distill.targets import StoredTargets, one_hot
+from twohot.features.coordinates import Coordinates, unit_penalty
+from twohot.features.passes import map_blocks
+from twohot.solve.fit import Settings
+from twohot.solve.objective import Evaluation
+from twohot.solve.secants import History
+
+if TYPE_CHECKING:
+    from twohot.solve.terms import Targets
+
+Report = Callable[["Trial"], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows to fit on and rows left out."""
+
+    fitted: Coordinates
+    fitted_labels: StoredTargets
+    left_out: Coordinates
+    left_out_labels: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A candidate, fitted and judged."""
+
+    candidate: Candidate
+    evaluations: list[Evaluation]  # one a split
+    held_out: HeldOut
+    calibration: Calibration
+    agreement: float  # share of the held-out labels that are predicted
+    agreement_error: float  # its standard error
+    n_passes: float  # over the rows fitted on, all splits together
+
+    @property
+    def noise_rate(self) -> float:
+        """Share of labels drawn at random that suits the candidate best."""
+        return self.calibration.noise_rate
+
+
+class Search:
+    """Candidates tried so far on given splits."""
+
+    def __init__(
+        self,
+        coordinates: Coordinates,
+        labels: IntArray,
+        splits: Sequence[tuple[IntArray, IntArray]],
+        settings: Settings,
+        report: Report | None = None,
+    ) -> None:
+        self.coordinates = coordinates
+        self.labels = labels
+        self.settings = settings
+        self.report = report
+        self.trials: dict[Candidate, Trial] = {}
+        features = coordinates.features
+        self.n_classes = features.n_classes
+        left_out = np.concatenate([rows for _, rows in splits])
+        weights = np.ones(features.n_samples) if features.weights is None else features.weights
+        self.weights: FloatArray = weights[left_out] / weights[left_out].sum()
+        self.splits = [
+            Split(
+                replace(coordinates, features=features.take(fitted)),
+                one_hot(labels[fitted], self.n_classes),
+                replace(coordinates, features=features.take(rows)),
+                labels[rows],
+            )
+            for fitted, rows in splits
+        ]
+
+    def run(self) -> Trial:
+        """Try what is worth trying, and return the best."""
+        for teacher in grid.TEACHERS:
+            last = self.attempt(teacher)
+        for student in grid.STUDENTS:
+            before, last = last, self.attempt(student)
+            if not self.better(last, before):
+                break
+        self.attempt(grid.PARTIAL)
+        first = self.attempt(grid.FIRST_ROBUST)
+        weaker = self.attempt(grid.weaker(first.candidate))
+        if self.better(weaker, first):
+            self.attempt(grid.weaker(weaker.candidate))
+        else:
+            self.attempt(grid.stronger(first.candidate))
+        robust = [trial for key, trial in self.trials.items() if key.method == grid.ROBUST]
+        for candidate in grid.robust_rounds(self.best(robust).candidate):
+            self.attempt(candidate)
+        return self.best(list(self.trials.values()))
+
+    def attempt(self, candidate: Candidate) -> Trial:
+        """Fit a candidate on every split and judge it on the rows left out."""
+        parents = [
+            None if key is None else self.trials[key]
+            for key in (candidate.teacher, candidate.start)
+        ]
+        evaluations, judged, n_passes = [], [], 0.0
+        for place, split in enumerate(self.splits):
+            teacher, start = (
+                None if trial is None else trial.evaluations[place] for trial in parents
+            )
+            evaluation, passes = self._fit(split, candidate, teacher, start)
+            evaluations.append(evaluation)
+            n_passes += passes
+            judged.append(judge_logits(project(split.left_out, evaluation), split.left_out_labels))
+        held_out = pool(judged)
+        agrees = held_out.agrees.astype(float)
+        trial = Trial(
+            candidate,
+            evaluations,
+            held_out,
+            calibrate(held_out, self.n_classes, self.weights),
+            agreement=float(agrees @ self.weights),
+            agreement_error=standard_error(agrees, self.weights),
+            n_passes=n_passes,
+        )
+        self.trials[candidate] = trial
+        if self.report is not None:
+            self.report(trial)
+        return trial
+
+    def _fit(
+        self,
+        split: Split,
+        candidate: Candidate,
+        teacher: Evaluation | None,
+        start: Evaluation | None,
+    ) -> tuple[Evaluation, float]:
+        targets: Targets = split.fitted_labels
+        plan = candidate.plan(unit_penalty(split.fitted))
+        if teacher is not None:
+            targets = next_targets(split.fitted, split.fitted_labels, teacher, plan)
+        solution = fit_round(
+            split.fitted,
+            targets,
+            plan,
+            start if teacher is None else teacher,
+            replace(self.settings, tol=candidate.tol),
+            history=History(split.fitted.features.dtype),
+        )
+        return solution.evaluation, solution.n_passes + targets.making_passes
+
+    def better(self, one: Trial, other: Trial) -> bool:
+        """Return whether one trial is better than another."""
+        return self.best([other, one]) is one
+
+    def best(self, trials: list[Trial]) -> Trial:
+        """Return the trial that agrees most; of those it cannot be told from, the likeliest.
+
+        Those are within one standard error of the difference, and of the same loss: outputs of
+        cross-entropy follow any noise, those of a robust loss only noise that is uniform.
+        """
+        top = max(trials, key=lambda trial: trial.agreement)
+        near = [trial for trial in trials if self._is_near(trial, top)]
+        return max(near, key=lambda trial: float(trial.calibration.likelihood @ self.weights))
+
+    def _is_near(self, trial: Trial, top: Trial) -> bool:
+        difference = top.held_out.agrees.astype(float) - trial.held_out.agrees
+        near = float(difference @ self.weights) <= standard_error(difference, self.weights)
+        return near and trial.candidate.loss == top.candidate.loss
+
+    def refit(self, best: Trial) -> list[Round]:
+        """Fit a candidate on all rows, from where the search left it."""
+        given = one_hot(self.labels, self.n_classes)
+        rounds, last = [], None
+        for candidate in best.candidate.chain():
+            plan = candidate.plan(unit_penalty(self.coordinates))
+            targets: Targets = given
+            if last is not None:
+                targets = next_targets(self.coordinates, given, last, plan)
+            start = self.trials[candidate].evaluations[0].coef
+            solution = fit_round(
+                self.coordinates,
+                targets,
+                plan,
+                last,
+                replace(self.settings, start=start),
+                history=History(self.coordinates.features.dtype),
+            )
+            rounds.append(record_round(self.coordinates, solution, plan, targets))
+            last = solution.evaluation
+        return rounds
+
+
+def project(coordinates: Coordinates, evaluation: Evaluation) -> FloatArray:
+    """Return the logits (n, K) of some rows."""
+    features = coordinates.features
+    coef = coordinates.spectrum.to_features(evaluation.coef).astype(features.dtype)
+
+    def terms_of(block: int) -> FloatArray:
+        return features.block(block).project(coef).copy()
+
+    return np.concatenate(list(map_blocks(terms_of, features.n_blocks, coordinates.n_jobs)))

@@ -1,0 +1,143 @@
+"""Which labels are wrong, given how likely each class is.
+
+For a row with given label g and likeliest other class a, the odds that the label is wrong are
+
+    log odds = log p_a - log p_g - caution(noise rate)
+    caution  = max(0, log((1 - noise rate) / noise rate) - log(.7 / .3))
+
+A label is an issue where the odds are above one; its quality is 1 / (1 + odds). Where few labels
+are wrong, a class that is barely likelier than the label is no evidence against it; from 30 % wrong
+labels on, the likeliest class decides. The noise rate is the share of issues itself, so that there
+is one count of errors.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._types import FloatArray, IntArray
+
+# Noise rate from which on no caution is due: where the likeliest class is about as good a judge
+# as any on every set of features and kind of noise that was measured.
+NO_CAUTION_FROM = 0.3
+
+# The share of issues is found by iteration; it falls, and settles within a few steps.
+MOST_STEPS = 50
+
+# The probability below which all are alike; outputs in float32 reach zero.
+LEAST_PROBABILITY = 1e-30
+
+# Of two candidates whose probabilities differ by less than this factor neither is sure.
+CLOSE = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the outputs say about each row."""
+
+    first: IntArray  # (n_rows,), the likeliest class
+    second: IntArray  # (n_rows,), the next
+    confidence: FloatArray  # (n_rows,), probability of the likeliest
+    runner_up: FloatArray  # (n_rows,), probability of the next
+    margin: FloatArray  # (n_rows,), log p of the likeliest other class less that of the label
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Which labels are wrong."""
+
+    quality: FloatArray  # (n_rows,), in [0, 1]; NaN without a label
+    is_issue: NDArray[np.bool_]  # (n_rows,)
+    noise_rate: float  # share of the labelled rows that are issues
+
+
+def weigh(probabilities: FloatArray, labels: IntArray) -> Evidence:
+    """Return what probabilities (n_rows, n_classes) say; the margin is NaN where a label is -1."""
+    rows = np.arange(len(labels))
+    order = np.argpartition(probabilities, -2, axis=1)[:, -2:]
+    pair = np.take_along_axis(probabilities, order, axis=1)
+    # The two largest, the larger first; of equal ones the lower class, as argmax has it.
+    first = probabilities.argmax(axis=1)
+    second = np.where(order[:, 1] == first, order[:, 0], order[:, 1])
+    given = probabilities[rows, labels]
+    other = np.where(first == labels, probabilities[rows, second], pair.max(axis=1))
+    margin = np.log(np.maximum(other, LEAST_PROBABILITY))
+    margin -= np.log(np.maximum(given, LEAST_PROBABILITY))
+    return Evidence(
+        first=first,
+        second=second,
+        confidence=pair.max(axis=1).astype(np.float64),
+        runner_up=probabilities[rows, second].astype(np.float64),
+        margin=np.where(labels < 0, np.nan, margin.astype(np.float64)),
+    )
+
+
+def join(parts: list[Evidence]) -> Evidence:
+    """Return the rows of several blocks as one."""
+    fields = ("first", "second", "confidence", "runner_up", "margin")
+    return Evidence(
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in fields}
+    )
+
+
+def decide(margin: FloatArray, eligible: NDArray[np.bool_]) -> Verdict:
+    """Return which labels are wrong; those that are not eligible are never issues."""
+    considered = margin[eligible]
+    n_eligible = max(1, len(considered))
+    noise_rate = np.count_nonzero(considered > 0) / n_eligible
+    for _ in range(MOST_STEPS):
+        before = noise_rate
+        noise_rate = np.count_nonzero(considered > caution(before)) / n_eligible
+        if noise_rate == before:
+            break
+    odds = margin - caution(noise_rate)
+    # Beyond this exp would overflow; the quality is zero or one by then.
+    quality = 1 / (1 + np.exp(np.clip(odds, -500, 500)))
+    issues = eligible & (odds > 0)
+    n_labelled = np.count_nonzero(~np.isnan(margin))
+    return Verdict(quality, issues, np.count_nonzero(issues) / n_labelled)
+
+
+def caution(noise_rate: float) -> float:
+    """Return by how much, in log odds, another class must be likelier than the label.
+
+    Examples
+    --------
+    >>> caution(0.5), round(caution(0.1), 2)
+    (0.0, 1.35)
+    """
+    if noise_rate >= NO_CAUTION_FROM:
+        return 0.0
+    # No label that looks wrong: the caution that one in a million would call for.
+    noise_rate = max(noise_rate, 1e-6)
+    right = np.log((1 - noise_rate) / noise_rate)
+    return float(right - np.log((1 - NO_CAUTION_FROM) / NO_CAUTION_FROM))
+
+
+def most_doubtful(
+    quality: FloatArray, eligible: NDArray[np.bool_], budget: int
+) -> NDArray[np.bool_]:
+    """Flag the rows of the lowest quality, as many as the budget allows."""
+    flagged = np.zeros(len(quality), dtype=bool)
+    order = np.argsort(np.where(eligible, quality, np.inf), kind="stable")
+    flagged[order[: min(budget, int(eligible.sum()))]] = True
+    return flagged
+
+
+def precise(
+    quality: FloatArray, eligible: NDArray[np.bool_], precision: float
+) -> NDArray[np.bool_]:
+    """Flag as many rows as keep the expected share of truly wrong labels at the precision."""
+    doubt = np.sort(1 - quality[eligible])[::-1]
+    kept = np.cumsum(doubt) >= precision * np.arange(1, len(doubt) + 1)
+    return most_doubtful(quality, eligible, int(np.count_nonzero(kept)))
+
+
+def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> FloatArray:
+    """Return the share of each true class (row) that was given each label (column)."""
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (true, given), 1)
+    sizes = counts.sum(axis=1, keepdims=True)
+    # A class that no row is of has no noise to speak of.
+    return np.where(sizes > 0, counts / np.maximum(sizes, 1), np.eye(n_classes))

@@ -1,0 +1,68 @@
+"""`twohot apply`: the labels that follow from a review."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from twohot.report.audit_folder import read_audit_folder
+from twohot.report.decisions import Applied, apply_decisions, read_decisions
+from twohot.report.issue_table import write_labels
+
+# In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
+DEFAULT_OUTPUT = "reviewed.csv"
+
+
+def apply(
+    decisions: Annotated[Path, typer.Argument(help="Decisions exported from the report, a CSV.")],
+    *,
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the audit that was reviewed; without it, the folder of the decisions, "
+            "then the current one."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help=f"Corrected labels, a CSV; without it, {DEFAULT_OUTPUT} in the audit's folder.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
+) -> None:
+    """Write the labels that follow from the decisions of a review."""
+    folder = audit or _audit_folder(decisions)
+    target = output or folder / DEFAULT_OUTPUT
+    if target.exists() and not force:
+        raise FileExistsError(
+            f"{target} is already there: choose another --output, or replace it with --force."
+        )
+    made = read_decisions(decisions)
+    rows = read_audit_folder(folder)
+    applied = apply_decisions(rows, made)
+    write_labels(target, rows, applied.labels)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(_account(applied, rows.n_rows), markup=False)
+    console.print(f"Written to {target}", markup=False)
+
+
+def _audit_folder(decisions: Path) -> Path:
+    """Return the folder of the decisions if it holds an audit, else the current one."""
+    beside = decisions.parent
+    return beside if (beside / "summary.json").exists() else Path()
+
+
+def _account(applied: Applied, n_rows: int) -> str:
+    """Return what happened, in words."""
+    counts = applied.n_decided
+    return (
+        f"{sum(counts.values())} rows decided: {counts['accept']} suggestions accepted, "
+        f"{counts['second']} second candidates taken, {counts['relabel']} relabelled, "
+        f"{counts['reject']} given labels kept.\n"
+        f"{applied.n_changed} of {n_rows} labels changed; {applied.n_open} flagged rows without a "
+        "decision keep their given label."
+    )

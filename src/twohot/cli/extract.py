@@ -1,0 +1,158 @@
+"""`twohot extract`: images or texts to a feature file."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from twohot.data import Extraction, LabelledItems, load, read_image_folder, read_item_csv
+from twohot.data import extract as extract_features
+from twohot.data.datasets import NAMES
+
+# Files that could not be read and are listed in the summary; all of them are in the feature file.
+N_LISTED = 20
+
+
+def extract(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A folder with a sub-folder of images per class, a CSV file, or a data set: "
+            + ", ".join(NAMES)
+            + "."
+        ),
+    ],
+    *,
+    backbone: Annotated[
+        str,
+        typer.Option(
+            help="pixels, efficientnet_lite0, resnet34, resnet50, vit_b_16, any name of "
+            "torchvision or timm; for texts minilm or any name of sentence-transformers."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The feature file to write.")],
+    root: Annotated[
+        Path | None, typer.Option(help="Where torchvision keeps the data set, by default data.")
+    ] = None,
+    labels: Annotated[
+        Literal["clean", "human"], typer.Option(help="Labels of cifar100: its own or CIFAR-100N's.")
+    ] = "clean",
+    path_column: Annotated[
+        str | None, typer.Option(help="Column of image paths, seen from the folder of the CSV.")
+    ] = None,
+    text_column: Annotated[str | None, typer.Option(help="Column of texts.")] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="Column of labels, by default label.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Items in the model at a time.")] = 64,
+    dtype: Annotated[
+        Literal["float16", "float32"], typer.Option(help="How features are stored.")
+    ] = "float16",
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="A folder that keeps finished batches: later runs extract what is new."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an output made from something else.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+) -> None:
+    """Turn images or texts into a feature file; run it again to resume after an interruption."""
+    items = _items(source, root, labels, (path_column, text_column, label_column))
+    with _progress_bar(quiet=quiet) as bar:
+        # Its clock starts with the first item, not with loading the weights.
+        task = bar.add_task(backbone, total=len(items), start=False)
+
+        def show(n_done: int, n_items: int) -> None:
+            bar.start_task(task)
+            bar.update(task, completed=n_done, total=n_items)
+
+        extraction = extract_features(
+            items,
+            backbone,
+            output,
+            batch_size=batch_size,
+            dtype=dtype,
+            cache=cache,
+            strict=strict,
+            force=force,
+            progress=show,
+        )
+    _print_summary(items, extraction)
+
+
+def _items(
+    source: str,
+    root: Path | None,
+    labels: str,
+    columns: tuple[str | None, str | None, str | None],
+) -> LabelledItems:
+    """Return what a source names: a data set, else a folder, else a CSV file."""
+    if source in NAMES:
+        return load(source, root, labels=labels)
+    if Path(source).is_dir():
+        return read_image_folder(source)
+    if Path(source).is_file():
+        path_column, text_column, label_column = columns
+        return read_item_csv(
+            source, path_column=path_column, text_column=text_column, label_column=label_column
+        )
+    raise ValueError(
+        f"SOURCE={source!r} is not a folder, not a file, and not a data set: pass a path that "
+        f"exists, or one of {', '.join(NAMES)}."
+    )
+
+
+class _Rate(ProgressColumn):
+    """Items a second: of late, or over all where that is too short."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, once there is one."""
+        speed = task.finished_speed or task.speed
+        if not speed and task.elapsed:
+            speed = task.completed / task.elapsed
+        return Text(f"{speed:.1f} a second" if speed else "", style="progress.data.speed")
+
+
+def _progress_bar(*, quiet: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=quiet,
+    )
+
+
+def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
+    """Print what is in the file, what is not, and how to go on."""
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    verb = "holds already, from the same content," if extraction.up_to_date else "holds"
+    console.print(
+        f"{extraction.output} {verb} {extraction.n_rows} rows of {extraction.n_features} features, "
+        f"{len(items.classes)} classes. {extraction.n_extracted} items went through the model."
+    )
+    if extraction.skipped:
+        console.print(f"{len(extraction.skipped)} items could not be read and were left out:")
+        for skipped in extraction.skipped[:N_LISTED]:
+            console.print(f"  {skipped.item}: {skipped.reason}")
+        n_more = len(extraction.skipped) - N_LISTED
+        if n_more > 0:
+            console.print(f"  … and {n_more} more, all listed in the file's provenance.")
+    console.print(f"Next: twohot describe {extraction.output}")

@@ -1,0 +1,180 @@
+"""`twohot forecast`: will it help here, and with what."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from twohot._files import whole_file
+from twohot.audit.forecast import Forecast
+from twohot.audit.forecast import forecast as make_forecast
+from twohot.data import FeatureTable, read_table
+from twohot.report.forecast_figures import forecast_figure
+from twohot.report.forecast_record import class_rows, forecast_record, trial_rows
+
+# Classes that are shown, the ones with the smallest margin.
+WEAKEST_CLASSES = 5
+
+
+def forecast(
+    source: Annotated[Path, typer.Argument(help="A feature file, or any table of features.")],
+    *,
+    labels: Annotated[
+        Path | None, typer.Option(help="Labels that stand in a file of their own.")
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="Name of the column of the labels.")
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="Split, or 'all'; 'train' by default if there is one."),
+    ] = None,
+    ridge: Annotated[float, typer.Option(help="Penalty at which the theory is asked.")] = 10.0,
+    rounds: Annotated[int, typer.Option(min=2, help="Rounds to try, the teacher included.")] = 3,
+    max_rows: Annotated[
+        int, typer.Option(min=1, help="Rows that probes are tried on, at the most.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of these rows.")] = 0,
+    json: Annotated[Path | None, typer.Option(help="File for all that was found, as JSON.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for forecast.json and forecast.png."),
+    ] = None,
+) -> None:
+    """Say whether a plain probe will do, which student will help, or that nothing will."""
+    table = _of_split(read_table(source, labels=labels, label_column=label_column), split)
+    with Console(stderr=True).status("Reading features …") as status:
+        found = make_forecast(
+            table.features,
+            table.given_labels,
+            superclass=_superclass(table),
+            ridge=ridge,
+            n_rounds=rounds,
+            max_rows=max_rows,
+            random_state=seed,
+            report=status.update,
+        )
+    _print_forecast(Console(), source, found)
+    for path in _write(found, json, output):
+        Console().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _of_split(table: FeatureTable, split: str | None) -> FeatureTable:
+    """Return the rows of a split, by default of the one called train, if there is one."""
+    if split is None and "train" in table.split_names:
+        split = "train"
+    everything = split is None or (split == "all" and split not in table.split_names)
+    return table if everything else table.take(table.rows_of(str(split)))
+
+
+def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
+    """Return the superclasses of the labels that occur, in the sorted order of their names."""
+    if table.superclass is None:
+        return None
+    present = np.unique(table.labels)
+    by_name = sorted(present[present >= 0].tolist(), key=lambda label: table.classes[label])
+    return np.asarray(np.unique(table.superclass[by_name], return_inverse=True)[1])
+
+
+def _print_forecast(console: Console, source: Path, found: Forecast) -> None:
+    """Print the estimates, the trials, the weakest classes and the advice."""
+    rows, classes = found.given_sizes.sum(), len(found.classes)
+    _say(console, f"{source.name}: {rows} rows with a label, {classes} classes")
+    console.print(_estimates(found))
+    console.print(_trials(found))
+    console.print(_weakest(found))
+    _say(console, found.advice.summary, style="bold")
+    if found.advice.code:
+        _say(console, f"  {found.advice.code}")
+    for sentence in (*found.advice.evidence, *found.advice.cautions):
+        _say(console, f"- {sentence}")
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    # Names come from a user's data: they are printed as they are.
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def _estimates(found: Forecast) -> Table:
+    """Return what was estimated of the data set as a whole."""
+    correlation = found.correlation
+    table = Table("what", "estimate", title="Estimated from the noisy labels")
+    right = ", ".join(f"{guarantee.accuracy:.0%}" for guarantee in found.guarantees)
+    entries = {
+        "labels that are wrong": f"{found.noise.rate:.1%}",
+        "correlation, same class": _number(correlation.same_class),
+        "correlation, same superclass": _number(correlation.same_superclass),
+        "correlation, elsewhere": _number(correlation.elsewhere),
+        "eigengap": _number(found.eigengap),
+        f"separation q/p at ridge {found.ridge:g}": _number(found.separation),
+        "theory: training labels right, by round": right,
+        "theory: rounds until all are": _number(found.rounds_needed.overall),
+    }
+    for name, value in entries.items():
+        table.add_row(name, value)
+    return table
+
+
+def _trials(found: Forecast) -> Table:
+    """Return the probes side by side; the best stands out."""
+    table = Table(
+        title=f"{len(found.trials.given)} rows held out in turn: agreement, accuracy gained"
+    )
+    for heading in ("probe", "agreement", "points over plain"):
+        table.add_column(heading, justify="left" if heading == "probe" else "right")
+    rows = trial_rows(found)
+    best = max(row["agreement"] for row in rows)
+    for row in rows:
+        table.add_row(
+            row["probe"],
+            f"{row['agreement']:.1%}",
+            f"{100 * row['gain']:+.1f} ± {100 * row['gain_error']:.1f}",
+            style="bold" if row["agreement"] == best else "",
+        )
+    return table
+
+
+def _weakest(found: Forecast) -> Table:
+    """Return the classes that the theory is least sure of."""
+    headings = ("class", "rows", "labels right", "margin, round 1", "margin, last round")
+    table = Table(*headings, title="Weakest classes")
+    for row in class_rows(found)[:WEAKEST_CLASSES]:
+        margins = row["margin_by_round"]
+        table.add_row(
+            escape(str(row["class"])),
+            str(row["rows"]),
+            f"{row['labels_right']:.0%}",
+            _number(margins[0]),
+            _number(margins[-1]),
+        )
+    return table
+
+
+def _number(value: float) -> str:
+    """Return a number with three digits that count; a dash for none, and infinity in words."""
+    if np.isnan(value):
+        return "–"
+    return "never" if np.isinf(value) else f"{value:.3g}"
+
+
+def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path]:
+    """Write the files asked for, and return their paths."""
+    record: dict[str, Any] = forecast_record(found)
+    text = json_format.dumps(record, indent=1, ensure_ascii=False, allow_nan=False).encode()
+    paths = [] if json is None else [json]
+    if output is not None:
+        figure = forecast_figure(found)  # before the folder is made: it may lack an extra
+        output.mkdir(parents=True, exist_ok=True)
+        paths.append(output / "forecast.json")
+        with whole_file(output / "forecast.png") as file:
+            figure.savefig(file, format="png")
+    for path in paths:
+        with whole_file(path) as file:
+            file.write(text)
+    return [*paths, *([] if output is None else [output / "forecast.png"])]

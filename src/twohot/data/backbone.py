@@ -1,0 +1,38 @@
+"""A backbone: a frozen model that turns images or texts into features."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twohot._types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Backbone:
+    """A frozen model in two steps, so that the first can run ahead of the second."""
+
+    name: str
+    kind: str  # what it takes: "image" or "text"
+    prepare: Callable[[Any], Any]  # one RGB image, array or text → one entry of a batch; any thread
+    embed: Callable[[Sequence[Any]], FloatArray]  # a batch of such → features (n_items, n_features)
+    description: Mapping[str, str]  # weights, transform, versions: the same give the same features
+
+
+def _pixels_of(image: Any) -> FloatArray:
+    return np.asarray(image, dtype=np.float32)
+
+
+def _flattened(images: Sequence[FloatArray]) -> FloatArray:
+    """Return images as rows, which must have one size."""
+    sizes = sorted({image.shape for image in images})
+    if len(sizes) > 1:
+        raise ValueError(
+            f"backbone='pixels' needs images of one size, and these have {sizes[0]} and "
+            f"{sizes[1]}: resize them, or pass another backbone."
+        )
+    return np.stack(images).reshape(len(images), -1)
+
+
+PIXELS = Backbone("pixels", "image", _pixels_of, _flattened, {"transform": "none"})

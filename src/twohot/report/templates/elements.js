@@ -1,0 +1,141 @@
+"use strict";
+/* The elements of one row, as a card or as a line of the table. Text goes in as textContent only. */
+
+/* Pictures up to this side, in pixels, are shown pixel by pixel. */
+const TINY = 64;
+
+function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+function share(thousandths) {
+  return (thousandths / 1000).toFixed(3);
+}
+
+function labelChip(code, role, meaning) {
+  return element("bdi", { className: `label ${role}`, textContent: className(code), title: `${meaning}: ${className(code)}` });
+}
+
+function picture(i) {
+  const box = element("div", { className: "picture" });
+  const source = report.thumbnails[i] ?? (i < report.thumbnails.length ? "" : report.links[i]);
+  const fail = () => box.replaceChildren("no picture");
+  if (!source) { fail(); return box; }
+  const image = element("img", { alt: `row ${report.row[i]}`, loading: "lazy", decoding: "async" });
+  image.addEventListener("error", fail);
+  image.addEventListener("load", () => {
+    image.classList.toggle("is-tiny", Math.max(image.naturalWidth, image.naturalHeight) <= TINY);
+  });
+  image.src = source;
+  box.append(image);
+  return box;
+}
+
+/* The path of a picture as a link to it, or the text of a row. */
+function itemText(i) {
+  if (!report.items) return null;
+  if (report.kind !== "image") return element("div", { className: "text", dir: "auto", textContent: report.items[i] });
+  const name = element("bdi", { textContent: report.items[i] });
+  const address = report.links[i];
+  return element("div", { className: "path", title: report.items[i] },
+    address ? element("a", { href: address, target: "_blank", rel: "noopener", tabIndex: -1 }, name) : name);
+}
+
+/* Buttons name the classes where the names are short; longer ones would be cut. */
+const ARE_SHORT = report.classes.every((name) => name.length <= 8);
+
+/* Whether a row has a second candidate that is not the given label, which can be kept anyway. */
+function hasSecond(i) {
+  return report.second[i] !== NO_LABEL && report.second[i] !== report.given[i];
+}
+
+/* [kind, what the button says, its key] of the decisions that a row offers. */
+function choices(i) {
+  const name = (code, word) => (ARE_SHORT ? className(code) : word);
+  return [
+    ["accept", `✓ ${name(report.suggested[i], "accept")}`, "a"],
+    ["reject", `keep ${name(report.given[i], "given")}`, "r"],
+    ...(hasSecond(i) ? [["second", `2nd ${name(report.second[i], "candidate")}`, "2"]] : []),
+    ["relabel", "other …", "l"],
+  ];
+}
+
+const MEANING = { accept: "Accept the suggestion", reject: "Keep the given label", second: "Take the second candidate", relabel: "Choose another label" };
+
+function actionButtons(i) {
+  const decided = decisions.get(i)?.kind;
+  return element("div", { className: "actions" }, ...choices(i).map(([kind, text, key]) => {
+    const button = element("button", { type: "button", textContent: text, title: `${MEANING[kind]} (${key})`, "aria-pressed": String(decided === kind) });
+    button.dataset.action = kind;
+    return button;
+  }));
+}
+
+function undecidedMark(i) {
+  return report.undecided[i] ? element("span", { className: "undecided", textContent: "undecided", title: "The top two candidates are close" }) : null;
+}
+
+/* The chosen label, where none of the three that are shown anyway was taken. */
+function chosenLabel(i) {
+  const decision = decisions.get(i);
+  return decision?.kind === "relabel" ? element("span", {}, "⇒", labelChip(decision.label, "other", "your label")) : null;
+}
+
+function labelLine(i) {
+  return element("div", { className: "labels" },
+    labelChip(report.given[i], "given", "given"),
+    element("span", {}, "→", labelChip(report.suggested[i], "suggested", "suggested")),
+    hasSecond(i) ? element("span", {}, "or", labelChip(report.second[i], "second", "second candidate")) : null,
+    chosenLabel(i));
+}
+
+function describe(i) {
+  return `Row ${report.row[i]}: given ${className(report.given[i])}, suggested ${className(report.suggested[i])}`;
+}
+
+function card(i) {
+  const made = element("li", { className: "card", "aria-label": describe(i) },
+    element("div", { className: "head" },
+      element("span", { textContent: `row ${report.row[i]}` }), undecidedMark(i)),
+    report.kind === "image" ? picture(i) : null, itemText(i), labelLine(i),
+    element("div", { className: "scores" },
+      element("span", { textContent: `label quality ${share(report.quality[i])}` }),
+      element("span", { textContent: `confidence ${share(report.confidence[i])}` })),
+    actionButtons(i));
+  return asRow(made, i);
+}
+
+function tableLine(i) {
+  const cell = (...children) => element("td", {}, ...children);
+  const number = (text) => element("td", { className: "number", textContent: text });
+  const second = report.second[i];
+  const made = element("tr", {},
+    number(report.row[i]),
+    ...(report.kind === "image" ? [cell(picture(i))] : []),
+    ...(report.items ? [cell(itemText(i))] : []),
+    cell(labelChip(report.given[i], "given", "given")),
+    cell(labelChip(report.suggested[i], "suggested", "suggested"), undecidedMark(i)),
+    cell(second === NO_LABEL ? null : labelChip(second, "second", "second candidate")),
+    number(share(report.quality[i])), number(share(report.confidence[i])),
+    cell(actionButtons(i), chosenLabel(i)));
+  return asRow(made, i);
+}
+
+function asRow(made, i) {
+  made.dataset.row = i;
+  made.tabIndex = -1;
+  made.classList.toggle("is-decided", decisions.has(i));
+  return made;
+}
+
+/* Headings of the table: [text, name to sort by or null, class of the cell]. */
+function headings() {
+  return [["Row", "row", "number"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
+    ["Given", "given"], ["Suggested", "suggested"], ["Second", null], ["Quality", "quality", "number"], ["Confidence", "confidence", "number"], ["Decision", null]];
+}

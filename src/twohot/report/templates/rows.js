@@ -1,0 +1,71 @@
+"use strict";
+/* The flagged rows as columns, and the view of them: which ones, in which order.
+   A row is named by its position in the columns; the number in the user's data is report.row. */
+
+const report = JSON.parse(document.getElementById("report-data").textContent);
+const N_ROWS = report.row.length;
+const NO_LABEL = -1;
+
+/* Sorting starts with what a reviewer wants first: suspicious labels, sure suggestions. */
+const SORT_SIGN = { quality: 1, confidence: -1, given: 1, suggested: 1, row: 1 };
+
+function className(code) {
+  return code === NO_LABEL ? "" : report.classes[code];
+}
+
+/* Classes in the order people look for them: 2 before 10, case aside. */
+const classRank = (() => {
+  const compare = new Intl.Collator("en", { numeric: true }).compare;
+  const order = report.classes.map((_, code) => code);
+  order.sort((a, b) => compare(report.classes[a], report.classes[b]) || a - b);
+  const rank = new Array(order.length);
+  order.forEach((code, place) => { rank[code] = place; });
+  return rank;
+})();
+
+const classOrder = (() => {
+  const order = new Array(classRank.length);
+  classRank.forEach((place, code) => { order[place] = code; });
+  return order;
+})();
+
+/* What a search looks through, made when the first one comes. */
+let haystack = null;
+function searchable(i) {
+  haystack ??= Array.from({ length: N_ROWS }, (_, k) =>
+    [report.row[k], className(report.given[k]), className(report.suggested[k]),
+      report.items ? report.items[k] : ""].join("\n").toLowerCase());
+  return haystack[i];
+}
+
+/* wanted: { search, given, suggested, decision, undecided }, empty strings for anything. */
+function rowsThatMatch(wanted, decisionOf) {
+  const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
+  const given = wanted.given === "" ? null : Number(wanted.given);
+  const suggested = wanted.suggested === "" ? null : Number(wanted.suggested);
+  const undecided = wanted.undecided === "" ? null : Number(wanted.undecided);
+  const view = [];
+  for (let i = 0; i < N_ROWS; i++) {
+    if (given !== null && report.given[i] !== given) continue;
+    if (suggested !== null && report.suggested[i] !== suggested) continue;
+    if (undecided !== null && report.undecided[i] !== undecided) continue;
+    if (wanted.decision && !hasDecision(decisionOf(i), wanted.decision)) continue;
+    if (words.length && !words.every((word) => searchable(i).includes(word))) continue;
+    view.push(i);
+  }
+  return view;
+}
+
+function hasDecision(decision, wanted) {
+  if (wanted === "open") return decision === undefined;
+  if (wanted === "decided") return decision !== undefined;
+  return decision !== undefined && decision.kind === wanted;
+}
+
+/* Rows that are alike keep the order of the file: the most suspicious first. */
+function sortRows(view, name, isReversed) {
+  const sign = SORT_SIGN[name] * (isReversed ? -1 : 1);
+  const column = report[name];
+  const key = name === "given" || name === "suggested" ? (i) => classRank[column[i]] : (i) => column[i];
+  return view.sort((a, b) => sign * (key(a) - key(b)) || a - b);
+}

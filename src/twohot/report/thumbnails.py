@@ -1,0 +1,78 @@
+"""Small pictures for a report, as data URIs; a picture that cannot be read is left out."""
+
+import base64
+import io
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from twohot._extras import load_extra
+
+# Pictures up to this side are kept pixel by pixel: blurred edges would be all of them.
+LOSSLESS_SIDE = 64
+# Of WebP, 0 to 100: below, labels in a picture become hard to read; above, files grow fast.
+QUALITY = 75
+
+
+def thumbnail(path: str | os.PathLike[str], size: int) -> str | None:
+    """Return a picture as a data URI, at most `size` pixels a side; None if it cannot be read.
+
+    Raises
+    ------
+    ImportError
+        If pillow is not installed.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> Image.new("RGB", (400, 300), "navy").save("sea.png")
+    >>> thumbnail("sea.png", 160)[:22]
+    'data:image/webp;base64'
+    >>> thumbnail("no_such_picture.png", 160) is None
+    True
+    """
+    pillow = load_extra("PIL.Image", "vision", "thumbnails")
+    try:
+        with warnings.catch_warnings():
+            # Odd metadata is no reason to warn; a picture that unpacks to gigabytes is left out.
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", pillow.DecompressionBombWarning)
+            return _encoded(pillow, path, size)
+    except Exception:  # noqa: BLE001 (decoders raise all kinds of errors on broken files)
+        return None
+
+
+def link(item: str, image_root: Path, folder: Path) -> str:
+    """Return the address of a picture, seen from a folder, that no browser takes for another.
+
+    Every character with a meaning in addresses is escaped, so that a path stays a path.
+
+    Examples
+    --------
+    >>> link("cats/a b#1.png", Path("/data"), Path("/data/audit"))
+    '../cats/a%20b%231.png'
+    >>> link("javascript:alert(1)", Path("/data"), Path("/data"))
+    'javascript%3Aalert%281%29'
+    """
+    path = (image_root / item).absolute()
+    try:
+        relative = Path(os.path.relpath(path, folder.absolute()))
+        return quote(relative.as_posix().encode("utf-8", "surrogateescape"))
+    except ValueError:  # on another drive, or a name that no file can have
+        return ""
+
+
+def _encoded(pillow: Any, path: str | os.PathLike[str], size: int) -> str:
+    """Return the picture as WebP in a data URI."""
+    operations = load_extra("PIL.ImageOps", "vision", "thumbnails")
+    with pillow.open(path) as picture:
+        picture.draft("RGB", (size, size))  # a JPEG is decoded at a fraction of its size
+        # Upright as the camera meant it.
+        upright = operations.exif_transpose(picture)
+        small = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
+    small.thumbnail((size, size))
+    buffer = io.BytesIO()
+    small.save(buffer, "WEBP", quality=QUALITY, lossless=max(small.size) <= LOSSLESS_SIDE)
+    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,53 @@
+"""Small audits to test with."""
+
+from typing import Any
+
+import numpy as np
+
+from twohot.report.review_records import ReviewRows
+
+ANIMALS = ("cat", "dog", "fox", "owl")
+
+# What a user's data may hold: markup, formulas, names that objects have, marks that reorder or
+# break lines, half an emoji's worth of trouble, and length.
+HOSTILE = (
+    "</script><script>window.hacked = 1</script>",
+    '<img src=x onerror="window.hacked = 1">',
+    "\"><svg onload='window.hacked = 1'>",
+    "]]><!-- {{ 7 * 7 }} ${alert(1)} --><b>&amp;&lt;",
+    "javascript:window.hacked=1",
+    '=HYPERLINK("http://example.invalid", "x")',
+    "'=1+1",
+    "-1",
+    "@sum, \"quoted\", 'single'",
+    "line\nbreak\rand\r\nboth\u2028and\u2029these",
+    "\u202eright to left\u202c שלום",
+    "__proto__",
+    "constructor",
+    " blank before and after ",
+    "\ttab",
+    "\u0000 and \ufeff",
+    "😀 é 漢字",
+    "long " * 3000,
+)
+
+
+def audit_rows(n_rows: int = 12, **changes: Any) -> ReviewRows:
+    """Return rows whose even ones are flagged: given label k, suggested k + 1, second k + 2."""
+    position = np.arange(n_rows)
+    n_classes = len(changes.get("classes", ANIMALS))
+    given = (position // 2) % n_classes
+    flagged = position % 2 == 0
+    fields: dict[str, Any] = {
+        "classes": ANIMALS,
+        "row": position,
+        "given_labels": given,
+        "suggested_labels": np.where(flagged, (given + 1) % n_classes, given),
+        "second_labels": (given + 2) % n_classes,
+        # The last flagged row is the most suspicious; confidences run through in a third order.
+        "label_quality": np.where(flagged, 0.5 - 0.5 * position / n_rows, 0.9),
+        "confidence": 0.5 + 0.5 * ((7 * position) % n_rows) / n_rows,
+        "is_label_issue": flagged,
+        "is_undecided": position % 6 == 0,
+    }
+    return ReviewRows(**{**fields, **changes})

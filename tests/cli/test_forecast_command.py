@@ -1,0 +1,108 @@
+"""`twohot forecast` prints the forecast of a file, and writes it."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from problems import digits
+from twohot.audit.forecast import forecast
+from twohot.cli import app
+from twohot.cli.forecast import _superclass
+from twohot.data import FeatureTable
+
+# Wide enough that no cell is broken over two lines.
+WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["forecast", *map(str, arguments)], env=WIDE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("forecast")
+    data = digits(0.6)
+    names = np.array([f"[b]{k}[/b]" for k in range(10)])  # looks like markup, and is a name
+    np.savez(path / "digits.npz", features=data.X, labels=names[data.given_labels])
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(folder):
+    return run(folder / "digits.npz", "--json", folder / "f.json", "-o", folder / "out")
+
+
+def test_the_forecast_of_a_file_is_printed(result):
+    data = digits(0.6)
+    expected = forecast(data.X, data.given_labels)
+    assert result.exit_code == 0, result.output
+    assert "digits.npz: 1000 rows with a label, 10 classes" in result.output
+    assert expected.advice.summary in result.output
+    assert expected.advice.code in result.output
+    assert f"{expected.noise.rate:.1%}" in result.output
+    assert f"{expected.separation:.3g}" in result.output
+    for trial in expected.trials.trials:
+        assert f"{expected.trials.agreement(trial):.1%}" in result.output
+    weakest = int(expected.guarantees[-1].margins.argmin())
+    assert f"[b]{weakest}[/b]" in result.output
+
+
+def test_files_are_written_where_asked(folder, result):
+    assert f"Wrote {folder / 'f.json'}" in result.output
+    record = json.loads((folder / "f.json").read_text())
+    assert record == json.loads((folder / "out" / "forecast.json").read_text())
+    assert record["advice"]["summary"] in result.output
+    assert (folder / "out" / "forecast.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rows_of_a_split_are_looked_at(tmp_path):
+    data = digits(0.6)
+    frame = {f"x{i}": column for i, column in enumerate(data.X.T)}
+    frame["label"] = data.given_labels
+    frame["split"] = np.where(np.arange(1000) < 600, "train", "test")
+    rows = [frame, *zip(*frame.values(), strict=True)]
+    (tmp_path / "d.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    assert "d.csv: 600 rows" in run(tmp_path / "d.csv", "--rounds", 2).output
+    chosen = run(tmp_path / "d.csv", "--split", "test", "--max-rows", 300, "--seed", 1)
+    assert "d.csv: 400 rows" in chosen.output
+    assert "300 rows held out" in chosen.output
+    wrong = run(tmp_path / "d.csv", "--split", "validation")
+    assert wrong.exit_code == 1
+    assert "split='validation' is not in this table, which has" in wrong.output
+    assert "d.csv: 1000 rows" in run(tmp_path / "d.csv", "--split", "all", "--max-rows", 100).output
+
+
+def test_superclasses_follow_the_sorted_names_that_occur():
+    table = FeatureTable(
+        features=np.zeros((4, 2)),
+        labels=np.array([0, 2, 3, -1]),
+        classes=("pear", "fig", "cat", "apple"),
+        superclass=np.array([2, 2, 0, 2]),
+        superclass_names=("animal", "tool", "fruit"),
+    )
+    # apple, cat, pear
+    np.testing.assert_array_equal(_superclass(table), [1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a"] * 6, "y has one class only ('a')"),
+        ([""] * 6, "no label in any"),
+        (["a"] * 5 + ["b"], "y has 1 class(es) with two rows or more, of 2"),
+    ],
+)
+def test_what_cannot_be_forecast_is_an_error_and_nothing_is_written(tmp_path, labels, message):
+    np.savez(tmp_path / "f.npz", features=np.eye(6), labels=labels)
+    result = run(tmp_path / "f.npz", "--json", tmp_path / "f.json")
+    assert result.exit_code == 1
+    assert message in result.output
+    assert not (tmp_path / "f.json").exists()
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    result = run(tmp_path / "none.npz")
+    assert result.exit_code == 1
+    assert "none.npz" in result.output
