@@ -81,7 +81,7 @@ def measure(problem: Problem) -> Cost:
 
 def ways_to_find_issues(problem: Problem) -> dict[str, Callable[[], object]]:
     X, y = problem.data.X, problem.given_labels
-    probe = twohot.AutoProbe().fit(X, y)
+    probe = twohot.AutoProbe(n_jobs=1).fit(X, y)
 
     def cleanlab() -> object:
         folds = cross_validate(problem, C, Stages(), "folds")
@@ -91,7 +91,7 @@ def ways_to_find_issues(problem: Problem) -> dict[str, Callable[[], object]]:
         return twohot.find_label_issues(X, y, probe=probe)
 
     def auto() -> object:
-        return twohot.find_label_issues(X, y)
+        return twohot.find_label_issues(X, y, n_jobs=1)
 
     return {CLEANLAB: cleanlab, GIVEN: given, AUTO: auto}
 

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.audit.data import Data
 from benchmarks.audit.document import render
-from benchmarks.audit.families import OURS
+from benchmarks.audit.families import BEST_OF_GRID, OURS, auto_probe, grid_is_asked_for
 from benchmarks.audit.logistic import (
     ARGMAX_RULE,
     CLEANED,
@@ -36,6 +36,7 @@ from benchmarks.audit.records import (
 )
 from benchmarks.audit.summary import RIVALS, Comparison
 from benchmarks.audit.targets import accuracy_differences, targets
+from twohot import LinearProbe
 
 SETTING = Setting("digits", "symmetric", 0.6)
 
@@ -173,7 +174,7 @@ def test_a_class_that_is_outvoted_is_counted() -> None:
     assert problem.outvoted == 0
     labels = problem.data.true_labels.copy()
     labels[labels == 3] = 2
-    assert Problem(problem.data, labels, 0).outvoted == 0.25
+    assert replace(problem, given_labels=labels).outvoted == 0.25
 
 
 def test_detection_scores_are_those_of_their_definition() -> None:
@@ -185,3 +186,30 @@ def test_detection_scores_are_those_of_their_definition() -> None:
     assert score.recall == problem.wrong[:80].sum() / problem.wrong.sum()
     np.testing.assert_allclose(score.f1, 2 / (1 / score.precision + 1 / score.recall))
     assert score.average_precision == 1
+
+
+def test_the_grid_is_judged_on_test_rows_each_probe_fitted_alone() -> None:
+    problem = blobs()
+    found = auto_probe(problem)
+    on_test = found.chosen["on_test"]
+    assert list(on_test) == list(found.chosen["agreement"])
+    assert found.chosen["chosen"] in on_test
+    assert found.scores[BEST_OF_GRID].accuracy == max(on_test.values())
+    alone = LinearProbe(loss="gce", ridge=10.0, tol=1e-2).fit(problem.data.X, problem.given_labels)
+    predicted = alone.predict(problem.data.X_test)
+    assert on_test["robust (ridge 10)"] == problem.accuracy(predicted)
+    assert set(found.cpu) == {"fit", "issues"}  # the grid is no cost of AutoProbe
+
+
+def test_large_data_have_their_grid_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = blobs()
+    assert grid_is_asked_for(problem)
+    monkeypatch.setattr("benchmarks.audit.families.GRID_ENTRIES", problem.data.X.size - 1)
+    asked = [
+        (noise, rate, seed)
+        for noise in ("symmetric", "human")
+        for rate in (0.3, 0.6)
+        for seed in (0, 1)
+        if grid_is_asked_for(replace(problem, setting=Setting("blobs", noise, rate), seed=seed))
+    ]
+    assert asked == [("symmetric", 0.6, 0)]
