@@ -16,7 +16,6 @@ class Problem:
     """What a method is given, and what it is judged by."""
 
     data: Data
-    setting: Setting
     given_labels: NDArray[np.int64]
     seed: int  # for folds
 
@@ -56,11 +55,11 @@ class Problem:
 def make_problem(data: Data, setting: Setting, seed: int) -> Problem:
     """Return the labels of a setting; a seed gives the same ones to every method."""
     if setting.noise == "human":
-        return Problem(data, setting, data.human_labels, seed)
+        return Problem(data, data.human_labels, seed)
     corruption = {
         "symmetric": lambda: symmetric(data.n_classes, setting.rate),
         "asymmetric": lambda: asymmetric(data.n_classes, setting.rate),
         "superclass": lambda: superclass_noise(data.superclass, setting.rate),
     }[setting.noise]()
     drawn = corrupt_labels(data.true_labels, corruption, random_state=seed)
-    return Problem(data, setting, drawn.given_labels, seed)
+    return Problem(data, drawn.given_labels, seed)

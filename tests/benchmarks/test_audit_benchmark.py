@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.audit.data import Data
 from benchmarks.audit.document import render
-from benchmarks.audit.families import BEST_OF_GRID, OURS, auto_probe, grid_is_asked_for
+from benchmarks.audit.families import BEST_OF_GRID, OURS, auto_probe, grid
 from benchmarks.audit.logistic import (
     ARGMAX_RULE,
     CLEANED,
@@ -174,7 +174,7 @@ def test_a_class_that_is_outvoted_is_counted() -> None:
     assert problem.outvoted == 0
     labels = problem.data.true_labels.copy()
     labels[labels == 3] = 2
-    assert replace(problem, given_labels=labels).outvoted == 0.25
+    assert Problem(problem.data, labels, 0).outvoted == 0.25
 
 
 def test_detection_scores_are_those_of_their_definition() -> None:
@@ -190,26 +190,23 @@ def test_detection_scores_are_those_of_their_definition() -> None:
 
 def test_the_grid_is_judged_on_test_rows_each_probe_fitted_alone() -> None:
     problem = blobs()
-    found = auto_probe(problem)
+    found = grid(problem)
     on_test = found.chosen["on_test"]
-    assert list(on_test) == list(found.chosen["agreement"])
-    assert found.chosen["chosen"] in on_test
     assert found.scores[BEST_OF_GRID].accuracy == max(on_test.values())
-    alone = LinearProbe(loss="gce", ridge=10.0, tol=1e-2).fit(problem.data.X, problem.given_labels)
-    predicted = alone.predict(problem.data.X_test)
+    alone = LinearProbe(loss="gce", ridge=10.0, tol=1e-2)
+    predicted = alone.fit(problem.data.X, problem.given_labels).predict(problem.data.X_test)
     assert on_test["robust (ridge 10)"] == problem.accuracy(predicted)
-    assert set(found.cpu) == {"fit", "issues"}  # the grid is no cost of AutoProbe
 
 
-def test_large_data_have_their_grid_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = blobs()
-    assert grid_is_asked_for(problem)
-    monkeypatch.setattr("benchmarks.audit.families.GRID_ENTRIES", problem.data.X.size - 1)
-    asked = [
-        (noise, rate, seed)
-        for noise in ("symmetric", "human")
-        for rate in (0.3, 0.6)
-        for seed in (0, 1)
-        if grid_is_asked_for(replace(problem, setting=Setting("blobs", noise, rate), seed=seed))
-    ]
-    assert asked == [("symmetric", 0.6, 0)]
+def test_autoprobe_is_recorded_with_what_it_tried_and_chose() -> None:
+    found = auto_probe(blobs())
+    assert found.chosen["chosen"] in found.chosen["agreement"]
+    assert set(found.cpu) == {"fit", "issues"}
+    assert found.scores[OURS].accuracy > 0.9
+    assert found.scores[OURS].f1 > 0.9
+
+
+def test_a_grid_is_planned_for_all_cheap_runs_and_for_one_of_dear_data() -> None:
+    runs = plan(["digits", "CIFAR-100"], ["grid"])
+    assert len(runs) == 11 * 3 + 1
+    assert runs[-1] == Run(Setting("CIFAR-100", "symmetric", 0.6), 0, "grid")
