@@ -8,10 +8,10 @@ from benchmarks.audit.cost import N_REPEATS, C, Cost
 from benchmarks.audit.families import BEST_OF_GRID, OURS
 from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, PLAIN, TUNED
 from benchmarks.audit.neighbours import VOTE
-from benchmarks.audit.plan import SEEDS
+from benchmarks.audit.plan import plan
 from benchmarks.audit.records import Record, Setting
 from benchmarks.audit.summary import RIVALS, Comparison, Mean
-from benchmarks.audit.targets import targets
+from benchmarks.audit.targets import named, targets
 
 NONE = "–"
 VERDICTS = {True: "yes", False: "**no**", None: NONE}
@@ -32,6 +32,16 @@ SIZES = {
     "CIFAR-100, 100 a class": "ImageNet ResNet50, 10,000 × 2048, 100 classes, 5,000 test rows",
     "CIFAR-100": "the same features in 512 directions, 50,000 × 512, 100 classes, 10,000 test rows",
 }
+FAMILY_NAMES = {
+    "logistic": "LogisticRegression and cleanlab",
+    "neighbours": VOTE,
+    "twohot": OURS,
+    "grid": "its grid on test data",
+}
+LOSSES = (
+    "Every setting in which it is below, however little: test accuracy against the best rival, F1 "
+    "against either rule of cleanlab, average precision against cleanlab's label quality."
+)
 OPENING = Path(__file__).parent / "opening.md"
 
 
@@ -53,6 +63,8 @@ def render(records: Sequence[Record], costs: Sequence[Cost] = ()) -> str:
         "## Won and lost",
         "Settings in which the mean of AutoProbe is above / below that of each other method.",
         _won_and_lost(comparison),
+        LOSSES,
+        _losses(comparison),
         "## Test accuracy, %",
         *_per_data_set(comparison, _accuracy_head(), _accuracy_row),
         "## Detection of wrong labels",
@@ -85,22 +97,23 @@ def _data_sets(comparison: Comparison) -> list[str]:
 
 
 def _coverage(comparison: Comparison) -> str:
-    """Return which data sets there are, and what of the plan is missing."""
-    lines = [f"* {name}: {SIZES[name]}" for name in _data_sets(comparison)]
-    fewer = sorted(
-        {
-            s.data
-            for s in comparison.settings
-            if len(comparison.by_seed(s, PLAIN, "accuracy")) < len(SEEDS)
-        }
-    )
-    if fewer:
-        lines.append(
-            f"* fewer than {len(SEEDS)} seeds, as the column of each table says: {'; '.join(fewer)}"
-        )
+    """Return which data sets there are, and how much of the plan is done."""
+    names = _data_sets(comparison)
+    lines = [f"* {name}: {SIZES[name]}" for name in names]
     failed = sum(record.outcome.chosen.get("not_converged", 0) for record in comparison.records)
     lines.append(f"* fits of LogisticRegression that did not converge: {failed}")
-    return "\n".join(lines)
+    done = {record.run for record in comparison.records}
+    rows = []
+    for name in names:
+        plans = (plan([name], [family]) for family in FAMILY_NAMES)
+        rows.append([name, *(f"{len(done.intersection(runs))} of {len(runs)}" for runs in plans)])
+    return "\n\n".join(
+        [
+            "\n".join(lines),
+            "Runs that there are, of those planned (a run is one noise and one seed):",
+            table(["data", *FAMILY_NAMES.values()], rows),
+        ]
+    )
 
 
 def _won_and_lost(comparison: Comparison) -> str:
@@ -115,6 +128,24 @@ def _won_and_lost(comparison: Comparison) -> str:
             cells.append(f"{won} / {lost}" if values else NONE)
         rows.append([method, *cells])
     return table(["against", *fields], rows)
+
+
+def _losses(comparison: Comparison) -> str:
+    asked = (
+        ("test accuracy", "accuracy", RIVALS),
+        ("F1", "f1", (DEFAULT_RULE,)),
+        ("F1", "f1", (ARGMAX_RULE,)),
+        ("average precision", "average_precision", (DEFAULT_RULE,)),
+    )
+    rows = []
+    for what, field, rivals in asked:
+        found = (comparison.difference(s, OURS, rivals, field) for s in comparison.settings)
+        rows += [
+            [what, named(each.setting), percent(each.mean, "+"), f"{each.mean.n}", each.rival]
+            for each in found
+            if each is not None and each.mean.value < 0
+        ]
+    return table(["what", "setting", "difference × 100", "seeds", "against"], rows)
 
 
 def _per_data_set(
@@ -159,11 +190,8 @@ def _label(comparison: Comparison, setting: Setting) -> str:
 
 
 def _n_seeds(comparison: Comparison, setting: Setting) -> str:
-    counts = [
-        len(comparison.by_seed(setting, method, "accuracy")) for method in (PLAIN, VOTE, OURS)
-    ]
-    found = sorted({count for count in counts if count})
-    return " / ".join(str(count) for count in found)
+    rivals, ours = (len(comparison.by_seed(setting, m, "accuracy")) for m in (PLAIN, OURS))
+    return f"{rivals}" if rivals == ours else f"{rivals}, ours {ours}"
 
 
 def _detection_head() -> list[str]:

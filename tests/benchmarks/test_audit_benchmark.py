@@ -136,11 +136,14 @@ def test_the_document_shows_means_differences_wins_and_losses() -> None:
     assert "| +4.0 ± 1.0 | LogisticRegression |" in text
     assert f"| {DEFAULT_RULE} | – | 0 / 1 | 1 / 0 |" in text  # F1 lost, average precision won
     assert "| digits | 3.0 |" in text
+    assert f"| F1 | digits, symmetric 0.6 | -5.0 ± 0.0 | 2 | {DEFAULT_RULE} |" in text
+    assert "| test accuracy | digits, symmetric 0.6 |" not in text  # no loss
+    assert "| digits | 2 of 33 | 0 of 33 | 2 of 33 | 0 of 33 |" in text
 
 
 def test_the_document_builds_without_ours() -> None:
     text = render([linear(0, 0.9, 0.8)])
-    assert "| symmetric 0.6 | 1 | 1 | 3 | 90.0 | 80.0 | 70.0 | – | – | – | – | – |" in text
+    assert "| symmetric 0.6 | 1, ours 0 | 1 | 3 | 90.0 | 80.0 | 70.0 | – | – | – | – | – |" in text
     assert "not measured" in text
 
 
