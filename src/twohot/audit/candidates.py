@@ -121,3 +121,7 @@ def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
         ),
         Candidate(ROBUST_ROUNDS, "gce", robust.ridge / 2, teacher=robust),
     )
+
+
+# Of one search: teachers, students, the two-hot student, three robust probes and their rounds.
+MOST_TRIALS = len(TEACHERS) + len(STUDENTS) + 1 + 3 + len(robust_rounds(FIRST_ROBUST))

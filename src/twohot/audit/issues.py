@@ -86,7 +86,7 @@ def find_label_issues(
     >>> print(f"{(found & noisy.flipped).sum() / noisy.flipped.sum():.0%} of the errors found")
     99% of the errors found
     >>> print(f"{noisy.flipped[found].mean():.0%} of what was flagged is wrong")
-    97% of what was flagged is wrong
+    95% of what was flagged is wrong
     """
     if probe is not None and probabilities is not None:
         raise ValueError("probe and probabilities both say who judges: pass one of them.")
