@@ -97,7 +97,13 @@ for _ in range(3):
 PARTIAL = Candidate(TWO_HOT, "gce", 10.0, teacher=TEACHERS[-1], n_candidates=2)
 
 ROBUST_STEP = 2.5  # between neighbouring strengths of the robust probe
+LEAST_ROBUST = 0.5  # below it a robust probe learns single labels by heart, at any noise
 FIRST_ROBUST = Candidate(ROBUST, "gce", 10.0, start=TEACHERS[1])
+
+
+def can_be_weaker(robust: Candidate) -> bool:
+    """Return whether a smaller penalty is worth trying."""
+    return robust.ridge / ROBUST_STEP >= LEAST_ROBUST
 
 
 def weaker(robust: Candidate) -> Candidate:
@@ -123,5 +129,5 @@ def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
     )
 
 
-# Of one search: teachers, students, the two-hot student, three robust probes and their rounds.
-MOST_TRIALS = len(TEACHERS) + len(STUDENTS) + 1 + 3 + len(robust_rounds(FIRST_ROBUST))
+# Of one search: teachers, students, the two-hot student, four robust probes and their rounds.
+MOST_TRIALS = len(TEACHERS) + len(STUDENTS) + 1 + 4 + len(robust_rounds(FIRST_ROBUST))

@@ -104,12 +104,12 @@ class Search:
             if not self.better(last, before):
                 break
         self.attempt(grid.PARTIAL)
-        first = self.attempt(grid.FIRST_ROBUST)
-        weaker = self.attempt(grid.weaker(first.candidate))
-        if self.better(weaker, first):
-            self.attempt(grid.weaker(weaker.candidate))
-        else:
-            self.attempt(grid.stronger(first.candidate))
+        best = self.attempt(grid.FIRST_ROBUST)
+        weaker = self.attempt(grid.weaker(best.candidate))
+        if not self.better(weaker, best):
+            self.attempt(grid.stronger(best.candidate))
+        while self.better(weaker, best) and grid.can_be_weaker(weaker.candidate):
+            best, weaker = weaker, self.attempt(grid.weaker(weaker.candidate))
         robust = [trial for key, trial in self.trials.items() if key.method == grid.ROBUST]
         for candidate in grid.robust_rounds(self.best(robust).candidate):
             self.attempt(candidate)
