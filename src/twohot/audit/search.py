@@ -172,19 +172,38 @@ class Search:
         return self.best([other, one]) is one
 
     def best(self, trials: list[Trial]) -> Trial:
-        """Return the trial that agrees most; of those it cannot be told from, the likeliest.
+        """Return the trial that agrees most, or one that cannot be told from it and is likelier.
 
-        Those are within one standard error of the difference, and of the same loss: outputs of
-        cross-entropy follow any noise, those of a robust loss only noise that is uniform.
+        1. Within one standard error of the largest agreement,
+        2. where the noise looks uniform, also within one of the largest likelihood,
+        3. the method that did best where it was measured, then the one that agrees most.
         """
-        top = max(trials, key=lambda trial: trial.agreement)
-        near = [trial for trial in trials if self._is_near(trial, top)]
-        return max(near, key=lambda trial: float(trial.calibration.likelihood @ self.weights))
+        near = self._near(trials, lambda trial: trial.held_out.agrees.astype(float))
+        if self._noise_looks_uniform():
+            near = self._near(near, lambda trial: trial.calibration.likelihood)
+        return max(near, key=lambda trial: (trial.candidate.preference, trial.agreement))
 
-    def _is_near(self, trial: Trial, top: Trial) -> bool:
-        difference = top.held_out.agrees.astype(float) - trial.held_out.agrees
-        near = float(difference @ self.weights) <= standard_error(difference, self.weights)
-        return near and trial.candidate.loss == top.candidate.loss
+    def _near(self, trials: list[Trial], score: Callable[[Trial], FloatArray]) -> list[Trial]:
+        """Return the trials whose score is within one standard error of the best."""
+        top = max(trials, key=lambda trial: float(score(trial) @ self.weights))
+        near = []
+        for trial in trials:
+            difference = score(top) - score(trial)
+            if float(difference @ self.weights) <= standard_error(difference, self.weights):
+                near.append(trial)
+        return near
+
+    def _noise_looks_uniform(self) -> bool:
+        """Return whether a robust probe is the likeliest of all.
+
+        Outputs of cross-entropy follow any noise, those of a robust probe pass over it. Where the
+        former are likelier, noise has a structure that the likelihood does not know of.
+        """
+        likeliest = max(
+            self.trials.values(),
+            key=lambda trial: float(trial.calibration.likelihood @ self.weights),
+        )
+        return likeliest.candidate.loss == "gce"
 
     def refit(self, best: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""
