@@ -21,6 +21,17 @@ from twohot.features.coordinates import Coordinates, unit_penalty
 TEACHER, ROUNDS, TWO_HOT = "teacher", "rounds", "two-hot"
 ROBUST, ROBUST_ROUNDS = "robust", "robust rounds"
 
+# Methods, and whether they keep a share of the given label, from worst to best on real features
+# under many kinds of noise.
+PREFERENCE = (
+    (TEACHER, False),
+    (ROUNDS, False),
+    (TWO_HOT, False),
+    (ROBUST_ROUNDS, False),
+    (ROBUST, False),
+    (ROBUST_ROUNDS, True),
+)
+
 # Relative gradients at which candidates are compared. Tighter ones change no comparison: on real
 # features test accuracy moves by about 0.1 points. Students differ from their teacher by little,
 # so theirs is tighter.
@@ -44,6 +55,11 @@ class Candidate:
     def n_rounds(self) -> int:
         """Number of rounds, the teacher included."""
         return 1 if self.teacher is None else self.teacher.n_rounds + 1
+
+    @property
+    def preference(self) -> int:
+        """Place among candidates that cannot be told apart: larger is better."""
+        return PREFERENCE.index((self.method, self.given_share > 0))
 
     @property
     def tol(self) -> float:
@@ -103,7 +119,13 @@ for _ in range(3):
 PARTIAL = Candidate(TWO_HOT, "gce", 10.0, teacher=TEACHERS[-1], n_candidates=2)
 
 ROBUST_STEP = 2.5  # between neighbouring strengths of the robust probe
+LEAST_ROBUST = 0.5  # below it a robust probe learns single labels by heart, at any noise
 FIRST_ROBUST = Candidate(ROBUST, "gce", 10.0, start=TEACHERS[1])
+
+
+def can_be_weaker(robust: Candidate) -> bool:
+    """Return whether a smaller penalty is worth trying."""
+    return robust.ridge / ROBUST_STEP >= LEAST_ROBUST
 
 
 def weaker(robust: Candidate) -> Candidate:
@@ -127,3 +149,7 @@ def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
         ),
         Candidate(ROBUST_ROUNDS, "gce", robust.ridge / 2, teacher=robust),
     )
+
+
+# Of one search: teachers, students, the two-hot student, four robust probes and their rounds.
+MOST_TRIALS = len(TEACHERS) + len(STUDENTS) + 1 + 4 + len(robust_rounds(FIRST_ROBUST))

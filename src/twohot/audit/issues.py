@@ -90,7 +90,7 @@ def find_label_issues(
     >>> print(f"{(found & noisy.flipped).sum() / noisy.flipped.sum():.0%} of the errors found")
     99% of the errors found
     >>> print(f"{noisy.flipped[found].mean():.0%} of what was flagged is wrong")
-    97% of what was flagged is wrong
+    95% of what was flagged is wrong
     """
     _check_request(probe, probabilities, classes, budget, precision)
     if probabilities is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twohot._types import IntArray, Round
+from twohot._types import FloatArray, IntArray, Round
 from twohot.audit import candidates as grid
 from twohot.audit.agreement import (
     Calibration,
@@ -105,12 +105,12 @@ class Search:
             if not self.better(last, before):
                 break
         self.attempt(grid.PARTIAL)
-        first = self.attempt(grid.FIRST_ROBUST)
-        weaker = self.attempt(grid.weaker(first.candidate))
-        if self.better(weaker, first):
-            self.attempt(grid.weaker(weaker.candidate))
-        else:
-            self.attempt(grid.stronger(first.candidate))
+        best = self.attempt(grid.FIRST_ROBUST)
+        weaker = self.attempt(grid.weaker(best.candidate))
+        if not self.better(weaker, best):
+            self.attempt(grid.stronger(best.candidate))
+        while self.better(weaker, best) and grid.can_be_weaker(weaker.candidate):
+            best, weaker = weaker, self.attempt(grid.weaker(weaker.candidate))
         robust = [trial for key, trial in self.trials.items() if key.method == grid.ROBUST]
         for candidate in grid.robust_rounds(self.best(robust).candidate):
             self.attempt(candidate)
@@ -173,19 +173,37 @@ class Search:
         return self.best([other, one]) is one
 
     def best(self, trials: list[Trial]) -> Trial:
-        """Return the trial that agrees most; of those it cannot be told from, the likeliest.
+        """Return the trial that agrees most, or one that cannot be told from it and is likelier.
 
-        Those are within one standard error of the difference, and of the same loss: outputs of
-        cross-entropy follow any noise, those of a robust loss only noise that is uniform.
+        1. Within one standard error of the largest agreement,
+        2. where the noise looks uniform, also within one of the largest likelihood,
+        3. the method that did best where it was measured, then the one that agrees most.
         """
-        top = max(trials, key=lambda trial: trial.agreement)
-        near = [trial for trial in trials if self._is_near(trial, top)]
-        return max(near, key=lambda trial: mean(trial.calibration.likelihood, self.weights))
+        near = self._near(trials, lambda trial: trial.held_out.agrees.astype(float))
+        if self._noise_looks_uniform():
+            near = self._near(near, lambda trial: trial.calibration.likelihood)
+        return max(near, key=lambda trial: (trial.candidate.preference, trial.agreement))
 
-    def _is_near(self, trial: Trial, top: Trial) -> bool:
-        difference = top.held_out.agrees.astype(float) - trial.held_out.agrees
-        near = mean(difference, self.weights) <= standard_error(difference, self.weights)
-        return near and trial.candidate.loss == top.candidate.loss
+    def _near(self, trials: list[Trial], score: Callable[[Trial], FloatArray]) -> list[Trial]:
+        """Return the trials whose score is within one standard error of the best."""
+        top = max(trials, key=lambda trial: mean(score(trial), self.weights))
+        near = []
+        for trial in trials:
+            difference = score(top) - score(trial)
+            if mean(difference, self.weights) <= standard_error(difference, self.weights):
+                near.append(trial)
+        return near
+
+    def _noise_looks_uniform(self) -> bool:
+        """Return whether a robust probe is the likeliest of all.
+
+        Outputs of cross-entropy follow any noise, those of a robust probe pass over it. Where the
+        former are likelier, noise has a structure that the likelihood does not know of.
+        """
+        likeliest = max(
+            self.trials.values(), key=lambda trial: mean(trial.calibration.likelihood, self.weights)
+        )
+        return likeliest.candidate.loss == "gce"
 
     def refit(self, best: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""
