@@ -88,9 +88,9 @@ def find_label_issues(
     >>> issues = find_label_issues(X, noisy.given_labels)
     >>> found = issues["is_label_issue"]
     >>> print(f"{(found & noisy.flipped).sum() / noisy.flipped.sum():.0%} of the errors found")
-    99% of the errors found
+    98% of the errors found
     >>> print(f"{noisy.flipped[found].mean():.0%} of what was flagged is wrong")
-    95% of what was flagged is wrong
+    97% of what was flagged is wrong
     """
     _check_request(probe, probabilities, classes, budget, precision)
     if probabilities is not None:
