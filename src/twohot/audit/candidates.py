@@ -16,6 +16,7 @@ from typing import Any
 
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.rounds import Plan
+from twohot.features.coordinates import Coordinates, unit_penalty
 
 TEACHER, ROUNDS, TWO_HOT = "teacher", "rounds", "two-hot"
 ROBUST, ROBUST_ROUNDS = "robust", "robust rounds"
@@ -67,9 +68,14 @@ class Candidate:
             return COARSE_STUDENT
         return COARSE[self.loss]
 
-    def plan(self, unit: float) -> Plan:
-        """Return the last round, given the l2 of ridge one."""
-        return Plan(self.loss, self.ridge * unit, self.n_candidates, self.given_share)
+    def plan(self, coordinates: Coordinates) -> Plan:
+        """Return the last round, on given rows."""
+        n_candidates = self.n_candidates
+        if n_candidates is not None:
+            # As PartialLabelProbe does: all classes as candidates would say nothing.
+            n_candidates = min(n_candidates, coordinates.features.n_classes - 1)
+        l2 = self.ridge * unit_penalty(coordinates)
+        return Plan(self.loss, l2, n_candidates, self.given_share)
 
     def estimator(self, **parameters: Any) -> Any:
         """Return the probe of twohot that fits this candidate alone.

@@ -18,13 +18,14 @@ from twohot.audit.agreement import (
     HeldOut,
     calibrate,
     judge_logits,
+    mean,
     pool,
     standard_error,
 )
 from twohot.audit.candidates import Candidate
 from twohot.distill.rounds import fit_round, next_targets, record_round
 from twohot.distill.targets import StoredTargets, one_hot
-from twohot.features.coordinates import Coordinates, unit_penalty
+from twohot.features.coordinates import Coordinates
 from twohot.features.passes import map_blocks
 from twohot.solve.fit import Settings
 from twohot.solve.objective import Evaluation
@@ -83,8 +84,8 @@ class Search:
         features = coordinates.features
         self.n_classes = features.n_classes
         left_out = np.concatenate([rows for _, rows in splits])
-        weights = np.ones(features.n_samples) if features.weights is None else features.weights
-        self.weights: FloatArray = weights[left_out] / weights[left_out].sum()
+        weights = features.given_weights
+        self.weights = np.ones(len(left_out)) if weights is None else weights[left_out]
         self.splits = [
             Split(
                 replace(coordinates, features=features.take(fitted)),
@@ -129,7 +130,7 @@ class Search:
             evaluation, passes = self._fit(split, candidate, teacher, start)
             evaluations.append(evaluation)
             n_passes += passes
-            judged.append(judge_logits(project(split.left_out, evaluation), split.left_out_labels))
+            judged.append(judge(split, evaluation))
         held_out = pool(judged)
         agrees = held_out.agrees.astype(float)
         trial = Trial(
@@ -137,7 +138,7 @@ class Search:
             evaluations,
             held_out,
             calibrate(held_out, self.n_classes, self.weights),
-            agreement=float(agrees @ self.weights),
+            agreement=mean(agrees, self.weights),
             agreement_error=standard_error(agrees, self.weights),
             n_passes=n_passes,
         )
@@ -154,7 +155,7 @@ class Search:
         start: Evaluation | None,
     ) -> tuple[Evaluation, float]:
         targets: Targets = split.fitted_labels
-        plan = candidate.plan(unit_penalty(split.fitted))
+        plan = candidate.plan(split.fitted)
         if teacher is not None:
             targets = next_targets(split.fitted, split.fitted_labels, teacher, plan)
         solution = fit_round(
@@ -185,11 +186,11 @@ class Search:
 
     def _near(self, trials: list[Trial], score: Callable[[Trial], FloatArray]) -> list[Trial]:
         """Return the trials whose score is within one standard error of the best."""
-        top = max(trials, key=lambda trial: float(score(trial) @ self.weights))
+        top = max(trials, key=lambda trial: mean(score(trial), self.weights))
         near = []
         for trial in trials:
             difference = score(top) - score(trial)
-            if float(difference @ self.weights) <= standard_error(difference, self.weights):
+            if mean(difference, self.weights) <= standard_error(difference, self.weights):
                 near.append(trial)
         return near
 
@@ -200,8 +201,7 @@ class Search:
         former are likelier, noise has a structure that the likelihood does not know of.
         """
         likeliest = max(
-            self.trials.values(),
-            key=lambda trial: float(trial.calibration.likelihood @ self.weights),
+            self.trials.values(), key=lambda trial: mean(trial.calibration.likelihood, self.weights)
         )
         return likeliest.candidate.loss == "gce"
 
@@ -210,7 +210,7 @@ class Search:
         given = one_hot(self.labels, self.n_classes)
         rounds, last = [], None
         for candidate in best.candidate.chain():
-            plan = candidate.plan(unit_penalty(self.coordinates))
+            plan = candidate.plan(self.coordinates)
             targets: Targets = given
             if last is not None:
                 targets = next_targets(self.coordinates, given, last, plan)
@@ -228,12 +228,13 @@ class Search:
         return rounds
 
 
-def project(coordinates: Coordinates, evaluation: Evaluation) -> FloatArray:
-    """Return the logits (n, K) of some rows."""
-    features = coordinates.features
-    coef = coordinates.spectrum.to_features(evaluation.coef).astype(features.dtype)
+def judge(split: Split, evaluation: Evaluation) -> HeldOut:
+    """Return what coefficients say about the rows left out, in one pass over them."""
+    features = split.left_out.features
+    coef = split.left_out.spectrum.to_features(evaluation.coef).astype(features.dtype)
 
-    def terms_of(block: int) -> FloatArray:
-        return features.block(block).project(coef).copy()
+    def judged(block: int) -> HeldOut:
+        labels = split.left_out_labels[features.rows(block)]
+        return judge_logits(features.block(block).project(coef), labels)
 
-    return np.concatenate(list(map_blocks(terms_of, features.n_blocks, coordinates.n_jobs)))
+    return pool(list(map_blocks(judged, features.n_blocks, split.left_out.n_jobs)))
