@@ -128,32 +128,37 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     return array
 
 
-def check_soft_targets(targets: Matrix, n_samples: int) -> Matrix:
-    """Return soft targets, dense or CSR, with rows that are not negative and sum to one."""
+def check_soft_targets(
+    targets: Matrix, n_samples: int, *, name: str = "targets", beside: str = "X"
+) -> Matrix:
+    """Return soft targets, dense or CSR, with rows that are not negative and sum to one.
+
+    A message calls them by `name`, and by `beside` what has a row for each of theirs.
+    """
     rows: Any = sp.csr_array(targets) if sp.issparse(targets) else np.asarray(targets)
     values = rows.data if sp.issparse(targets) else rows
     if values.dtype.kind not in "fiu":
-        raise ValueError(f"targets has dtype {values.dtype}: pass probabilities, as real numbers.")
+        raise ValueError(f"{name} has dtype {values.dtype}: pass probabilities, as real numbers.")
     if rows.ndim != 2 or rows.shape[1] < 2:
         raise ValueError(
-            f"targets has shape {rows.shape}: pass one row of probabilities per sample and one "
+            f"{name} has shape {rows.shape}: pass one row of probabilities per sample and one "
             "column per class, at least two classes."
         )
     if rows.shape[0] != n_samples:
         raise ValueError(
-            f"targets has {rows.shape[0]} rows and X has {n_samples}: pass one row of "
-            "probabilities per row of X."
+            f"{name} has {rows.shape[0]} rows and {beside} has {n_samples}: pass one row of "
+            f"probabilities per row of {beside}."
         )
     sums = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
     # Written so that NaN fails too.
     if not np.all(values >= 0):
         raise ValueError(
-            f"targets has the negative or missing value {np.min(values)}: pass probabilities."
+            f"{name} has the negative or missing value {np.min(values)}: pass probabilities."
         )
     if not np.all(np.abs(sums - 1) <= SOFT_TARGET_TOLERANCE):
         row = int(np.argmax(np.abs(sums - 1)))
         raise ValueError(
-            f"targets has rows that do not sum to one (row {row}: {sums[row]:.6g}): divide each "
+            f"{name} has rows that do not sum to one (row {row}: {sums[row]:.6g}): divide each "
             "row by its sum."
         )
     return rows

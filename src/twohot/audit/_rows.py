@@ -1,6 +1,5 @@
 """Rows with labels that may be missing, checked: what explanations and forecasts take."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +53,10 @@ def check_label_column(
 ) -> tuple[NDArray[Any], IntArray]:
     """Return the classes, sorted unless they are given, and where each label stands, or -1."""
     given = np.asarray(y)
+    if given.ndim != 1:
+        raise ValueError(
+            f"y has shape {given.shape}: pass one label per row, None for a row without."
+        )
     labelled = np.array([not is_missing(label) for label in given.tolist()], dtype=bool)
     if not labelled.any():
         raise ValueError(
@@ -67,28 +70,43 @@ def check_label_column(
             f"y mixes labels that do not sort ({error}): pass labels of one type, None where there "
             "is none."
         ) from error
-    names = found if classes is None else np.asarray(classes)
-    if len(names) < 2:
+    labels = np.full(len(given), -1, dtype=np.intp)
+    if classes is not None:
+        names = np.asarray(classes)
+        labels[labelled] = _places(names, found)[index]
+        return names, labels
+    if len(found) < 2:
         raise ValueError(
             f"y has one class only ({found.tolist()[0]!r}): pass rows of at least two classes."
         )
-    labels = np.full(len(given), -1, dtype=np.intp)
-    labels[labelled] = index if classes is None else _places(names, found)[index]
-    return names, labels
+    labels[labelled] = index
+    # Numbers beside None come as objects, which scikit-learn takes for no labels at all.
+    return found if isinstance(found[0], str) else np.array(found.tolist()), labels
 
 
 def _places(names: NDArray[Any], found: NDArray[Any]) -> IntArray:
     """Return where each label that occurs stands among given names."""
+    if names.ndim != 1 or len(set(names.tolist())) < max(2, len(names)):
+        raise ValueError(
+            f"classes has shape {names.shape} or names a class twice: pass at least two names, "
+            "each once, in the order of the columns."
+        )
     place = {name: number for number, name in enumerate(names.tolist())}
     unknown = [label for label in found.tolist() if label not in place]
-    if unknown or len(place) < len(names):
+    if unknown:
+        shown = ", ".join(repr(label) for label in unknown[:5])
         raise ValueError(
-            f"classes names a class twice or misses the label {unknown[:1]}: pass every label of y "
-            "once, in the order of the columns."
+            f"y has {len(unknown)} label(s) that are none of the {len(names)} classes of the judge "
+            f"({shown}): make them None, or have a judge that knows them."
         )
     return np.array([place[label] for label in found.tolist()])
 
 
 def is_missing(label: object) -> bool:
-    """Return whether a label is none: None, NaN or an empty string."""
-    return label is None or label == "" or (isinstance(label, float) and math.isnan(label))
+    """Return whether a label is none: None, NaN, pandas' NA or an empty string."""
+    if label is None or isinstance(label, str):
+        return not label
+    try:
+        return bool(label != label)  # noqa: PLR0124 - of all values only NaN differs from itself
+    except TypeError:  # NA does not even say that
+        return True

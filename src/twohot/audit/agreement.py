@@ -21,7 +21,7 @@ from twohot._types import FloatArray, IntArray
 from twohot.solve.terms import softmax
 
 # What logits may be divided by, and shares of wrong labels, to choose from.
-TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0)
+TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 4.5)
 NOISE_RATES = np.linspace(0.005, 0.985, 50)
 
 
@@ -60,19 +60,27 @@ def pool(parts: list[HeldOut]) -> HeldOut:
 
 
 def calibrate(held_out: HeldOut, n_classes: int, weights: FloatArray) -> Calibration:
-    """Return the temperature and noise rate of the largest mean likelihood."""
+    """Return the temperature and noise rate of the largest mean likelihood.
+
+    A row of weight 2 counts as two rows, here and below.
+    """
     best = Calibration(1.0, 0.0, np.full(len(weights), -np.inf))
     largest = -np.inf
     for temperature, given in zip(TEMPERATURES, held_out.given, strict=True):
         for noise_rate in NOISE_RATES:
             likelihood = np.log((1 - noise_rate) * given + noise_rate / n_classes)
-            mean = float(likelihood @ weights)
-            if mean > largest:
-                largest, best = mean, Calibration(temperature, float(noise_rate), likelihood)
+            total = float(likelihood @ weights)
+            if total > largest:
+                largest, best = total, Calibration(temperature, float(noise_rate), likelihood)
     return best
 
 
+def mean(values: FloatArray, weights: FloatArray) -> float:
+    """Return a weighted mean."""
+    return float(values @ weights / weights.sum())
+
+
 def standard_error(values: FloatArray, weights: FloatArray) -> float:
-    """Return the standard error of a weighted mean; the weights sum to one."""
-    mean = float(values @ weights)
-    return float(np.sqrt(np.sum(weights**2 * (values - mean) ** 2)))
+    """Return the standard error of a weighted mean."""
+    deviation = values - mean(values, weights)
+    return float(np.sqrt(deviation**2 @ weights) / weights.sum())

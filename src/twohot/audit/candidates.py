@@ -16,14 +16,26 @@ from typing import Any
 
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.rounds import Plan
+from twohot.features.coordinates import Coordinates, unit_penalty
 
 TEACHER, ROUNDS, TWO_HOT = "teacher", "rounds", "two-hot"
 ROBUST, ROBUST_ROUNDS = "robust", "robust rounds"
 
+# Methods, and whether they keep a share of the given label, from worst to best on real features
+# under many kinds of noise.
+PREFERENCE = (
+    (TEACHER, False),
+    (ROUNDS, False),
+    (TWO_HOT, False),
+    (ROBUST_ROUNDS, False),
+    (ROBUST, False),
+    (ROBUST_ROUNDS, True),
+)
+
 # Relative gradients at which candidates are compared. Tighter ones change no comparison: on real
 # features test accuracy moves by about 0.1 points. Students differ from their teacher by little,
 # so theirs is tighter.
-COARSE = {"ce": 3e-2, "gce": 1e-1}
+COARSE = {"ce": 3e-2, "gce": 3e-1}
 COARSE_STUDENT = 1e-2
 
 
@@ -45,15 +57,25 @@ class Candidate:
         return 1 if self.teacher is None else self.teacher.n_rounds + 1
 
     @property
+    def preference(self) -> int:
+        """Place among candidates that cannot be told apart: larger is better."""
+        return PREFERENCE.index((self.method, self.given_share > 0))
+
+    @property
     def tol(self) -> float:
         """Relative gradient to compare at."""
         if self.loss == "ce" and self.teacher is not None:
             return COARSE_STUDENT
         return COARSE[self.loss]
 
-    def plan(self, unit: float) -> Plan:
-        """Return the last round, given the l2 of ridge one."""
-        return Plan(self.loss, self.ridge * unit, self.n_candidates, self.given_share)
+    def plan(self, coordinates: Coordinates) -> Plan:
+        """Return the last round, on given rows."""
+        n_candidates = self.n_candidates
+        if n_candidates is not None:
+            # As PartialLabelProbe does: all classes as candidates would say nothing.
+            n_candidates = min(n_candidates, coordinates.features.n_classes - 1)
+        l2 = self.ridge * unit_penalty(coordinates)
+        return Plan(self.loss, l2, n_candidates, self.given_share)
 
     def estimator(self, **parameters: Any) -> Any:
         """Return the probe of twohot that fits this candidate alone.
@@ -86,18 +108,23 @@ class Candidate:
 
 # The strengths around which every method is at its best on the sets it was measured on; a robust
 # probe is the one whose strength matters most, so it is searched further (see `search`).
-TEACHERS: tuple[Candidate, ...] = ()
-for _ridge in (100.0, 30.0, 10.0):
-    TEACHERS += (Candidate(TEACHER, "ce", _ridge, start=TEACHERS[-1] if TEACHERS else None),)
+TEACHER_30 = Candidate(TEACHER, "ce", 30.0)
+TEACHER_10 = Candidate(TEACHER, "ce", 10.0, start=TEACHER_30)
+TEACHER_100 = Candidate(TEACHER, "ce", 100.0, start=TEACHER_30)
 
-STUDENTS: tuple[Candidate, ...] = ()
-for _ in range(3):
-    STUDENTS += (Candidate(ROUNDS, "ce", 10.0, teacher=STUDENTS[-1] if STUDENTS else TEACHERS[-1]),)
+ROUND_2 = Candidate(ROUNDS, "ce", 10.0, teacher=TEACHER_10)
+ROUND_3 = Candidate(ROUNDS, "ce", 10.0, teacher=ROUND_2)
 
-PARTIAL = Candidate(TWO_HOT, "gce", 10.0, teacher=TEACHERS[-1], n_candidates=2)
+PARTIAL = Candidate(TWO_HOT, "gce", 10.0, teacher=TEACHER_10, n_candidates=2)
 
 ROBUST_STEP = 2.5  # between neighbouring strengths of the robust probe
-FIRST_ROBUST = Candidate(ROBUST, "gce", 10.0, start=TEACHERS[1])
+LEAST_ROBUST = 0.5  # below it a robust probe learns single labels by heart, at any noise
+FIRST_ROBUST = Candidate(ROBUST, "gce", 10.0, start=TEACHER_30)
+
+
+def can_be_weaker(robust: Candidate) -> bool:
+    """Return whether a smaller penalty is worth trying."""
+    return robust.ridge / ROBUST_STEP >= LEAST_ROBUST
 
 
 def weaker(robust: Candidate) -> Candidate:
@@ -110,7 +137,7 @@ def stronger(robust: Candidate) -> Candidate:
 
     It starts from the teacher: what a large penalty has flattened does not rise again.
     """
-    return Candidate(ROBUST, "gce", robust.ridge * ROBUST_STEP, start=TEACHERS[1])
+    return Candidate(ROBUST, "gce", robust.ridge * ROBUST_STEP, start=TEACHER_30)
 
 
 def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
@@ -121,3 +148,7 @@ def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
         ),
         Candidate(ROBUST_ROUNDS, "gce", robust.ridge / 2, teacher=robust),
     )
+
+
+# Of one search: teachers, students, the two-hot student, four robust probes and their rounds.
+MOST_TRIALS = 3 + 2 + 1 + 4 + len(robust_rounds(FIRST_ROBUST))

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from twohot._extras import load_extra
-from twohot.audit.agreement import standard_error
+from twohot.audit.agreement import mean, standard_error
 from twohot.audit.search import Search, Trial
 
 
@@ -115,7 +115,7 @@ def _tried(search: Search, trial: Trial, best: Trial) -> Tried:
         estimator=" ".join(str(candidate.estimator()).split()),
         agreement=trial.agreement,
         agreement_error=trial.agreement_error,
-        likelihood=float(trial.calibration.likelihood @ search.weights),
+        likelihood=mean(trial.calibration.likelihood, search.weights),
         likelihood_error=standard_error(difference, search.weights),
         noise_rate=trial.calibration.noise_rate,
         temperature=trial.calibration.temperature,

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot._validation import check_count, check_known_labels, check_soft_targets, check_within
-from twohot.audit._rows import LabelledRows, check_label_column, check_labelled_rows
+from twohot._validation import check_count, check_soft_targets, check_within
+from twohot.audit._rows import check_label_column
 from twohot.audit.label_issues import LabelIssues
 from twohot.audit.selection import AutoProbe
 from twohot.audit.verdict import (
@@ -28,6 +30,8 @@ BLOCK_ROWS = 10_000
 
 # A class with fewer labels than this is never flagged: nothing else says what it looks like.
 FEWEST_ROWS = 2
+
+SHOWN_CLASSES = 5  # that a message names
 
 
 def find_label_issues(
@@ -84,17 +88,14 @@ def find_label_issues(
     >>> issues = find_label_issues(X, noisy.given_labels)
     >>> found = issues["is_label_issue"]
     >>> print(f"{(found & noisy.flipped).sum() / noisy.flipped.sum():.0%} of the errors found")
-    99% of the errors found
+    98% of the errors found
     >>> print(f"{noisy.flipped[found].mean():.0%} of what was flagged is wrong")
     97% of what was flagged is wrong
     """
-    if probe is not None and probabilities is not None:
-        raise ValueError("probe and probabilities both say who judges: pass one of them.")
-    if budget is not None and precision is not None:
-        raise ValueError("budget and precision both say how many to flag: pass one of them.")
+    _check_request(probe, probabilities, classes, budget, precision)
     if probabilities is not None:
         names, labels = check_label_column(y, classes)
-        rows = check_soft_targets(probabilities, len(labels))
+        rows = check_soft_targets(probabilities, len(labels), name="probabilities", beside="y")
         if rows.shape[1] != len(names):
             raise ValueError(
                 f"probabilities has {rows.shape[1]} columns for {len(names)} classes: pass one "
@@ -102,42 +103,74 @@ def find_label_issues(
             )
         blocks = _stored_blocks(rows)
     else:
-        data = check_labelled_rows(X, y)
+        names, labels = check_label_column(y, _classes_of(probe))
+        X = _check_rows(X, len(labels))
         if probe is None:
-            probe = _fit_probe(data, n_jobs, random_state, report)
-        names, labels = _in_order_of(probe, data)
-        blocks = _probe_blocks(probe, data.X)
+            probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
+            told = np.flatnonzero(labels >= 0)
+            some = X if len(told) == len(labels) else _safe_indexing(X, told)
+            probe.fit_reporting(some, names[labels[told]], report)
+        blocks = _probe_blocks(probe, X, len(labels))
     evidence = _collect(blocks, labels)
     return _issues(names, labels, evidence, budget=budget, precision=precision, probe=probe)
 
 
-def _fit_probe(
-    data: LabelledRows, n_jobs: int | None, random_state: Any, report: Callable[[str], None] | None
-) -> AutoProbe:
-    """Return a probe chosen and fitted on the rows that have a label."""
-    probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
-    told = data.labelled
-    X = data.X if told.all() else data.X[np.flatnonzero(told)]
-    return probe.fit_reporting(X, data.classes[data.labels[told]], report)
+def _check_request(
+    probe: Any,
+    probabilities: ArrayLike | None,
+    classes: ArrayLike | None,
+    budget: int | None,
+    precision: float | None,
+) -> None:
+    """Raise if arguments contradict each other, before anything is fitted."""
+    if probe is not None and probabilities is not None:
+        raise ValueError("probe and probabilities both say who judges: pass one of them.")
+    if classes is not None and probabilities is None:
+        raise ValueError(
+            "classes names the columns of probabilities, which are not given: pass both or none."
+        )
+    if budget is not None and precision is not None:
+        raise ValueError("budget and precision both say how many to flag: pass one of them.")
+    if budget is not None:
+        check_count("budget", budget, 0)
+    if precision is not None:
+        check_within("precision", precision, 0, 1)
 
 
-def _in_order_of(probe: Any, data: LabelledRows) -> tuple[NDArray[Any], IntArray]:
-    """Return the classes of a probe, and where each given label stands among them."""
-    names = np.asarray(probe.classes_)
-    check_known_labels(data.classes, names)
-    place = np.append(np.searchsorted(names, data.classes), -1)
-    return names, place[data.labels]
+def _classes_of(probe: Any) -> Any:
+    """Return the classes of a probe, None without a probe."""
+    if probe is None:
+        return None
+    if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
+        raise ValueError(
+            f"probe={probe!r} is not a fitted classifier with classes_ and predict_proba: fit it "
+            "first, or pass None to have an AutoProbe fitted."
+        )
+    return probe.classes_
 
 
-def _probe_blocks(probe: Any, X: Matrix) -> Iterator[FloatArray]:
-    for first in range(0, X.shape[0], BLOCK_ROWS):
-        yield _probabilities(probe, X[first : first + BLOCK_ROWS])
+def _check_rows(X: Matrix, n_labels: int) -> Matrix:
+    """Return X, sliceable; what is in it is for the probe to check."""
+    if X is None:
+        raise ValueError("X is None: pass features, or probabilities in their place.")
+    if _num_samples(X) != n_labels:
+        raise ValueError(
+            f"y has {n_labels} labels and X has {_num_samples(X)} rows: pass one label per row, "
+            "None for a row without."
+        )
+    return X.tocsr() if sp.issparse(X) else X
+
+
+def _probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:
+    for first in range(0, n_rows, BLOCK_ROWS):
+        rows = slice(first, min(first + BLOCK_ROWS, n_rows))
+        yield _probabilities(probe, _safe_indexing(X, rows))
 
 
 def _probabilities(probe: Any, X: Matrix) -> FloatArray:
     """Return outputs; of an AutoProbe sharpened to the temperature that held-out rows ask for."""
     outputs: FloatArray = np.asarray(probe.predict_proba(X))
-    temperature = getattr(probe, "temperature_", 1.0)
+    temperature = probe.temperature_ if isinstance(probe, AutoProbe) else 1.0
     if temperature >= 1:
         return outputs
     sharp = outputs ** (1 / temperature)
@@ -175,10 +208,9 @@ def _issues(
     flagged = verdict.is_issue
     true = np.where(flagged, evidence.first, labels)[told]
     if budget is not None:
-        flagged = most_doubtful(verdict.quality, eligible, check_count("budget", budget, 0))
+        flagged = most_doubtful(verdict.quality, eligible, budget)
     elif precision is not None:
-        share = check_within("precision", precision, 0, 1)
-        flagged = precise(verdict.quality, eligible, share)
+        flagged = precise(verdict.quality, eligible, precision)
     return LabelIssues(
         is_label_issue=flagged,
         label_quality=verdict.quality,
@@ -198,12 +230,13 @@ def _issues(
 def _messages(names: NDArray[Any], sizes: IntArray, told: NDArray[np.bool_]) -> tuple[str, ...]:
     said = []
     if not told.all():
-        said.append(f"{np.count_nonzero(~told)} rows have no label: predicted, and not counted.")
+        said.append(f"Rows without a label: {np.count_nonzero(~told)}, predicted and not counted.")
     single = names[sizes == 1].tolist()
     if single:
-        shown = ", ".join(str(name) for name in single[:5])
+        shown = ", ".join(map(str, single[:SHOWN_CLASSES]))
+        shown += ", …" if len(single) > SHOWN_CLASSES else ""
         said.append(
-            f"{len(single)} classes have one label only ({shown}): kept and never flagged, "
+            f"Classes with one label only: {len(single)} ({shown}), kept and never flagged, "
             "because nothing else says what they look like."
         )
     return tuple(said)

@@ -85,7 +85,11 @@ class LabelIssues:
         return polars.DataFrame({name: self[name].tolist() for name in COLUMNS}, strict=False)
 
     def __repr__(self) -> str:
-        head = f"{self.n_issues} of {len(self)} labels look wrong"
+        n_labels = np.count_nonzero(~np.isnan(self.label_quality))
+        n_wrong = round(self.noise_rate * n_labels)
+        head = f"{n_wrong} of {n_labels} labels look wrong"
+        if self.n_issues != n_wrong:  # a budget or a precision was asked for
+            head += f"; {self.n_issues} flagged"
         lines = [
             f"{'row':>8}  {'quality':>7}  {'given':20.20}  {'suggested':20.20}  {'second':20.20}"
         ]

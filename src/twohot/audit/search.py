@@ -18,13 +18,14 @@ from twohot.audit.agreement import (
     HeldOut,
     calibrate,
     judge_logits,
+    mean,
     pool,
     standard_error,
 )
 from twohot.audit.candidates import Candidate
 from twohot.distill.rounds import fit_round, next_targets, record_round
 from twohot.distill.targets import StoredTargets, one_hot
-from twohot.features.coordinates import Coordinates, unit_penalty
+from twohot.features.coordinates import Coordinates
 from twohot.features.passes import map_blocks
 from twohot.solve.fit import Settings
 from twohot.solve.objective import Evaluation
@@ -83,8 +84,8 @@ class Search:
         features = coordinates.features
         self.n_classes = features.n_classes
         left_out = np.concatenate([rows for _, rows in splits])
-        weights = np.ones(features.n_samples) if features.weights is None else features.weights
-        self.weights: FloatArray = weights[left_out] / weights[left_out].sum()
+        weights = features.given_weights
+        self.weights = np.ones(len(left_out)) if weights is None else weights[left_out]
         self.splits = [
             Split(
                 replace(coordinates, features=features.take(fitted)),
@@ -97,19 +98,18 @@ class Search:
 
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
-        for teacher in grid.TEACHERS:
-            last = self.attempt(teacher)
-        for student in grid.STUDENTS:
-            before, last = last, self.attempt(student)
-            if not self.better(last, before):
-                break
+        medium, weak = self.attempt(grid.TEACHER_30), self.attempt(grid.TEACHER_10)
+        if self.better(medium, weak):
+            self.attempt(grid.TEACHER_100)
+        if self.better(self.attempt(grid.ROUND_2), weak):
+            self.attempt(grid.ROUND_3)
         self.attempt(grid.PARTIAL)
-        first = self.attempt(grid.FIRST_ROBUST)
-        weaker = self.attempt(grid.weaker(first.candidate))
-        if self.better(weaker, first):
-            self.attempt(grid.weaker(weaker.candidate))
-        else:
-            self.attempt(grid.stronger(first.candidate))
+        best = self.attempt(grid.FIRST_ROBUST)
+        weaker = self.attempt(grid.weaker(best.candidate))
+        if not self.better(weaker, best):
+            self.attempt(grid.stronger(best.candidate))
+        while self.better(weaker, best) and grid.can_be_weaker(weaker.candidate):
+            best, weaker = weaker, self.attempt(grid.weaker(weaker.candidate))
         robust = [trial for key, trial in self.trials.items() if key.method == grid.ROBUST]
         for candidate in grid.robust_rounds(self.best(robust).candidate):
             self.attempt(candidate)
@@ -129,7 +129,7 @@ class Search:
             evaluation, passes = self._fit(split, candidate, teacher, start)
             evaluations.append(evaluation)
             n_passes += passes
-            judged.append(judge_logits(project(split.left_out, evaluation), split.left_out_labels))
+            judged.append(judge(split, evaluation))
         held_out = pool(judged)
         agrees = held_out.agrees.astype(float)
         trial = Trial(
@@ -137,7 +137,7 @@ class Search:
             evaluations,
             held_out,
             calibrate(held_out, self.n_classes, self.weights),
-            agreement=float(agrees @ self.weights),
+            agreement=mean(agrees, self.weights),
             agreement_error=standard_error(agrees, self.weights),
             n_passes=n_passes,
         )
@@ -154,7 +154,7 @@ class Search:
         start: Evaluation | None,
     ) -> tuple[Evaluation, float]:
         targets: Targets = split.fitted_labels
-        plan = candidate.plan(unit_penalty(split.fitted))
+        plan = candidate.plan(split.fitted)
         if teacher is not None:
             targets = next_targets(split.fitted, split.fitted_labels, teacher, plan)
         solution = fit_round(
@@ -172,36 +172,56 @@ class Search:
         return self.best([other, one]) is one
 
     def best(self, trials: list[Trial]) -> Trial:
-        """Return the trial that agrees most; of those it cannot be told from, the likeliest.
+        """Return the trial that agrees most, or one that cannot be told from it and is likelier.
 
-        Those are within one standard error of the difference, and of the same loss: outputs of
-        cross-entropy follow any noise, those of a robust loss only noise that is uniform.
+        1. Within one standard error of the largest agreement,
+        2. where the noise looks uniform, also within one of the largest likelihood,
+        3. the method that did best where it was measured, then the one that agrees most.
         """
-        top = max(trials, key=lambda trial: trial.agreement)
-        near = [trial for trial in trials if self._is_near(trial, top)]
-        return max(near, key=lambda trial: float(trial.calibration.likelihood @ self.weights))
+        near = self._near(trials, lambda trial: trial.held_out.agrees.astype(float))
+        if self._noise_looks_uniform():
+            near = self._near(near, lambda trial: trial.calibration.likelihood)
+        return max(near, key=lambda trial: (trial.candidate.preference, trial.agreement))
 
-    def _is_near(self, trial: Trial, top: Trial) -> bool:
-        difference = top.held_out.agrees.astype(float) - trial.held_out.agrees
-        near = float(difference @ self.weights) <= standard_error(difference, self.weights)
-        return near and trial.candidate.loss == top.candidate.loss
+    def _near(self, trials: list[Trial], score: Callable[[Trial], FloatArray]) -> list[Trial]:
+        """Return the trials whose score is within one standard error of the best."""
+        top = max(trials, key=lambda trial: mean(score(trial), self.weights))
+        near = []
+        for trial in trials:
+            difference = score(top) - score(trial)
+            if mean(difference, self.weights) <= standard_error(difference, self.weights):
+                near.append(trial)
+        return near
+
+    def _noise_looks_uniform(self) -> bool:
+        """Return whether a robust probe is the likeliest of all.
+
+        Outputs of cross-entropy follow any noise, those of a robust probe pass over it. Where the
+        former are likelier, noise has a structure that the likelihood does not know of.
+        """
+        likeliest = max(
+            self.trials.values(), key=lambda trial: mean(trial.calibration.likelihood, self.weights)
+        )
+        return likeliest.candidate.loss == "gce"
 
     def refit(self, best: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""
         given = one_hot(self.labels, self.n_classes)
         rounds, last = [], None
         for candidate in best.candidate.chain():
-            plan = candidate.plan(unit_penalty(self.coordinates))
+            plan = candidate.plan(self.coordinates)
             targets: Targets = given
             if last is not None:
                 targets = next_targets(self.coordinates, given, last, plan)
             start = self.trials[candidate].evaluations[0].coef
+            # Only the last round is predicted with; what it learns from need not be finished.
+            tol = self.settings.tol if candidate is best.candidate else candidate.tol
             solution = fit_round(
                 self.coordinates,
                 targets,
                 plan,
                 last,
-                replace(self.settings, start=start),
+                replace(self.settings, tol=tol, start=start),
                 history=History(self.coordinates.features.dtype),
             )
             rounds.append(record_round(self.coordinates, solution, plan, targets))
@@ -209,12 +229,13 @@ class Search:
         return rounds
 
 
-def project(coordinates: Coordinates, evaluation: Evaluation) -> FloatArray:
-    """Return the logits (n, K) of some rows."""
-    features = coordinates.features
-    coef = coordinates.spectrum.to_features(evaluation.coef).astype(features.dtype)
+def judge(split: Split, evaluation: Evaluation) -> HeldOut:
+    """Return what coefficients say about the rows left out, in one pass over them."""
+    features = split.left_out.features
+    coef = split.left_out.spectrum.to_features(evaluation.coef).astype(features.dtype)
 
-    def terms_of(block: int) -> FloatArray:
-        return features.block(block).project(coef).copy()
+    def judged(block: int) -> HeldOut:
+        labels = split.left_out_labels[features.rows(block)]
+        return judge_logits(features.block(block).project(coef), labels)
 
-    return np.concatenate(list(map_blocks(terms_of, features.n_blocks, coordinates.n_jobs)))
+    return pool(list(map_blocks(judged, features.n_blocks, split.left_out.n_jobs)))

@@ -135,7 +135,7 @@ class AutoProbe(FittedProbe):
         )
         targets = one_hot(labels, len(classes))
         weights = row_weights(rows, targets.matrix, classes, None, sample_weight)
-        splits = choose_splits(self.cv, labels, self.random_state)
+        splits = choose_splits(self.cv, labels, weights, self.random_state)
         with one_blas_thread():
             preparation, coordinates = prepare(
                 rows,
@@ -153,14 +153,15 @@ class AutoProbe(FittedProbe):
             rounds = search.refit(best)
         self._take_rounds(rounds, classes, preparation)
         self._take_choice(choice_of(search, best))
-        if not rounds[-1].converged:
-            warnings.warn(
-                f"the chosen probe stopped after {rounds[-1].n_iter} steps at a relative gradient "
-                f"of {rounds[-1].gradient_norm:.1e}, above tol={self.tol:g}: raise max_iter or "
-                "tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        for number, entry in enumerate(rounds, start=1):
+            if not entry.converged:
+                warnings.warn(
+                    f"round {number} of the chosen probe stopped after {entry.n_iter} steps at a "
+                    f"relative gradient of {entry.gradient_norm:.1e}, above tol={self.tol:g}: "
+                    "raise max_iter or tol.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
         return self
 
     def _take_choice(self, choice: Choice) -> None:

@@ -1,11 +1,12 @@
 """Which rows are fitted on and which are left out."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold
 
-from twohot._types import IntArray
+from twohot._types import FloatArray, IntArray
 from twohot._validation import check_count, is_integer
 from twohot.features._checks import check_generator
 
@@ -20,14 +21,32 @@ SEARCH_ROWS = 50_000
 Splits = list[tuple[IntArray, IntArray]]
 
 
-def choose_splits(cv: Any, labels: IntArray, random_state: Any) -> Splits:
+def choose_splits(
+    cv: Any, labels: IntArray, weights: FloatArray | None, random_state: Any
+) -> Splits:
     """Return pairs of rows to fit on and rows left out.
 
     `cv` is None (see above), a number of folds, a splitter of scikit-learn, or the pairs.
     """
     n_rows = len(labels)
     if cv is None:
-        return _default_splits(n_rows, check_generator(random_state))
+        # Rows without weight are as good as absent.
+        counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+        return _default_splits(counted, check_generator(random_state))
+    splits = [_checked(pair, n_rows) for pair in _pairs(cv, labels, random_state)]
+    if not splits:
+        raise ValueError("cv has no splits: pass at least one pair of row numbers.")
+    for rows in (side for pair in splits for side in pair):
+        if not rows.size or not (weights is None or weights[rows].any()):
+            raise ValueError(
+                "cv has a split without rows, or without weight, on one side: give each side rows "
+                "that count."
+            )
+    return splits
+
+
+def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
+    n_rows = len(labels)
     if is_integer(cv):
         n_folds = check_count("cv", cv, 2)
         if n_folds > n_rows:
@@ -36,22 +55,25 @@ def choose_splits(cv: Any, labels: IntArray, random_state: Any) -> Splits:
             )
         seed = int(check_generator(random_state).integers(2**31))
         cv = KFold(n_folds, shuffle=True, random_state=seed)
-    pairs = cv.split(np.zeros((n_rows, 1)), labels) if hasattr(cv, "split") else cv
-    try:
-        splits = [_checked(rows, n_rows) for rows in pairs]
-    except TypeError as error:
+    # A string has a method `split` too.
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(
             f"cv={cv!r} is not allowed: pass None, a number of folds, a splitter of scikit-learn "
             "or pairs of row numbers (to fit on, to leave out)."
-        ) from error
-    if not splits:
-        raise ValueError("cv has no splits: pass at least one pair of row numbers.")
-    return splits
+        )
+    pairs: Iterable[Any] = cv
+    if hasattr(cv, "split"):
+        pairs = cv.split(np.zeros((n_rows, 1)), labels)
+    return pairs
 
 
-def _default_splits(n_rows: int, rng: np.random.Generator) -> Splits:
-    order = rng.permutation(n_rows)[:SEARCH_ROWS]
-    parts = np.array_split(order, min(N_FOLDS, n_rows))
+def _default_splits(counted: IntArray, rng: np.random.Generator) -> Splits:
+    if len(counted) < 2:
+        raise ValueError(
+            "sample_weight leaves one row only: pass weights for rows of at least two classes."
+        )
+    order = rng.permutation(counted)[:SEARCH_ROWS]
+    parts = np.array_split(order, min(N_FOLDS, len(order)))
     n_splits = min(len(parts), -(-JUDGED_ROWS * len(parts) // len(order)))
     return [
         (np.sort(np.concatenate(parts[:place] + parts[place + 1 :])), np.sort(parts[place]))
@@ -60,7 +82,12 @@ def _default_splits(n_rows: int, rng: np.random.Generator) -> Splits:
 
 
 def _checked(pair: Any, n_rows: int) -> tuple[IntArray, IntArray]:
-    fitted, left_out = (np.arange(n_rows)[np.asarray(rows)] for rows in pair)
-    if not fitted.size or not left_out.size:
-        raise ValueError("cv has a split without rows on one side: give each side some rows.")
-    return fitted, left_out
+    """Return a pair of rows as row numbers."""
+    try:
+        fitted, left_out = (np.arange(n_rows)[np.asarray(rows)] for rows in pair)
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv has a split that is no pair of rows ({error}): pass the rows to fit on and those "
+            f"to leave out, as numbers from 0 to {n_rows - 1} or as masks."
+        ) from error
+    return fitted.ravel(), left_out.ravel()

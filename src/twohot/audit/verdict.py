@@ -11,10 +11,11 @@ labels on, the likeliest class decides. The noise rate is the share of issues it
 is one count of errors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from twohot._types import FloatArray, IntArray
 
@@ -55,30 +56,24 @@ class Verdict:
 def weigh(probabilities: FloatArray, labels: IntArray) -> Evidence:
     """Return what probabilities (n_rows, n_classes) say; the margin is NaN where a label is -1."""
     rows = np.arange(len(labels))
-    order = np.argpartition(probabilities, -2, axis=1)[:, -2:]
-    pair = np.take_along_axis(probabilities, order, axis=1)
-    # The two largest, the larger first; of equal ones the lower class, as argmax has it.
     first = probabilities.argmax(axis=1)
-    second = np.where(order[:, 1] == first, order[:, 0], order[:, 1])
-    given = probabilities[rows, labels]
-    other = np.where(first == labels, probabilities[rows, second], pair.max(axis=1))
+    rest = probabilities.copy()
+    rest[rows, first] = -1  # below any probability
+    second = rest.argmax(axis=1)
+    confidence, runner_up, given = (
+        probabilities[rows, chosen].astype(np.float64) for chosen in (first, second, labels)
+    )
+    other = np.where(first == labels, runner_up, confidence)
     margin = np.log(np.maximum(other, LEAST_PROBABILITY))
     margin -= np.log(np.maximum(given, LEAST_PROBABILITY))
-    return Evidence(
-        first=first,
-        second=second,
-        confidence=pair.max(axis=1).astype(np.float64),
-        runner_up=probabilities[rows, second].astype(np.float64),
-        margin=np.where(labels < 0, np.nan, margin.astype(np.float64)),
-    )
+    margin[labels < 0] = np.nan
+    return Evidence(first, second, confidence, runner_up, margin)
 
 
 def join(parts: list[Evidence]) -> Evidence:
     """Return the rows of several blocks as one."""
-    fields = ("first", "second", "confidence", "runner_up", "margin")
-    return Evidence(
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in fields}
-    )
+    names = [field.name for field in fields(Evidence)]
+    return Evidence(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def decide(margin: FloatArray, eligible: NDArray[np.bool_]) -> Verdict:
@@ -91,10 +86,8 @@ def decide(margin: FloatArray, eligible: NDArray[np.bool_]) -> Verdict:
         noise_rate = np.count_nonzero(considered > caution(before)) / n_eligible
         if noise_rate == before:
             break
-    odds = margin - caution(noise_rate)
-    # Beyond this exp would overflow; the quality is zero or one by then.
-    quality = 1 / (1 + np.exp(np.clip(odds, -500, 500)))
-    issues = eligible & (odds > 0)
+    quality = expit(caution(noise_rate) - margin)
+    issues = eligible & (quality < 0.5)
     n_labelled = np.count_nonzero(~np.isnan(margin))
     return Verdict(quality, issues, np.count_nonzero(issues) / n_labelled)
 

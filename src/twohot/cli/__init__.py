@@ -7,15 +7,18 @@ import typer
 import twohot
 from twohot.cli._shared import friendly
 from twohot.cli.apply import apply
+from twohot.cli.audit import audit
 from twohot.cli.corrupt import corrupt
 from twohot.cli.demo import demo
 from twohot.cli.describe import describe
 from twohot.cli.extract import extract
+from twohot.cli.fit import fit
 from twohot.cli.forecast import forecast
+from twohot.cli.predict import predict
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (apply, corrupt, demo, describe, extract, forecast):
+for command in (extract, describe, corrupt, forecast, fit, predict, audit, apply, demo):
     app.command()(friendly(command))
 
 

@@ -4,7 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
+
+from twohot.data import FeatureTable
 
 TableArgument: TypeAlias = Annotated[
     Path, typer.Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")
@@ -24,6 +28,20 @@ ClassesOption: TypeAlias = Annotated[
 ]
 
 
+SplitOption: TypeAlias = Annotated[
+    str | None, typer.Option("--split", help="Split to use, or all; train if there is one.")
+]
+
+
+def rows_of_split(table: FeatureTable, split: str | None) -> NDArray[np.intp]:
+    """Return the rows of a split, by default of the one called train, if there is one."""
+    if split is None and "train" in table.split_names:
+        split = "train"
+    if split is None or (split == "all" and split not in table.split_names):
+        return np.arange(table.n_rows)
+    return table.rows_of(split)
+
+
 def chosen_features(feature_column: list[str] | None) -> str | list[str] | None:
     """Return what `read_table` takes: nothing, one name, or several."""
     if not feature_column:
@@ -37,6 +55,13 @@ def check_output(
     """Raise if a feature file may not be written where an option says."""
     if output.suffix != ".features":
         raise ValueError(f"{option}={output} is no feature file: let its name end in .features.")
+    check_new(output, inputs, force=force, option=option)
+
+
+def check_new(
+    output: Path, inputs: Iterable[Path | None], *, force: bool, option: str = "--output"
+) -> None:
+    """Raise if a file may not be written where an option says."""
     for given in inputs:
         if given is not None and given.resolve() == output.resolve():
             raise ValueError(f"{option}={output} is the input itself: choose another name.")

@@ -14,6 +14,7 @@ from rich.table import Table
 from twohot._files import whole_file
 from twohot.audit.forecast import Forecast
 from twohot.audit.forecast import forecast as make_forecast
+from twohot.cli._tables import rows_of_split
 from twohot.data import FeatureTable, read_table
 from twohot.report.forecast_figures import forecast_figure
 from twohot.report.forecast_record import class_rows, forecast_record, trial_rows
@@ -48,7 +49,8 @@ def forecast(
     ] = None,
 ) -> None:
     """Say whether a plain probe will do, which student will help, or that nothing will."""
-    table = _of_split(read_table(source, labels=labels, label_column=label_column), split)
+    table = read_table(source, labels=labels, label_column=label_column)
+    table = table.take(rows_of_split(table, split))
     with Console(stderr=True).status("Reading features …") as status:
         found = make_forecast(
             table.features,
@@ -63,14 +65,6 @@ def forecast(
     _print_forecast(Console(), source, found)
     for path in _write(found, json, output):
         Console().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _of_split(table: FeatureTable, split: str | None) -> FeatureTable:
-    """Return the rows of a split, by default of the one called train, if there is one."""
-    if split is None and "train" in table.split_names:
-        split = "train"
-    everything = split is None or (split == "all" and split not in table.split_names)
-    return table if everything else table.take(table.rows_of(str(split)))
 
 
 def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:

@@ -48,8 +48,12 @@ def table_from_columns(
     columns: Columns,
     choice: ColumnChoice,
     classes: Iterable[object] | None = None,
+    *,
+    labelled: bool = True,
 ) -> FeatureTable:
     """Return the table of features and what the columns say about them.
+
+    Labels have to be there, unless `labelled` is false: then none of the rows needs one.
 
     Examples
     --------
@@ -59,6 +63,8 @@ def table_from_columns(
     (('cat', 'dog'), ('train', 'test'))
     """
     label = pick("label_column", choice.label, LABELS, columns)
+    if label is None and not labelled:
+        label, columns = LABELS[0], {**columns, LABELS[0]: np.full(len(features), None)}
     if label is None:
         raise ValueError(
             f"no label column among {_listed(columns)}: name it by label_column, or pass labels."

@@ -39,6 +39,7 @@ def read_table(
     split_column: str | None = None,
     item_column: str | None = None,
     classes: Sequence[object] | str | os.PathLike[str] | None = None,
+    labelled: bool = True,
 ) -> FeatureTable:
     """Read features and labels from a file or a frame.
 
@@ -63,6 +64,8 @@ def read_table(
     classes : sequence or path, optional
         The classes in their order, or a text file with one a line; by default what the file says,
         else the labels that occur, sorted.
+    labelled : bool, default=True
+        Whether labels have to be there. If not, a table without any has the label -1 in every row.
 
     Returns
     -------
@@ -99,7 +102,7 @@ def read_table(
         columns, name = _with_labels(columns, labels, label_column, len(features))
         chosen = replace(chosen, label=name)
     named = about.get("classes") if classes is None else _class_names(classes)
-    table = table_from_columns(features, columns, chosen, named)
+    table = table_from_columns(features, columns, chosen, named, labelled=labelled)
     if "superclass" in about:
         codes, names = encode_labels(
             about["superclass"], about.get("superclass_names"), name="superclass"

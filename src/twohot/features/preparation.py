@@ -150,17 +150,23 @@ class FeatureSet:
         self._scales: dict[int, FloatArray] = {}  # 1/norm, kept from the first read of a block
         self._buffers = threading.local()
 
+    @property
+    def given_weights(self) -> FloatArray | None:
+        """(n_samples,) weights as they were given; None if all weigh one."""
+        if self.weights is None:
+            return None
+        weights: FloatArray = self.weights * (self.total_weight / self.n_samples)
+        return weights
+
     def take(self, index: IntArray) -> "FeatureSet":
         """Return some of the rows, prepared as all of them are; nothing is copied."""
-        weights = self.weights
-        if weights is not None:
-            weights = weights[index] * (self.total_weight / self.n_samples)
+        weights = self.given_weights
         return FeatureSet(
             SelectedRows(self.X, index),
             self.preparation,
             dtype=self.dtype,
             n_classes=self.n_classes,
-            weights=weights,
+            weights=None if weights is None else weights[index],
             intercept=self.intercept,
         )
 

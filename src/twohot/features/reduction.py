@@ -73,7 +73,7 @@ def reduce_rows(features: FeatureSet) -> Reduction:
         rows.astype(features.dtype),
         Preparation(None, normalize=False),
         dtype=features.dtype,
-        weights=features.weights,
+        weights=features.given_weights,
         intercept=features.intercept,
         n_classes=features.n_classes,
     )

@@ -1,0 +1,140 @@
+"""`twohot audit`: which labels are wrong, what they should be, and a report to work in."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from twohot.audit.issues import find_label_issues
+from twohot.audit.label_issues import LabelIssues
+from twohot.cli._progress import choosing
+from twohot.cli._tables import (
+    ClassesOption,
+    FeatureColumnOption,
+    LabelColumnOption,
+    LabelsOption,
+    SplitOption,
+    TableArgument,
+    chosen_features,
+    rows_of_split,
+)
+from twohot.data import FeatureTable, read_table
+from twohot.distill.probe import load
+from twohot.report.audit import review_rows, review_summary
+from twohot.report.audit_folder import FILES, write_audit_folder
+from twohot.report.review import EMBED_LIMIT
+
+# The most frequent confusions that are printed.
+SHOWN_CONFUSIONS = 5
+
+
+def audit(
+    source: TableArgument,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is found.")],
+    labels: LabelsOption = None,
+    label_column: LabelColumnOption = None,
+    feature_column: FeatureColumnOption = None,
+    classes: ClassesOption = None,
+    split: SplitOption = None,
+    probe: Annotated[
+        Path | None,
+        typer.Option(help="Probe that judges, as `twohot fit` wrote it; else one is chosen."),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=0, help="Flag so many rows, the most doubtful ones.")
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Flag rows while so many of them are expected wrong."),
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Folder that the paths of images start from.")
+    ] = None,
+    embed: Annotated[
+        int, typer.Option(min=0, help="Pictures that are part of the report; others are linked.")
+    ] = EMBED_LIMIT,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows left out.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an audit that is there.")] = False,
+) -> None:
+    """Find the wrong labels, correct them, and write a report to review them in."""
+    # Before the work, so that nothing is computed for nobody.
+    if not force and any((output / name).exists() for name in FILES):
+        raise FileExistsError(
+            f"--output={output} already holds an audit: choose another folder or pass --force."
+        )
+    judge = None if probe is None else load(probe)
+    whole = read_table(
+        source,
+        labels=labels,
+        label_column=label_column,
+        feature_column=chosen_features(feature_column),
+        classes=classes,
+    )
+    rows = rows_of_split(whole, split)
+    table = whole.take(rows)
+    with choosing(quiet=quiet or judge is not None) as report:
+        issues = find_label_issues(
+            table.features,
+            table.given_labels,
+            probe=judge,
+            budget=budget,
+            precision=precision,
+            random_state=seed,
+            report=report,
+        )
+    details = {"source": source.name, "seed": str(seed)}
+    summary = review_summary(table, issues, title=f"Labels of {source.name}", details=details)
+    name = write_audit_folder(
+        output,
+        review_rows(table, issues, rows),
+        summary,
+        image_root=_image_root(whole, source, images),
+        embed_limit=embed,
+        force=force,
+    )
+    _print_findings(issues, summary.messages)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"Report {name}: open {output / 'report.html'} in a browser.", markup=False)
+    console.print(
+        f"Every row: {output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}.",
+        markup=False,
+    )
+
+
+def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:
+    """Return where paths of images start: what was asked, where they came from, or the source's."""
+    if table.item_kind != "image":
+        return None
+    if images is not None:
+        return images
+    recorded = Path(str(table.provenance.get("root", "")))
+    return recorded if table.provenance.get("root") and recorded.is_dir() else source.parent
+
+
+def _print_findings(issues: LabelIssues, messages: tuple[str, ...]) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    for message in messages:
+        console.print(message, markup=False)
+    confusions = _confusions(issues)
+    if not confusions:
+        return
+    shown = Table(title="Most frequent corrections", title_justify="left")
+    for heading in ("given", "suggested", "rows"):
+        shown.add_column(heading, justify="right" if heading == "rows" else "left")
+    for given, suggested, count in confusions:
+        # Names come from a user's data: printed as they are.
+        shown.add_row(Text(given), Text(suggested), str(count))
+    console.print(shown)
+
+
+def _confusions(issues: LabelIssues) -> list[tuple[str, str, int]]:
+    flagged = issues.is_label_issue
+    pairs = list(zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True))
+    counts = Counter(pairs).most_common(SHOWN_CONFUSIONS)
+    return [(str(given), str(suggested), count) for (given, suggested), count in counts]

@@ -1,0 +1,70 @@
+"""`twohot fit`: a probe chosen and fitted, written to a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from twohot.audit.selection import AutoProbe
+from twohot.cli._progress import choosing
+from twohot.cli._tables import (
+    ClassesOption,
+    FeatureColumnOption,
+    LabelColumnOption,
+    LabelsOption,
+    SplitOption,
+    TableArgument,
+    check_new,
+    chosen_features,
+    rows_of_split,
+)
+from twohot.data import read_table
+
+
+def fit(
+    source: TableArgument,
+    *,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File for the probe, .safetensors.")
+    ],
+    labels: LabelsOption = None,
+    label_column: LabelColumnOption = None,
+    feature_column: FeatureColumnOption = None,
+    classes: ClassesOption = None,
+    split: SplitOption = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Picture of what was tried, .png or .svg.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows left out.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Choose penalty, rounds and student from the noisy labels, and fit the probe."""
+    for path, option in ((output, "--output"), (figure, "--figure")):
+        if path is not None:
+            check_new(path, (source, labels, classes), force=force, option=option)
+    table = read_table(
+        source,
+        labels=labels,
+        label_column=label_column,
+        feature_column=chosen_features(feature_column),
+        classes=classes,
+    )
+    rows = rows_of_split(table, split)
+    rows = rows[table.labels[rows] >= 0]
+    if not rows.size:
+        raise ValueError(f"{source} has no row with a label: a probe needs some to learn from.")
+    chosen = table.take(rows)
+    probe = AutoProbe(random_state=seed)
+    with choosing(quiet=quiet) as report:
+        names = np.array(table.classes)[chosen.labels]
+        probe.fit_reporting(chosen.features, names, report)
+    probe.save(output)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(str(probe.choice_), markup=False)
+    console.print(f"Fitted on {len(rows):,} rows of {len(probe.classes_)} classes: {output}")
+    if figure is not None:
+        probe.choice_.figure().savefig(figure, dpi=150)
+        console.print(f"What was tried: {figure}", markup=False)

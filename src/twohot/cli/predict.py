@@ -1,0 +1,73 @@
+"""`twohot predict`: the classes of new rows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from twohot.cli._tables import (
+    FeatureColumnOption,
+    LabelColumnOption,
+    TableArgument,
+    check_new,
+    chosen_features,
+    rows_of_split,
+)
+from twohot.data import FeatureTable, read_table
+from twohot.distill.fitted import FittedProbe
+from twohot.distill.probe import load
+from twohot.report.csv_text import write_csv
+
+# Rows that are predicted at once.
+BLOCK_ROWS = 10_000
+
+COLUMNS = ("row", "item", "predicted_label", "confidence", "second_label")
+
+
+def predict(
+    probe: Annotated[Path, typer.Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
+    source: TableArgument,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the predictions, .csv.")],
+    feature_column: FeatureColumnOption = None,
+    label_column: LabelColumnOption = None,
+    split: Annotated[
+        str | None, typer.Option(help="Split to predict; all rows if left out.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Predict the classes of rows, with their probability and the second candidate."""
+    check_new(output, (probe, source), force=force)
+    fitted = load(probe)
+    table = read_table(
+        source,
+        feature_column=chosen_features(feature_column),
+        label_column=label_column,
+        labelled=False,
+    )
+    rows = rows_of_split(table, split)
+    write_csv(output, COLUMNS, _lines(fitted, table, rows))
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"Predicted {len(rows):,} rows: {output}", markup=False)
+
+
+def _lines(
+    probe: FittedProbe, table: FeatureTable, rows: np.ndarray[tuple[int], np.dtype[np.intp]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield one line a row, block by block."""
+    for first in range(0, len(rows), BLOCK_ROWS):
+        block = rows[first : first + BLOCK_ROWS]
+        outputs = probe.predict_proba(table.features[block])
+        order = np.argsort(-outputs, axis=1, kind="stable")[:, :2]
+        for place, row in enumerate(block.tolist()):
+            best, second = order[place]
+            yield (
+                str(row),
+                "" if table.items is None else table.items[row],
+                str(probe.classes_[best]),
+                f"{outputs[place, best]:.6f}",
+                str(probe.classes_[second]),
+            )
