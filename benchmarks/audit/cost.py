@@ -50,10 +50,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=Path, required=True, help="file to append to")
     parser.add_argument("--features", type=Path, required=True, help="folder with real features")
+    parser.add_argument("--only", nargs="*", choices=LARGE, help="names of data sets; else all")
     arguments = parser.parse_args()
     finished = {cost.data for cost in read(arguments.records)}
     for name, load in loaders(arguments.features).items():
-        if name in LARGE and name not in finished:
+        if name in (arguments.only or LARGE) and name not in finished:
             cost = measure(make_problem(load(), Setting(name, NOISE, RATE), seed=0))
             print(cost, file=sys.stderr, flush=True)
             with arguments.records.open("a", encoding="utf-8") as file:

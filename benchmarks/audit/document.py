@@ -230,7 +230,7 @@ def _costs(costs: Sequence[Cost]) -> list[str]:
         return []
     ways = list(dict.fromkeys(way for cost in costs for way in cost.seconds))
     rows = [
-        [cost.data, cost.setting, *(f"{median(cost.seconds[way]):.1f}" for way in ways)]
+        [cost.data, cost.setting, *(f"{median(cost.seconds[way]):.2g}" for way in ways)]
         for cost in costs
     ]
     return [
