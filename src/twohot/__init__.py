@@ -1,9 +1,11 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
 from twohot._types import Round
+from twohot.audit.forecast import Forecast, forecast
 from twohot.audit.issues import find_label_issues
 from twohot.audit.label_issues import LabelIssues
 from twohot.audit.selection import AutoProbe
+from twohot.audit.why import Explanation, explain_label
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.probe import load
 from twohot.distill.targets import top_candidates
@@ -13,11 +15,15 @@ __version__ = "0.1.0"
 __all__ = [
     "AutoProbe",
     "DistilledProbe",
+    "Explanation",
+    "Forecast",
     "LabelIssues",
     "LinearProbe",
     "PartialLabelProbe",
     "Round",
+    "explain_label",
     "find_label_issues",
+    "forecast",
     "load",
     "top_candidates",
 ]

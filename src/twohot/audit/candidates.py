@@ -35,7 +35,7 @@ PREFERENCE = (
 # Relative gradients at which candidates are compared. Tighter ones change no comparison: on real
 # features test accuracy moves by about 0.1 points. Students differ from their teacher by little,
 # so theirs is tighter.
-COARSE = {"ce": 3e-2, "gce": 1e-1}
+COARSE = {"ce": 3e-2, "gce": 3e-1}
 COARSE_STUDENT = 1e-2
 
 
@@ -108,19 +108,18 @@ class Candidate:
 
 # The strengths around which every method is at its best on the sets it was measured on; a robust
 # probe is the one whose strength matters most, so it is searched further (see `search`).
-TEACHERS: tuple[Candidate, ...] = ()
-for _ridge in (100.0, 30.0, 10.0):
-    TEACHERS += (Candidate(TEACHER, "ce", _ridge, start=TEACHERS[-1] if TEACHERS else None),)
+TEACHER_30 = Candidate(TEACHER, "ce", 30.0)
+TEACHER_10 = Candidate(TEACHER, "ce", 10.0, start=TEACHER_30)
+TEACHER_100 = Candidate(TEACHER, "ce", 100.0, start=TEACHER_30)
 
-STUDENTS: tuple[Candidate, ...] = ()
-for _ in range(3):
-    STUDENTS += (Candidate(ROUNDS, "ce", 10.0, teacher=STUDENTS[-1] if STUDENTS else TEACHERS[-1]),)
+ROUND_2 = Candidate(ROUNDS, "ce", 10.0, teacher=TEACHER_10)
+ROUND_3 = Candidate(ROUNDS, "ce", 10.0, teacher=ROUND_2)
 
-PARTIAL = Candidate(TWO_HOT, "gce", 10.0, teacher=TEACHERS[-1], n_candidates=2)
+PARTIAL = Candidate(TWO_HOT, "gce", 10.0, teacher=TEACHER_10, n_candidates=2)
 
 ROBUST_STEP = 2.5  # between neighbouring strengths of the robust probe
 LEAST_ROBUST = 0.5  # below it a robust probe learns single labels by heart, at any noise
-FIRST_ROBUST = Candidate(ROBUST, "gce", 10.0, start=TEACHERS[1])
+FIRST_ROBUST = Candidate(ROBUST, "gce", 10.0, start=TEACHER_30)
 
 
 def can_be_weaker(robust: Candidate) -> bool:
@@ -138,7 +137,7 @@ def stronger(robust: Candidate) -> Candidate:
 
     It starts from the teacher: what a large penalty has flattened does not rise again.
     """
-    return Candidate(ROBUST, "gce", robust.ridge * ROBUST_STEP, start=TEACHERS[1])
+    return Candidate(ROBUST, "gce", robust.ridge * ROBUST_STEP, start=TEACHER_30)
 
 
 def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
@@ -152,4 +151,4 @@ def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
 
 
 # Of one search: teachers, students, the two-hot student, four robust probes and their rounds.
-MOST_TRIALS = len(TEACHERS) + len(STUDENTS) + 1 + 4 + len(robust_rounds(FIRST_ROBUST))
+MOST_TRIALS = 3 + 2 + 1 + 4 + len(robust_rounds(FIRST_ROBUST))

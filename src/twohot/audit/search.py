@@ -98,12 +98,11 @@ class Search:
 
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
-        for teacher in grid.TEACHERS:
-            last = self.attempt(teacher)
-        for student in grid.STUDENTS:
-            before, last = last, self.attempt(student)
-            if not self.better(last, before):
-                break
+        medium, weak = self.attempt(grid.TEACHER_30), self.attempt(grid.TEACHER_10)
+        if self.better(medium, weak):
+            self.attempt(grid.TEACHER_100)
+        if self.better(self.attempt(grid.ROUND_2), weak):
+            self.attempt(grid.ROUND_3)
         self.attempt(grid.PARTIAL)
         best = self.attempt(grid.FIRST_ROBUST)
         weaker = self.attempt(grid.weaker(best.candidate))
@@ -215,12 +214,14 @@ class Search:
             if last is not None:
                 targets = next_targets(self.coordinates, given, last, plan)
             start = self.trials[candidate].evaluations[0].coef
+            # Only the last round is predicted with; what it learns from need not be finished.
+            tol = self.settings.tol if candidate is best.candidate else candidate.tol
             solution = fit_round(
                 self.coordinates,
                 targets,
                 plan,
                 last,
-                replace(self.settings, start=start),
+                replace(self.settings, tol=tol, start=start),
                 history=History(self.coordinates.features.dtype),
             )
             rounds.append(record_round(self.coordinates, solution, plan, targets))

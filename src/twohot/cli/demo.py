@@ -1,12 +1,13 @@
 """`twohot demo`: the main job on embedded data."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from twohot.report.demo import DemoData, DemoRow, demo_data, demo_rows
+from twohot.report.demo import DemoData, DemoRow, demo_audit, demo_data, demo_rows
 
 
 def demo(
@@ -15,8 +16,11 @@ def demo(
         float, typer.Option(min=0, max=1, help="Share of the training labels made wrong.")
     ] = 0.7,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and the noise.")] = 0,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the audit; replaced if it is there.")
+    ] = Path("demo-audit"),
 ) -> None:
-    """Learn scikit-learn's digits from labels many of which are wrong."""
+    """Learn scikit-learn's digits from labels many of which are wrong, and find the wrong ones."""
     console = Console()
     data = demo_data(noise, seed)
     n_wrong = int((data.given_labels != data.true_labels).sum())
@@ -27,6 +31,15 @@ def demo(
     with console.status("Fitting …"):
         rows = list(demo_rows(data))
     console.print(_demo_table(data, rows))
+    with console.status("Auditing …"):
+        issues = demo_audit(data, output)
+    wrong, found = data.given_labels != data.true_labels, issues.is_label_issue
+    right = issues.predicted_label.astype(int) == data.true_labels
+    console.print(
+        f"Audit: {issues.n_issues} labels flagged, {(found & wrong).sum()} of the {n_wrong} wrong "
+        f"ones among them; the suggestion is right for {(found & right).sum()}."
+    )
+    console.print(f"Review them in a browser: {output / 'report.html'}", markup=False)
 
 
 def _demo_table(data: DemoData, rows: list[DemoRow]) -> Table:

@@ -1,15 +1,25 @@
 """The main job on data that ships with scikit-learn: digits, many of their labels made wrong."""
 
+import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from twohot._files import whole_file
+from twohot.audit.issues import find_label_issues
+from twohot.audit.label_issues import LabelIssues
+from twohot.audit.selection import AutoProbe
+from twohot.data.table import FeatureTable
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.distill.probe import Probe
 from twohot.features.corruption import corrupt_labels, symmetric
+from twohot.report.audit import review_rows, review_summary
+from twohot.report.audit_folder import write_audit_folder
 
 N_ROUNDS = 4
 TEST_SHARE = 0.3
@@ -48,12 +58,12 @@ def demo_data(noise_rate: float, seed: int) -> DemoData:
 
 
 def demo_rows(data: DemoData) -> Iterator[DemoRow]:
-    """Yield a plain probe, the teacher, every round, the partial-label student and a robust fit.
+    """Yield a plain probe, the teacher, every round, the students and what AutoProbe chooses.
 
-    Penalties are the defaults: 50 for the plain probe, 10 for all others. Nothing here is chosen
-    by looking at the test set.
+    Penalties are the defaults: 50 for the plain probe, 10 for all others but AutoProbe, which
+    chooses its own. Nothing here is chosen by looking at the test set.
     """
-    yield _fitted_row("plain probe", LinearProbe(), data)
+    yield demo_row("plain probe", LinearProbe(), data)
     rounds = DistilledProbe(n_rounds=N_ROUNDS)
     rounds.fit(data.features, data.given_labels)
     stages = zip(
@@ -70,11 +80,13 @@ def demo_rows(data: DemoData) -> Iterator[DemoRow]:
             entry.n_passes,
             entry.converged,
         )
-    yield _fitted_row("partial labels (two-hot)", PartialLabelProbe(), data)
-    yield _fitted_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
+    yield demo_row("partial labels (two-hot)", PartialLabelProbe(), data)
+    yield demo_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
+    yield demo_row("AutoProbe, chosen alone", AutoProbe(), data)
 
 
-def _fitted_row(method: str, probe: Probe, data: DemoData) -> DemoRow:
+def demo_row(method: str, probe: Any, data: DemoData) -> DemoRow:
+    """Fit a probe and return how it did."""
     probe.fit(data.features, data.given_labels)
     return DemoRow(
         method,
@@ -83,3 +95,41 @@ def _fitted_row(method: str, probe: Probe, data: DemoData) -> DemoRow:
         probe.rounds_[-1].n_passes,
         probe.rounds_[-1].converged,
     )
+
+
+def demo_audit(data: DemoData, folder: Path) -> LabelIssues:
+    """Audit the given labels, and write the folder of the audit with a picture of every digit."""
+    images = folder / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    items = [f"{row:04d}.png" for row in range(len(data.features))]
+    for item, pixels in zip(items, data.features, strict=True):
+        with whole_file(images / item) as file:
+            file.write(_png(255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8)))
+    table = FeatureTable(
+        features=data.features,
+        labels=data.given_labels,
+        classes=tuple("0123456789"),
+        items=items,
+        item_kind="image",
+    )
+    issues = find_label_issues(table.features, table.given_labels)
+    summary = review_summary(
+        table, issues, title="Labels of scikit-learn's digits", details={"source": "digits"}
+    )
+    write_audit_folder(folder, review_rows(table, issues), summary, image_root=images, force=True)
+    return issues
+
+
+def _png(grey: np.ndarray) -> bytes:
+    """Return an image of grey values as PNG, which needs no library: a header, rows, an end."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        check = zlib.crc32(kind + content)
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
+
+    height, width = grey.shape
+    # Eight bits a pixel, grey; every row starts with the filter it uses, none.
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = b"".join(b"\0" + row.tobytes() for row in grey)
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
