@@ -157,8 +157,8 @@ class AutoProbe(FittedProbe):
             if not entry.converged:
                 warnings.warn(
                     f"round {number} of the chosen probe stopped after {entry.n_iter} steps at a "
-                    f"relative gradient of {entry.gradient_norm:.1e}, above tol={self.tol:g}: "
-                    "raise max_iter or tol.",
+                    f"relative gradient of {entry.gradient_norm:.1e}, too early: raise max_iter "
+                    "or tol.",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
