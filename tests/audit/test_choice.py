@@ -157,9 +157,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_notes_give_a_clear_error(damage, path):
     rewrite(path, DAMAGE[damage])
-    with pytest.raises(
-        ValueError, match="AutoProbe, but part of what it knows is missing"
-    ):
+    with pytest.raises(ValueError, match="AutoProbe, but part of what it knows is missing"):
         load(path)
 
 
