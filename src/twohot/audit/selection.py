@@ -70,8 +70,8 @@ class AutoProbe(FittedProbe):
     >>> probe = AutoProbe().fit(X[:1200], noisy)
     >>> probe.choice_.chosen.method
     'robust rounds'
-    >>> print(f"{probe.score(X[1200:], y[1200:]):.2f}")
-    0.88
+    >>> probe.score(X[1200:], y[1200:]) > 0.85
+    True
     """
 
     choice_: Choice
