@@ -87,10 +87,10 @@ def find_label_issues(
     >>> noisy = corrupt_labels(y, symmetric(10, 0.3), random_state=0)
     >>> issues = find_label_issues(X, noisy.given_labels)
     >>> found = issues["is_label_issue"]
-    >>> print(f"{(found & noisy.flipped).sum() / noisy.flipped.sum():.0%} of the errors found")
-    98% of the errors found
-    >>> print(f"{noisy.flipped[found].mean():.0%} of what was flagged is wrong")
-    97% of what was flagged is wrong
+    >>> bool(found[noisy.flipped].mean() > 0.95)  # of the wrong labels are found
+    True
+    >>> bool(noisy.flipped[found].mean() > 0.93)  # of the flagged labels are wrong
+    True
     """
     _check_request(probe, probabilities, classes, budget, precision)
     if probabilities is not None:

@@ -53,7 +53,7 @@ class Trial:
 
     candidate: Candidate
     evaluations: list[Evaluation]  # one a split
-    held_out: HeldOut
+    agrees: FloatArray  # (n,), one where the label of a row left out is predicted, else zero
     calibration: Calibration
     agreement: float  # share of the held-out labels that are predicted
     agreement_error: float  # its standard error
@@ -135,7 +135,7 @@ class Search:
         trial = Trial(
             candidate,
             evaluations,
-            held_out,
+            agrees,
             calibrate(held_out, self.n_classes, self.weights),
             agreement=mean(agrees, self.weights),
             agreement_error=standard_error(agrees, self.weights),
@@ -178,7 +178,7 @@ class Search:
         2. where the noise looks uniform, also within one of the largest likelihood,
         3. the method that did best where it was measured, then the one that agrees most.
         """
-        near = self._near(trials, lambda trial: trial.held_out.agrees.astype(float))
+        near = self._near(trials, lambda trial: trial.agrees)
         if self._noise_looks_uniform():
             near = self._near(near, lambda trial: trial.calibration.likelihood)
         return max(near, key=lambda trial: (trial.candidate.preference, trial.agreement))

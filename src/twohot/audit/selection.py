@@ -70,8 +70,8 @@ class AutoProbe(FittedProbe):
     >>> probe = AutoProbe().fit(X[:1200], noisy)
     >>> probe.choice_.chosen.method
     'robust rounds'
-    >>> print(f"{probe.score(X[1200:], y[1200:]):.2f}")
-    0.88
+    >>> probe.score(X[1200:], y[1200:]) > 0.85
+    True
     """
 
     choice_: Choice
@@ -157,8 +157,8 @@ class AutoProbe(FittedProbe):
             if not entry.converged:
                 warnings.warn(
                     f"round {number} of the chosen probe stopped after {entry.n_iter} steps at a "
-                    f"relative gradient of {entry.gradient_norm:.1e}, above tol={self.tol:g}: "
-                    "raise max_iter or tol.",
+                    f"relative gradient of {entry.gradient_norm:.1e}, too early: raise max_iter "
+                    "or tol.",
                     ConvergenceWarning,
                     stacklevel=3,
                 )

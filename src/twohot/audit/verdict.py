@@ -2,13 +2,13 @@
 
 For a row with given label g and likeliest other class a, the odds that the label is wrong are
 
-    log odds = log p_a - log p_g - caution(noise rate)
-    caution  = max(0, log((1 - noise rate) / noise rate) - log(.7 / .3))
+    log odds = log p_a - log p_g - caution(doubted)
+    caution  = max(0, log((1 - doubted) / doubted) - log(.7 / .3))
 
-A label is an issue where the odds are above one; its quality is 1 / (1 + odds). Where few labels
-are wrong, a class that is barely likelier than the label is no evidence against it; from 30 % wrong
-labels on, the likeliest class decides. The noise rate is the share of issues itself, so that there
-is one count of errors.
+where `doubted` is the share of labels with p_a > p_g. A label is an issue where the odds are above
+one; its quality is 1 / (1 + odds). Where few labels are doubted, a class that is barely likelier
+than the label is no evidence against it; from 30 % on, the likeliest class decides. The noise rate
+is the share of issues, so that there is one count of errors.
 """
 
 from dataclasses import dataclass, fields
@@ -22,9 +22,6 @@ from twohot._types import FloatArray, IntArray
 # Noise rate from which on no caution is due: where the likeliest class is about as good a judge
 # as any on every set of features and kind of noise that was measured.
 NO_CAUTION_FROM = 0.3
-
-# The share of issues is found by iteration; it falls, and settles within a few steps.
-MOST_STEPS = 50
 
 # The probability below which all are alike; outputs in float32 reach zero.
 LEAST_PROBABILITY = 1e-30
@@ -79,20 +76,14 @@ def join(parts: list[Evidence]) -> Evidence:
 def decide(margin: FloatArray, eligible: NDArray[np.bool_]) -> Verdict:
     """Return which labels are wrong; those that are not eligible are never issues."""
     considered = margin[eligible]
-    n_eligible = max(1, len(considered))
-    noise_rate = np.count_nonzero(considered > 0) / n_eligible
-    for _ in range(MOST_STEPS):
-        before = noise_rate
-        noise_rate = np.count_nonzero(considered > caution(before)) / n_eligible
-        if noise_rate == before:
-            break
-    quality = expit(caution(noise_rate) - margin)
+    doubted = np.count_nonzero(considered > 0) / max(1, len(considered))
+    quality = expit(caution(doubted) - margin)
     issues = eligible & (quality < 0.5)
     n_labelled = np.count_nonzero(~np.isnan(margin))
     return Verdict(quality, issues, np.count_nonzero(issues) / n_labelled)
 
 
-def caution(noise_rate: float) -> float:
+def caution(doubted: float) -> float:
     """Return by how much, in log odds, another class must be likelier than the label.
 
     Examples
@@ -100,11 +91,11 @@ def caution(noise_rate: float) -> float:
     >>> caution(0.5), round(caution(0.1), 2)
     (0.0, 1.35)
     """
-    if noise_rate >= NO_CAUTION_FROM:
+    if doubted >= NO_CAUTION_FROM:
         return 0.0
     # No label that looks wrong: the caution that one in a million would call for.
-    noise_rate = max(noise_rate, 1e-6)
-    right = np.log((1 - noise_rate) / noise_rate)
+    doubted = max(doubted, 1e-6)
+    right = np.log((1 - doubted) / doubted)
     return float(right - np.log((1 - NO_CAUTION_FROM) / NO_CAUTION_FROM))
 
 
