@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-
 from label_tables import (
     N_FEATURES,
     NAMES,
@@ -16,6 +15,7 @@ from label_tables import (
     write_table,
     wrong_every,
 )
+
 from pictures import write_picture
 from twohot import LinearProbe
 from twohot.data import read_features
