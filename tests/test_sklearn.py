@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 
 PROBES = [
     LinearProbe(),
@@ -12,6 +12,7 @@ PROBES = [
     DistilledProbe(),
     PartialLabelProbe(),
     PartialLabelProbe(loss="ce"),
+    AutoProbe(),
 ]
 
 # Needs an environment variable that is set before scipy is imported.

@@ -3,6 +3,9 @@
 from importlib import import_module
 from typing import Any
 
+# Packages that are not installed under the name of their module.
+PACKAGES = {"PIL": "pillow"}
+
 
 def load_extra(module: str, extra: str, purpose: str) -> Any:
     """Return a module of an extra, or say how to install it.
@@ -20,4 +23,5 @@ def load_extra(module: str, extra: str, purpose: str) -> Any:
         # A module that the package itself misses is another matter.
         if (error.name or "").split(".", maxsplit=1)[0] != package:
             raise
-        raise ImportError(f'{purpose} need {package}: pip install "twohot[{extra}]"') from error
+        name = PACKAGES.get(package, package)
+        raise ImportError(f'{purpose} need {name}: pip install "twohot[{extra}]"') from error

@@ -233,7 +233,8 @@ def test_likelihood_decides_between_what_agreement_cannot_tell_apart():
     one = made_trial(ROBUST, (ROW < 50) | (ROW >= 85), -1.0)
     other = made_trial(WEAK_ROBUST, (ROW < 50) | ((ROW >= 60) & (ROW < 74)), -0.5)
     assert choosing(one, other).best([one, other]) is other
-    # Where cross-entropy is the likeliest of all, likelihood has no say, and agreement decides.
+    # Where cross-entropy is the likeliest of all, likelihood has no say, and the larger penalty
+    # is the safer one.
     teacher = made_trial(TEACHER, ROW < 20, -0.1)
     assert choosing(one, other, teacher).best([one, other]) is one
 
@@ -247,16 +248,19 @@ def test_a_likelihood_within_its_error_leaves_it_to_the_preference():
     assert choosing(one, sure).best([one, sure]) is one
 
 
-def test_of_one_method_the_one_that_agrees_most_is_better():
+def test_of_one_method_the_larger_penalty_is_better_unless_it_agrees_clearly_less():
     one = made_trial(TEACHER, ROW < 60, -1.0)
-    other = made_trial(WEAK_TEACHER, (ROW < 59) | (ROW == 80) | (ROW == 81), -1.0)
-    search = choosing(one, other)
-    assert search.better(other, one)
-    assert not search.better(one, other)
-    same = made_trial(WEAK_TEACHER, ROW < 60, -1.0)
-    search = choosing(one, same)
-    assert not search.better(one, same)
-    assert not search.better(same, one)
+    near = made_trial(WEAK_TEACHER, (ROW < 59) | (ROW == 80) | (ROW == 81), -1.0)
+    assert choosing(one, near).better(one, near)
+    assert not choosing(one, near).better(near, one)
+    clear = made_trial(WEAK_TEACHER, ROW < 70, -1.0)
+    assert choosing(one, clear).better(clear, one)
+
+
+def test_of_one_method_the_likelier_is_better_where_noise_looks_uniform():
+    one = made_trial(ROBUST, ROW < 50, np.where(ROW % 2, -2.0, 0.0))
+    other = made_trial(WEAK_ROBUST, ROW < 50, np.where(ROW % 2, 0.01, -2.0))
+    assert choosing(one, other).better(other, one)
 
 
 def test_rows_of_larger_weight_decide_more():

@@ -70,7 +70,7 @@ def test_an_output_is_replaced_only_when_asked(folder) -> None:
     arguments = ("decisions.csv", "--audit", "audit", "-o", "out.csv")
     result = run(*arguments)
     assert result.exit_code == 1
-    assert "out.csv is already there" in result.output
+    assert "out.csv is there already" in result.output
     assert (folder / "out.csv").read_text() == "mine"
     assert run(*arguments, "--force").exit_code == 0
     assert (folder / "out.csv").read_text() != "mine"

@@ -315,7 +315,7 @@ def test_bad_arguments(photos, monkeypatch, options, message):
 
 def test_images_without_pillow_are_not_taken_for_unreadable(photos, output, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r'images need PIL: pip install "twohot\[vision\]"'):
+    with pytest.raises(ImportError, match=r'images need pillow: pip install "twohot\[vision\]"'):
         extract(read_image_folder(photos), "pixels", output)
 
 

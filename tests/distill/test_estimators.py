@@ -108,6 +108,15 @@ def test_ridge_is_l2_without_dimension(normalize, weighted):
     np.testing.assert_allclose(again.coef_, probe.coef_, rtol=0, atol=1e-9)
 
 
+def test_ridge_is_that_of_all_weights_with_fewer_rows_than_features_too():
+    rows, labels, v = X[:10], Y[:10], 1 + problems.random_weights(10)
+    repeated = np.repeat(np.arange(10), v.astype(int))
+    few = LinearProbe(ridge=7, tol=1e-9).fit(rows, labels, v)
+    assert few.rounds_[0].l2 == pytest.approx(7 / (len(few.classes_) * v.sum()))
+    many = LinearProbe(ridge=7, tol=1e-9).fit(rows[repeated], labels[repeated])
+    np.testing.assert_allclose(few.coef_, many.coef_, rtol=0, atol=1e-6)
+
+
 def test_ridge_does_not_depend_on_the_scale_of_features():
     one, other = (
         LinearProbe(ridge=3, normalize=False, tol=1e-9).fit(scale * X, Y) for scale in (1, 1000)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import problems
 import twin
@@ -52,6 +53,45 @@ def test_the_partial_label_student_is_a_fit_on_the_top_candidates(weighted, n_ca
     assert [entry.targets for entry in probe.rounds_] == ["labels", "candidates"]
     dense = LinearProbe(**EXACT).fit_soft(X, targets.toarray(), sample_weight=v)
     np.testing.assert_allclose(dense.coef_, by_hand.coef_, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+@pytest.mark.parametrize("n_candidates", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_share_of_the_given_label_is_blended_into_the_candidates(weighted, n_candidates, share):
+    v = problems.random_weights(len(X)) if weighted else None
+    probe = PartialLabelProbe(n_candidates=n_candidates, given_share=share, loss="ce", **EXACT).fit(
+        X, Y, v
+    )
+    by_hand = LinearProbe(**EXACT).fit(X, Y, v)
+    made = top_candidates(by_hand.predict_proba(X), n_candidates).toarray()
+    by_hand.fit_soft(X, (1 - share) * made + share * twin.one_hot(Y), sample_weight=v)
+    np.testing.assert_allclose(probe.coef_, by_hand.coef_, rtol=0, atol=1e-7)
+    assert probe.rounds_[1].targets == "candidates"
+
+
+def test_all_of_the_given_label_is_a_fit_on_the_given_labels():
+    whole = PartialLabelProbe(n_candidates=1, given_share=1, loss="ce", **EXACT).fit(X, Y)
+    np.testing.assert_allclose(whole.coef_, LinearProbe(**EXACT).fit(X, Y).coef_, rtol=0, atol=1e-7)
+    none = PartialLabelProbe(given_share=0.0, **EXACT).fit(X, Y)
+    np.testing.assert_array_equal(none.coef_, PartialLabelProbe(**EXACT).fit(X, Y).coef_)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_what_was_given_may_be_soft(dense):
+    given = problems.random_targets(len(X), 5)
+    stored = given if dense else sp.csr_array(given)
+    probe = PartialLabelProbe(given_share=0.5, loss="ce", **EXACT).fit_soft(X, stored)
+    by_hand = LinearProbe(**EXACT).fit_soft(X, given)
+    made = top_candidates(by_hand.predict_proba(X)).toarray()
+    by_hand.fit_soft(X, (made + given) / 2)
+    np.testing.assert_allclose(probe.coef_, by_hand.coef_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, "half", None, True])
+def test_a_share_is_from_zero_to_one(share):
+    with pytest.raises(ValueError, match=r"given_share=.* is not allowed: pass a number from 0"):
+        PartialLabelProbe(given_share=share).fit(X, Y)
 
 
 def test_the_robust_student_starts_from_the_teacher():

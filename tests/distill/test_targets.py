@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 import problems
 import twin
 from twohot import top_candidates
-from twohot.distill.targets import candidates, keep, one_hot
+from twohot.distill.targets import StoredTargets, blend, candidates, keep, one_hot
 from twohot.features import preparation
 from twohot.features.preparation import FeatureSet, fit_preparation
 
@@ -185,3 +185,14 @@ def test_candidates_of_a_round_are_those_of_its_outputs(features, n_candidates, 
     found = candidates(features, coef, n_candidates, n_jobs)
     expected = top_candidates(outputs, n_candidates).toarray()
     np.testing.assert_allclose(whole(found, features), expected, rtol=1e-7)
+
+
+def test_targets_are_blended_by_hand():
+    made = StoredTargets("candidates", sp.csr_array([[0.5, 0.5, 0], [0, 0, 1.0]]), 0.5)
+    given = one_hot(np.array([2, 2]), 3)
+    found = blend(made, given, 0.25)
+    expected = [[0.375, 0.375, 0.25], [0, 0, 1]]
+    np.testing.assert_array_equal(found.matrix.toarray(), expected)
+    assert found.matrix.dtype == np.float32
+    assert (found.name, found.making_passes) == ("candidates", 0.5)
+    assert blend(made, given, 1.0).matrix.nnz == 2  # no zeros are stored

@@ -172,6 +172,36 @@ def test_weights_have_mean_one_and_keep_their_total():
     assert plain.block(0).weights is None
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("stored", STORED)
+def test_rows_taken_are_rows_of_the_whole(stored, weighted, tmp_path):
+    X = STORED[stored](raw_rows(), tmp_path)
+    v = 1 + np.random.default_rng(1).random(N_SAMPLES) if weighted else None
+    features = feature_set(X, weights=v, intercept=True)
+    index = np.random.default_rng(2).permutation(N_SAMPLES)[:150]
+    taken = features.take(index)
+    assert (taken.n_samples, taken.n_features) == (150, N_FEATURES + 1)
+    np.testing.assert_array_equal(stacked(taken), stacked(features)[index])
+    again = taken.take(np.arange(10, 20))
+    np.testing.assert_array_equal(stacked(again), stacked(features)[index[10:20]])
+    if v is None:
+        assert taken.given_weights is None
+        assert taken.total_weight == 150
+    else:
+        np.testing.assert_allclose(features.given_weights, v)
+        np.testing.assert_allclose(taken.given_weights, v[index])
+        assert taken.total_weight == pytest.approx(v[index].sum())
+        np.testing.assert_allclose(taken.weights.mean(), 1)
+
+
+@pytest.mark.parametrize("stored", ["float32", "csr", "memory map"])
+def test_taking_rows_copies_none(stored, tmp_path):
+    X = STORED[stored](raw_rows(), tmp_path)
+    taken = feature_set(X).take(np.arange(0, N_SAMPLES, 2))
+    assert taken.X.X is X
+    assert taken.X.dtype == X.dtype
+
+
 @pytest.mark.parametrize("stored", STORED)
 def test_the_mean_is_accumulated_in_float64(stored, tmp_path):
     X = STORED[stored](raw_rows(), tmp_path)

@@ -151,7 +151,7 @@ def test_without_pillow_pictures_are_linked_and_the_report_says_so(tmp_path, mon
     assert data_of(page)["thumbnails"] == []
     assert data_of(page)["links"] == ["a.png"] * 2
     said = " ".join(text for *_, text in page.found)
-    assert 'thumbnails need PIL: pip install "twohot[vision]"' in said
+    assert 'thumbnails need pillow: pip install "twohot[vision]"' in said
 
 
 @pytest.mark.parametrize(

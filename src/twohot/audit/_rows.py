@@ -38,7 +38,7 @@ class LabelledRows:
 def check_labelled_rows(X: Matrix, y: ArrayLike) -> LabelledRows:
     """Return features and labels, at least two classes; None, NaN and "" are no label."""
     rows = check_features(LinearProbe(), X, reset=True)
-    given = np.asarray(y)
+    given = _as_column(y)
     if given.ndim != 1 or len(given) != rows.shape[0]:
         raise ValueError(
             f"y has shape {given.shape} and X has {rows.shape[0]} rows: pass one label per row, "
@@ -52,7 +52,7 @@ def check_label_column(
     y: ArrayLike, classes: ArrayLike | None = None
 ) -> tuple[NDArray[Any], IntArray]:
     """Return the classes, sorted unless they are given, and where each label stands, or -1."""
-    given = np.asarray(y)
+    given = _as_column(y)
     if given.ndim != 1:
         raise ValueError(
             f"y has shape {given.shape}: pass one label per row, None for a row without."
@@ -82,6 +82,11 @@ def check_label_column(
     labels[labelled] = index
     # Numbers beside None come as objects, which scikit-learn takes for no labels at all.
     return found if isinstance(found[0], str) else np.array(found.tolist()), labels
+
+
+def _as_column(y: ArrayLike) -> NDArray[Any]:
+    """Return labels as an array; a list as one of objects, or NaN among words became a word."""
+    return np.asarray(y) if hasattr(y, "dtype") else np.array(y, dtype=object)
 
 
 def _places(names: NDArray[Any], found: NDArray[Any]) -> IntArray:

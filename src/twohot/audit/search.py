@@ -176,12 +176,14 @@ class Search:
 
         1. Within one standard error of the largest agreement,
         2. where the noise looks uniform, also within one of the largest likelihood,
-        3. the method that did best where it was measured, then the one that agrees most.
+        3. the method that did best where it was measured, and of that the likeliest, or, where
+           the likelihood has no say, the one with the largest penalty.
         """
         near = self._near(trials, lambda trial: trial.agrees)
-        if self._noise_looks_uniform():
-            near = self._near(near, lambda trial: trial.calibration.likelihood)
-        return max(near, key=lambda trial: (trial.candidate.preference, trial.agreement))
+        if not self._noise_looks_uniform():
+            return max(near, key=lambda trial: (trial.candidate.preference, trial.candidate.ridge))
+        near = self._near(near, lambda trial: trial.calibration.likelihood)
+        return max(near, key=lambda trial: (trial.candidate.preference, self._likelihood(trial)))
 
     def _near(self, trials: list[Trial], score: Callable[[Trial], FloatArray]) -> list[Trial]:
         """Return the trials whose score is within one standard error of the best."""
@@ -199,10 +201,12 @@ class Search:
         Outputs of cross-entropy follow any noise, those of a robust probe pass over it. Where the
         former are likelier, noise has a structure that the likelihood does not know of.
         """
-        likeliest = max(
-            self.trials.values(), key=lambda trial: mean(trial.calibration.likelihood, self.weights)
-        )
+        likeliest = max(self.trials.values(), key=self._likelihood)
         return likeliest.candidate.loss == "gce"
+
+    def _likelihood(self, trial: Trial) -> float:
+        """Return the mean likelihood of the held-out labels."""
+        return mean(trial.calibration.likelihood, self.weights)
 
     def refit(self, best: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""

@@ -26,8 +26,6 @@ FeatureColumnOption: TypeAlias = Annotated[
 ClassesOption: TypeAlias = Annotated[
     Path | None, typer.Option("--classes", help="Text file that names one class a line.")
 ]
-
-
 SplitOption: TypeAlias = Annotated[
     str | None, typer.Option("--split", help="Split to use, or all; train if there is one.")
 ]
@@ -67,5 +65,7 @@ def check_new(
             raise ValueError(f"{option}={output} is the input itself: choose another name.")
     if not output.parent.is_dir():
         raise FileNotFoundError(f"{option}={output} is in a folder that is not there: make it.")
+    if output.is_dir():
+        raise IsADirectoryError(f"{option}={output} is a folder: pass the name of a file.")
     if output.exists() and not force:
         raise FileExistsError(f"{option}={output} is there already: pass --force to replace it.")

@@ -6,12 +6,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from twohot.cli._tables import check_new
 from twohot.report.audit_folder import read_audit_folder
 from twohot.report.decisions import Applied, apply_decisions, read_decisions
 from twohot.report.issue_table import write_labels
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
+# Of the audit, needed to apply decisions again: never replaced.
+AUDIT_FILES = ("report.html", "issues.csv", "summary.json")
 
 
 def apply(
@@ -37,12 +40,9 @@ def apply(
     """Write the labels that follow from the decisions of a review."""
     folder = audit or _audit_folder(decisions)
     target = output or folder / DEFAULT_OUTPUT
-    if target.exists() and not force:
-        raise FileExistsError(
-            f"{target} is already there: choose another --output, or replace it with --force."
-        )
     made = read_decisions(decisions)
     rows = read_audit_folder(folder)
+    check_new(target, (decisions, *(folder / name for name in AUDIT_FILES)), force=force)
     applied = apply_decisions(rows, made)
     write_labels(target, rows, applied.labels)
     console = Console(highlight=False, soft_wrap=True)

@@ -24,7 +24,7 @@ from twohot.cli._tables import (
 )
 from twohot.data import FeatureTable, read_table
 from twohot.distill.probe import load
-from twohot.report.audit import review_rows, review_summary
+from twohot.report.audit import labels_for, review_rows, review_summary, with_classes_of
 from twohot.report.audit_folder import FILES, write_audit_folder
 from twohot.report.review import EMBED_LIMIT
 
@@ -64,10 +64,7 @@ def audit(
 ) -> None:
     """Find the wrong labels, correct them, and write a report to review them in."""
     # Before the work, so that nothing is computed for nobody.
-    if not force and any((output / name).exists() for name in FILES):
-        raise FileExistsError(
-            f"--output={output} already holds an audit: choose another folder or pass --force."
-        )
+    _check_folder(output, force=force)
     judge = None if probe is None else load(probe)
     whole = read_table(
         source,
@@ -78,23 +75,29 @@ def audit(
     )
     rows = rows_of_split(whole, split)
     table = whole.take(rows)
+    root = _image_root(table, source, images)
+    given = table.given_labels
+    if judge is not None:
+        given, table = labels_for(table, judge.classes_), with_classes_of(table, judge.classes_)
     with choosing(quiet=quiet or judge is not None) as report:
         issues = find_label_issues(
             table.features,
-            table.given_labels,
+            given,
             probe=judge,
             budget=budget,
             precision=precision,
             random_state=seed,
             report=report,
         )
-    details = {"source": source.name, "seed": str(seed)}
+    details = {"source": source.name} | (
+        {"seed": str(seed)} if probe is None else {"probe": probe.name}
+    )
     summary = review_summary(table, issues, title=f"Labels of {source.name}", details=details)
     name = write_audit_folder(
         output,
         review_rows(table, issues, rows),
         summary,
-        image_root=_image_root(whole, source, images),
+        image_root=root,
         embed_limit=embed,
         force=force,
     )
@@ -107,14 +110,30 @@ def audit(
     )
 
 
+def _check_folder(output: Path, *, force: bool) -> None:
+    """Raise if no audit may be written there."""
+    if output.exists() and not output.is_dir():
+        raise NotADirectoryError(f"--output={output} is a file: pass the name of a folder.")
+    if not force and any((output / name).exists() for name in FILES):
+        raise FileExistsError(
+            f"--output={output} already holds an audit: choose another folder or pass --force."
+        )
+
+
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:
-    """Return where paths of images start: what was asked, where they came from, or the source's."""
+    """Return where paths of images start: as asked, else the source's folder or the current one.
+
+    A table names pictures as seen from its own folder, `twohot extract` from where it was run.
+    """
     if table.item_kind != "image":
+        if images is not None:
+            raise ValueError(f"--images={images} is for paths of images, which {source} lacks.")
         return None
     if images is not None:
         return images
-    recorded = Path(str(table.provenance.get("root", "")))
-    return recorded if table.provenance.get("root") and recorded.is_dir() else source.parent
+    first = next(iter(table.items or ()), "")
+    beside = source.parent
+    return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
 
 
 def _print_findings(issues: LabelIssues, messages: tuple[str, ...]) -> None:

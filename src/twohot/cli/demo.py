@@ -7,7 +7,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from twohot.report.demo import DemoData, DemoRow, demo_audit, demo_data, demo_rows
+from twohot.report.demo import (
+    DemoData,
+    DemoRow,
+    check_demo_folder,
+    demo_audit,
+    demo_data,
+    demo_rows,
+)
 
 
 def demo(
@@ -17,10 +24,12 @@ def demo(
     ] = 0.7,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and the noise.")] = 0,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the audit; replaced if it is there.")
+        Path,
+        typer.Option("--output", "-o", help="Folder for the audit; that of a demo is replaced."),
     ] = Path("demo-audit"),
 ) -> None:
     """Learn scikit-learn's digits from labels many of which are wrong, and find the wrong ones."""
+    check_demo_folder(output)
     console = Console()
     data = demo_data(noise, seed)
     n_wrong = int((data.given_labels != data.true_labels).sum())
@@ -39,7 +48,9 @@ def demo(
         f"Audit: {issues.n_issues} labels flagged, {(found & wrong).sum()} of the {n_wrong} wrong "
         f"ones among them; the suggestion is right for {(found & right).sum()}."
     )
-    console.print(f"Review them in a browser: {output / 'report.html'}", markup=False)
+    console.print(
+        f"Review them in a browser: {output / 'report.html'}", markup=False, soft_wrap=True
+    )
 
 
 def _demo_table(data: DemoData, rows: list[DemoRow]) -> Table:

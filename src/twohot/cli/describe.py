@@ -1,6 +1,5 @@
 """`twohot describe`: what a table of features holds, as tables and pictures."""
 
-import io
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +9,13 @@ from rich.console import Console
 
 from twohot._files import whole_file
 from twohot.cli._description_tables import print_overview, print_structure
+from twohot.cli._figures import write_figure
 from twohot.cli._tables import (
     ClassesOption,
     FeatureColumnOption,
     LabelColumnOption,
     LabelsOption,
+    SplitOption,
     TableArgument,
     check_output,
     chosen_features,
@@ -33,16 +34,11 @@ from twohot.report.description import (
     with_superclasses,
 )
 
-# Dots an inch: names of classes in small print can be read, and files stay below half a MB.
-DPI = 150
-
 
 def describe(
     source: TableArgument,
     *,
-    split: Annotated[
-        str | None, typer.Option(help="Split to describe, or all; train if there is one.")
-    ] = None,
+    split: SplitOption = None,
     superclasses: Annotated[
         int | None, typer.Option(min=1, help="Cluster the classes into so many superclasses.")
     ] = None,
@@ -97,14 +93,14 @@ def describe(
 
 def _write_report(folder: Path, found: Description) -> list[Path]:
     """Write the pictures and what the tables are built from, each file whole."""
-    content = {"description.json": json.dumps(found.to_json(), indent=1).encode()}
-    if found.structure is not None:
-        content |= {name: _png(figure) for name, figure in _figures(found.structure).items()}
+    # Drawn before the folder is made: an extra may be missing.
+    figures = {} if found.structure is None else _figures(found.structure)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, data in content.items():
-        with whole_file(folder / name) as file:
-            file.write(data)
-    return [folder / name for name in content]
+    with whole_file(folder / "description.json") as file:
+        file.write(json.dumps(found.to_json(), indent=1).encode())
+    for name, figure in figures.items():
+        write_figure(folder / name, figure)
+    return [folder / name for name in ("description.json", *figures)]
 
 
 def _figures(structure: ClassStructure) -> dict[str, Any]:
@@ -115,10 +111,3 @@ def _figures(structure: ClassStructure) -> dict[str, Any]:
         "map.png": correlation_map_figure(means, structure.superclass, order, classes),
         "dendrogram.png": dendrogram_figure(structure.clustering, classes),
     }
-
-
-def _png(figure: Any) -> bytes:
-    """Return a figure as a file, without the version of the program that drew it."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
-    return buffer.getvalue()

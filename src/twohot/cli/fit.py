@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from twohot.audit.selection import AutoProbe
+from twohot.cli._figures import check_figure, write_figure
 from twohot.cli._progress import choosing
 from twohot.cli._tables import (
     ClassesOption,
@@ -45,6 +46,8 @@ def fit(
     for path, option in ((output, "--output"), (figure, "--figure")):
         if path is not None:
             check_new(path, (source, labels, classes), force=force, option=option)
+    if figure is not None:
+        check_figure(figure, "--figure")
     table = read_table(
         source,
         labels=labels,
@@ -64,7 +67,9 @@ def fit(
     probe.save(output)
     console = Console(highlight=False, soft_wrap=True)
     console.print(str(probe.choice_), markup=False)
-    console.print(f"Fitted on {len(rows):,} rows of {len(probe.classes_)} classes: {output}")
+    console.print(
+        f"Fitted on {len(rows):,} rows of {len(probe.classes_)} classes: {output}", markup=False
+    )
     if figure is not None:
-        probe.choice_.figure().savefig(figure, dpi=150)
+        write_figure(figure, probe.choice_.figure())
         console.print(f"What was tried: {figure}", markup=False)

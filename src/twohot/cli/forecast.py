@@ -14,7 +14,18 @@ from rich.table import Table
 from twohot._files import whole_file
 from twohot.audit.forecast import Forecast
 from twohot.audit.forecast import forecast as make_forecast
-from twohot.cli._tables import rows_of_split
+from twohot.cli._figures import write_figure
+from twohot.cli._tables import (
+    ClassesOption,
+    FeatureColumnOption,
+    LabelColumnOption,
+    LabelsOption,
+    SplitOption,
+    TableArgument,
+    check_new,
+    chosen_features,
+    rows_of_split,
+)
 from twohot.data import FeatureTable, read_table
 from twohot.report.forecast_figures import forecast_figure
 from twohot.report.forecast_record import class_rows, forecast_record, trial_rows
@@ -24,18 +35,13 @@ WEAKEST_CLASSES = 5
 
 
 def forecast(
-    source: Annotated[Path, typer.Argument(help="A feature file, or any table of features.")],
+    source: TableArgument,
     *,
-    labels: Annotated[
-        Path | None, typer.Option(help="Labels that stand in a file of their own.")
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Name of the column of the labels.")
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(help="Split, or 'all'; 'train' by default if there is one."),
-    ] = None,
+    labels: LabelsOption = None,
+    label_column: LabelColumnOption = None,
+    feature_column: FeatureColumnOption = None,
+    classes: ClassesOption = None,
+    split: SplitOption = None,
     ridge: Annotated[float, typer.Option(help="Penalty at which the theory is asked.")] = 10.0,
     rounds: Annotated[int, typer.Option(min=2, help="Rounds to try, the teacher included.")] = 3,
     max_rows: Annotated[
@@ -49,7 +55,16 @@ def forecast(
     ] = None,
 ) -> None:
     """Say whether a plain probe will do, which student will help, or that nothing will."""
-    table = read_table(source, labels=labels, label_column=label_column)
+    if json is not None:
+        # Like the files of --output, it is replaced; what was read never is.
+        check_new(json, (source, labels, classes), force=True, option="--json")
+    table = read_table(
+        source,
+        labels=labels,
+        label_column=label_column,
+        feature_column=chosen_features(feature_column),
+        classes=classes,
+    )
     table = table.take(rows_of_split(table, split))
     with Console(stderr=True).status("Reading features …") as status:
         found = make_forecast(
@@ -166,8 +181,7 @@ def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path
         figure = forecast_figure(found)  # before the folder is made: it may lack an extra
         output.mkdir(parents=True, exist_ok=True)
         paths.append(output / "forecast.json")
-        with whole_file(output / "forecast.png") as file:
-            figure.savefig(file, format="png")
+        write_figure(output / "forecast.png", figure)
     for path in paths:
         with whole_file(path) as file:
             file.write(text)

@@ -17,6 +17,7 @@ from twohot.cli._tables import (
     rows_of_split,
 )
 from twohot.data import FeatureTable, read_table
+from twohot.data.labels import as_text
 from twohot.distill.fitted import FittedProbe
 from twohot.distill.probe import load
 from twohot.report.csv_text import write_csv
@@ -35,7 +36,7 @@ def predict(
     feature_column: FeatureColumnOption = None,
     label_column: LabelColumnOption = None,
     split: Annotated[
-        str | None, typer.Option(help="Split to predict; all rows if left out.")
+        str | None, typer.Option(help="Split to predict; all rows without it.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
@@ -48,7 +49,7 @@ def predict(
         label_column=label_column,
         labelled=False,
     )
-    rows = rows_of_split(table, split)
+    rows = np.arange(table.n_rows) if split is None else rows_of_split(table, split)
     write_csv(output, COLUMNS, _lines(fitted, table, rows))
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"Predicted {len(rows):,} rows: {output}", markup=False)
@@ -67,7 +68,7 @@ def _lines(
             yield (
                 str(row),
                 "" if table.items is None else table.items[row],
-                str(probe.classes_[best]),
+                as_text(probe.classes_[best]),
                 f"{outputs[place, best]:.6f}",
-                str(probe.classes_[second]),
+                as_text(probe.classes_[second]),
             )

@@ -77,8 +77,8 @@ def check_labels(
     check_classification_targets(labels)
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only ({classes[0]!r}): a classifier needs rows of at least two "
-            "classes."
+            f"y has one class only ({classes.tolist()[0]!r}): a classifier needs rows of at least "
+            "two classes."
         )
     return classes, index
 

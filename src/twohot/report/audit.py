@@ -1,6 +1,8 @@
 """From what was found about labels to what a review shows."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +11,55 @@ import twohot
 from twohot._types import FloatArray, IntArray
 from twohot.audit.choice import Choice
 from twohot.audit.label_issues import LabelIssues
+from twohot.data.labels import as_text
 from twohot.data.table import FeatureTable
 from twohot.features.superclasses import class_correlation, cluster_classes
 from twohot.report.review_records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
 
 # Fewer classes than this have no structure to show.
 FEWEST_CLASSES = 3
+
+SHOWN_CLASSES = 5  # that a message names
+
+
+def with_classes_of(table: FeatureTable, judge: NDArray[Any]) -> FeatureTable:
+    """Return the table with the classes of a judge behind its own: they may be suggested.
+
+    Examples
+    --------
+    >>> table = FeatureTable(features=np.eye(2), labels=np.array([1, 0]), classes=("2", "10"))
+    >>> with_classes_of(table, np.array([1, 2, 10])).classes
+    ('2', '10', '1')
+    """
+    names = (as_text(name) for name in judge.tolist())
+    more = tuple(name for name in names if name not in table.classes)
+    if not more:
+        return table
+    # Nothing says which superclass the others are of.
+    return replace(table, classes=(*table.classes, *more), superclass=None, superclass_names=())
+
+
+def labels_for(table: FeatureTable, judge: NDArray[Any]) -> NDArray[Any]:
+    """Return the given labels as a judge knows them, whose classes may be numbers.
+
+    Examples
+    --------
+    >>> table = FeatureTable(features=np.eye(2), labels=np.array([1, -1]), classes=("2", "10"))
+    >>> labels_for(table, np.array([1, 2, 10])).tolist()
+    [10, None]
+    """
+    known = {as_text(name): name for name in judge.tolist()}
+    present = np.unique(table.labels[table.labels >= 0])
+    unknown = [table.classes[code] for code in present if table.classes[code] not in known]
+    if unknown:
+        shown = ", ".join(map(repr, unknown[:SHOWN_CLASSES]))
+        raise ValueError(
+            f"{len(unknown)} of the classes that rows have ({shown}) are unknown to the probe, "
+            f"which knows {len(known)} others: pass a probe that was fitted on such labels."
+        )
+    names = np.array([*(known.get(name) for name in table.classes), None], dtype=object)
+    named: NDArray[Any] = names[table.labels]
+    return named
 
 
 def review_rows(
@@ -27,7 +72,7 @@ def review_rows(
     table : FeatureTable
         The rows that were audited.
     issues : LabelIssues
-        What was found, with the names of the table's classes as labels.
+        What was found; its labels are the table's classes, by name or as numbers.
     rows : array of shape (n_rows,), optional
         Their numbers in the user's data, if these were only some of it.
     """
@@ -65,9 +110,9 @@ def review_summary(
     )
 
 
-def _codes(table: FeatureTable, names: NDArray[np.object_]) -> IntArray:
+def _codes(table: FeatureTable, names: NDArray[Any]) -> IntArray:
     place = {name: code for code, name in enumerate(table.classes)}
-    return np.array([place[name] for name in names.tolist()], dtype=np.intp)
+    return np.array([place[as_text(name)] for name in names.tolist()], dtype=np.intp)
 
 
 def _in_order_of(table: FeatureTable, issues: LabelIssues) -> FloatArray:

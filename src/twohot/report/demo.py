@@ -1,5 +1,6 @@
 """The main job on data that ships with scikit-learn: digits, many of their labels made wrong."""
 
+import json
 import struct
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from twohot.report.audit_folder import write_audit_folder
 
 N_ROUNDS = 4
 TEST_SHARE = 0.3
+TITLE = "Labels of scikit-learn's digits"  # of the audit, by which its folder is known
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,21 @@ def demo_row(method: str, probe: Any, data: DemoData) -> DemoRow:
     )
 
 
+def check_demo_folder(folder: Path) -> None:
+    """Raise unless a folder is new, empty, or of an earlier demo: nothing else is replaced."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    summary = folder / "summary.json"
+    if not (summary.is_file() and json.loads(summary.read_bytes()).get("title") == TITLE):
+        raise FileExistsError(
+            f"{folder} holds other files than those of a demo: choose another folder, or empty it."
+        )
+
+
 def demo_audit(data: DemoData, folder: Path) -> LabelIssues:
     """Audit the given labels, and write the folder of the audit with a picture of every digit."""
-    images = folder / "images"
-    images.mkdir(parents=True, exist_ok=True)
+    check_demo_folder(folder)
     items = [f"{row:04d}.png" for row in range(len(data.features))]
-    for item, pixels in zip(items, data.features, strict=True):
-        with whole_file(images / item) as file:
-            file.write(_png(255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8)))
     table = FeatureTable(
         features=data.features,
         labels=data.given_labels,
@@ -113,11 +122,20 @@ def demo_audit(data: DemoData, folder: Path) -> LabelIssues:
         item_kind="image",
     )
     issues = find_label_issues(table.features, table.given_labels)
-    summary = review_summary(
-        table, issues, title="Labels of scikit-learn's digits", details={"source": "digits"}
-    )
+    summary = review_summary(table, issues, title=TITLE, details={"source": "digits"})
+    images = folder / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    for item, pixels in zip(items, data.features, strict=True):
+        with whole_file(images / item) as file:
+            file.write(_png(grey_picture(pixels)))
     write_audit_folder(folder, review_rows(table, issues), summary, image_root=images, force=True)
     return issues
+
+
+def grey_picture(pixels: np.ndarray) -> np.ndarray:
+    """Return a digit of 64 values from 0 to 16 as a picture, dark on white."""
+    grey: np.ndarray = 255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8)
+    return grey
 
 
 def _png(grey: np.ndarray) -> bytes:

@@ -125,7 +125,7 @@ def describe_table(
         )
     if split is None and TRAINING in table.split_names:
         split = TRAINING
-    elif split == ALL_ROWS:
+    elif split == ALL_ROWS and split not in table.split_names:
         split = None
     labels = np.array(table.labels, dtype=np.intp)
     described = np.ones(table.n_rows, dtype=bool)

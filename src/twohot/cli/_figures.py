@@ -1,0 +1,27 @@
+"""Pictures that commands write: asked for before the work, and whole or not there at all."""
+
+from pathlib import Path
+from typing import Any
+
+from twohot._extras import load_extra
+from twohot._files import whole_file
+
+# Dots an inch: names of classes in small print can be read, and files stay below half a MB.
+DPI = 150
+
+# By the end of the name: what would make two files of the same picture differ, left out.
+METADATA = {".png": {"Software": None}, ".svg": {"Date": None}}
+
+
+def check_figure(path: Path, option: str) -> None:
+    """Raise if no picture can be drawn for an option, before anything is computed for it."""
+    if path.suffix not in METADATA:
+        raise ValueError(f"{option}={path} is no picture: let its name end in .png or .svg.")
+    load_extra("matplotlib.figure", "plot", "figures")
+
+
+def write_figure(path: Path, figure: Any) -> None:
+    """Write a figure of matplotlib in the format that the name says."""
+    with whole_file(path) as file:
+        kind = path.suffix
+        figure.savefig(file, format=kind[1:], dpi=DPI, metadata=METADATA[kind])

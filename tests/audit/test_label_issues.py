@@ -1,0 +1,427 @@
+"""Label issues: found as well as promised, one count of them, and every way to ask."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+
+import problems
+from twohot import LabelIssues, LinearProbe, find_label_issues
+from twohot.audit import issues as issues_module
+from twohot.audit.label_issues import COLUMNS
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
+JUDGE = LinearProbe(ridge=5).fit(X, Y)
+
+# Six rows of three classes: two labels are wrong, one of them clearly.
+ROWS = np.array(
+    [
+        [0.90, 0.06, 0.04],
+        [0.02, 0.95, 0.03],
+        [0.45, 0.10, 0.45],
+        [0.05, 0.90, 0.05],
+        [0.30, 0.10, 0.60],
+        [0.01, 0.01, 0.98],
+    ]
+)
+GIVEN = np.array(["a", "b", "a", "a", "a", "c"])
+
+
+def assert_same_rows(found, expected, chosen=slice(None)):
+    """Some rows of a table are those of another, up to rounding in the last digit."""
+    for name in COLUMNS:
+        if name in {"label_quality", "confidence"}:
+            np.testing.assert_allclose(found[name][chosen], expected[name], atol=1e-12)
+        else:
+            np.testing.assert_array_equal(found[name][chosen], expected[name])
+
+
+def assert_same(found, expected):
+    assert_same_rows(found, expected)
+    assert found.noise_rate == expected.noise_rate
+    np.testing.assert_array_equal(found.noise_matrix, expected.noise_matrix)
+    assert found.messages == expected.messages
+
+
+# How well ----------------------------------------------------------------------------------------
+
+
+def test_errors_on_digits_are_found_better_than_by_cross_validation():
+    data = problems.digits(0.3, 1257)
+    wrong = data.given_labels != data.true_labels
+    issues = find_label_issues(data.X, data.given_labels)
+    plain = cross_val_predict(
+        LogisticRegression(max_iter=1000), data.X / 16, data.given_labels, cv=5
+    )
+    found = f1_score(wrong, issues["is_label_issue"])
+    assert found > 0.93  # CleanLearning's is .918
+    assert found > f1_score(wrong, plain != data.given_labels)
+    assert issues.noise_rate == pytest.approx(wrong.mean(), abs=0.02)
+    right = issues.corrected_labels() == data.true_labels
+    assert right.mean() > 0.95
+    # Quality ranks: a wrong label is below a right one, and the matrix is that of the noise.
+    order = np.argsort(issues["label_quality"])
+    assert wrong[order[:200]].mean() > 0.98
+    assert np.diag(issues.noise_matrix) == pytest.approx(np.full(10, 0.7), abs=0.1)
+
+
+# One count ---------------------------------------------------------------------------------------
+
+
+def test_a_table_written_by_hand():
+    issues = find_label_issues(None, GIVEN, probabilities=ROWS)
+    assert issues["is_label_issue"].tolist() == [False, False, False, True, True, False]
+    assert issues["predicted_label"].tolist() == ["a", "b", "a", "b", "c", "c"]
+    assert issues["second_label"].tolist() == ["b", "c", "c", "a", "a", "a"]
+    assert issues["is_undecided"].tolist() == [False, False, True, False, False, False]
+    np.testing.assert_array_equal(issues["confidence"], ROWS.max(axis=1))
+    # A third of the labels is wrong: no caution, and odds are those of the two classes.
+    expected = [90 / 96, 95 / 98, 0.5, 5 / 95, 30 / 90, 98 / 99]
+    np.testing.assert_allclose(issues["label_quality"], expected)
+    assert issues.noise_rate == pytest.approx(2 / 6)
+    np.testing.assert_allclose(issues.noise_matrix, [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5]])
+    assert issues.rows.tolist() == [3, 4]
+    assert issues.corrected_labels().tolist() == ["a", "b", "a", "b", "c", "c"]
+    assert issues.corrected_labels().dtype == GIVEN.dtype
+    assert issues.probe is None
+    assert len(issues) == 6
+
+
+def test_there_is_one_count_of_errors():
+    issues = find_label_issues(X, NAMES[Y])
+    n_issues = issues["is_label_issue"].sum()
+    assert issues.n_issues == len(issues.rows) == n_issues > 0
+    assert issues.noise_rate * len(X) == pytest.approx(n_issues)
+    np.testing.assert_array_equal(issues["is_label_issue"], issues["label_quality"] < 0.5)
+    changed = issues.corrected_labels() != NAMES[Y]
+    np.testing.assert_array_equal(changed, issues["is_label_issue"])
+    assert np.all(np.diff(issues["label_quality"][issues.rows]) >= 0)
+    assert str(issues).startswith(f"{n_issues} of {len(X)} labels look wrong\n")
+
+
+def test_an_auto_probe_is_sharpened_to_its_temperature():
+    issues = find_label_issues(X, Y)
+    assert issues.probe.temperature_ < 1
+    sharp = issues.probe.predict_proba(X) ** (1 / issues.probe.temperature_)
+    np.testing.assert_allclose(issues["confidence"], (sharp / sharp.sum(1, keepdims=True)).max(1))
+    assert_same(find_label_issues(X, Y, probe=issues.probe), issues)
+
+
+# Rows without a label ----------------------------------------------------------------------------
+
+
+def as_float(labels):
+    return np.array([np.nan if label is None else label for label in labels])
+
+
+MISSING = {
+    "None among numbers": (Y, lambda labels: labels),
+    "NaN among numbers": (Y, as_float),
+    "None among words": (NAMES[Y], lambda labels: labels),
+    "empty words": (NAMES[Y], lambda labels: np.array(["" if x is None else x for x in labels])),
+    "NaN among words": (NAMES[Y], lambda labels: [np.nan if x is None else x for x in labels]),
+    "pandas words": (NAMES[Y], lambda labels: pd.Series(labels, dtype="string")),
+    "pandas categories": (NAMES[Y], lambda labels: pd.Series(labels, dtype="category")),
+    "pandas numbers": (Y, lambda labels: pd.Series(labels, dtype="Int64")),
+    "polars words": (NAMES[Y], pl.Series),
+    "polars numbers": (Y, pl.Series),
+}
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_rows_without_a_label_are_predicted_and_never_counted(kind):
+    labels, make = MISSING[kind]
+    absent = np.arange(len(X)) % 4 == 0
+    y = make([None if gone else label for gone, label in zip(absent, labels.tolist(), strict=True)])
+    issues = find_label_issues(X, y)
+    alone = find_label_issues(X[~absent], labels[~absent])
+    assert_same_rows(issues, alone, ~absent)
+    assert issues.noise_rate == alone.noise_rate
+    np.testing.assert_array_equal(issues.noise_matrix, alone.noise_matrix)
+    assert not issues["is_label_issue"][absent].any()
+    assert np.isnan(issues["label_quality"][absent]).all()
+    assert set(issues["given_label"][absent]) == {None}
+    predicted = alone.probe.predict(X[absent])
+    np.testing.assert_array_equal(issues["predicted_label"][absent], predicted)
+    np.testing.assert_array_equal(issues.corrected_labels()[absent], predicted)
+    assert issues.messages == ("Rows without a label: 75, predicted and not counted.",)
+    assert f"of {np.count_nonzero(~absent)} labels" in repr(issues)
+
+
+def test_a_class_with_one_row_is_kept_and_never_flagged():
+    labels = NAMES[Y].astype(object)
+    labels[labels == "eel"] = "dog"
+    labels[11] = "eel"
+    issues = find_label_issues(X, labels)
+    assert not issues["is_label_issue"][11]
+    assert issues["label_quality"][11] < 0.5  # what the probe thinks is still said
+    assert issues.corrected_labels()[11] == "eel"
+    (message,) = issues.messages
+    assert message == (
+        "Classes with one label only: 1 (eel), kept and never flagged, because nothing else says "
+        "what they look like."
+    )
+    assert not find_label_issues(X, labels, budget=len(X))["is_label_issue"][11]
+    assert not find_label_issues(X, labels, precision=0)["is_label_issue"][11]
+
+
+def test_of_many_classes_with_one_row_a_few_are_named():
+    rows = np.full((9, 8), 1 / 8)
+    issues = find_label_issues(None, list("aabcdefgh"), probabilities=rows)
+    assert "7 (b, c, d, e, f, …)" in issues.messages[0]
+
+
+# How many to flag --------------------------------------------------------------------------------
+
+
+def test_a_budget_flags_the_most_doubtful():
+    plain = find_label_issues(X, Y, probe=JUDGE)
+    for budget in (0, 5, plain.n_issues, 290, 10_000):
+        issues = find_label_issues(X, Y, probe=JUDGE, budget=budget)
+        assert issues.n_issues == min(budget, len(X))
+        flagged = issues["is_label_issue"]
+        if 0 < budget < len(X):
+            quality = issues["label_quality"]
+            assert quality[flagged].max() <= quality[~flagged].min()
+        # The estimate of how many are wrong is another matter.
+        assert issues.noise_rate == plain.noise_rate
+        np.testing.assert_array_equal(issues.noise_matrix, plain.noise_matrix)
+    head = str(find_label_issues(X, Y, probe=JUDGE, budget=5)).splitlines()[0]
+    assert head == f"{plain.n_issues} of {len(X)} labels look wrong; 5 flagged"
+
+
+def test_a_higher_precision_flags_fewer():
+    found = [
+        find_label_issues(X, Y, probe=JUDGE, precision=share) for share in (0, 0.5, 0.8, 0.95, 1)
+    ]
+    counts = [issues.n_issues for issues in found]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] == len(X)
+    assert counts[1] > counts[2] > counts[3]
+    doubt = 1 - found[2]["label_quality"][found[2]["is_label_issue"]]
+    assert 0.8 <= doubt.mean() < 0.82
+
+
+# Who judges --------------------------------------------------------------------------------------
+
+
+def test_a_probe_judges_as_its_probabilities_do():
+    expected = find_label_issues(None, Y, probabilities=JUDGE.predict_proba(X))
+    assert_same(find_label_issues(X, Y, probe=JUDGE), expected)
+    sparse = sp.csr_array(np.round(JUDGE.predict_proba(X), 1) + 0.0)
+    dense = sparse.toarray() / sparse.toarray().sum(axis=1, keepdims=True)
+    expected = find_label_issues(None, Y, probabilities=dense)
+    assert_same(find_label_issues(None, Y, probabilities=sp.csc_array(dense)), expected)
+
+
+def test_a_probe_of_scikit_learn_judges():
+    probe = LogisticRegression().fit(X, NAMES[Y])
+    issues = find_label_issues(X, NAMES[Y], probe=probe)
+    np.testing.assert_array_equal(issues["predicted_label"], probe.predict(X))
+    assert issues.probe is probe
+
+
+def test_a_probe_gets_the_rows_as_they_came(monkeypatch):
+    monkeypatch.setattr(issues_module, "BLOCK_ROWS", 70)
+    texts = ["good fine nice", "bad poor awful"] * 100
+    labels = np.array(["+", "-"] * 100)
+    labels[7] = "+"
+    judge = make_pipeline(CountVectorizer(), MultinomialNB()).fit(texts, labels)
+    assert find_label_issues(texts, labels, probe=judge).rows.tolist() == [7]
+    # A frame keeps its names: the probe would warn, and warnings are errors here.
+    for frame in (pd.DataFrame(X).add_prefix("x"), pl.DataFrame(X)):
+        probe = LinearProbe(ridge=5).fit(frame, Y)
+        assert_same(find_label_issues(frame, Y, probe=probe), find_label_issues(X, Y, probe=JUDGE))
+
+
+@pytest.mark.parametrize("stored", [sp.csr_array, sp.coo_array, np.asfortranarray, pd.DataFrame])
+def test_any_storage_gives_the_same_issues(stored):
+    rows = stored(X)
+    if isinstance(rows, pd.DataFrame):
+        rows = rows.add_prefix("x")
+    found, expected = find_label_issues(rows, Y), find_label_issues(X, Y)
+    np.testing.assert_array_equal(found["is_label_issue"], expected["is_label_issue"])
+    np.testing.assert_allclose(found["label_quality"], expected["label_quality"], atol=1e-5)
+    if isinstance(rows, pd.DataFrame):
+        assert found.probe.feature_names_in_.tolist() == list(rows.columns)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    expected = find_label_issues(X, Y, probe=JUDGE)
+    outputs = JUDGE.predict_proba(X)
+    monkeypatch.setattr(issues_module, "BLOCK_ROWS", 7)
+    assert_same(find_label_issues(X, Y, probe=JUDGE), expected)
+    assert_same(find_label_issues(None, Y, probabilities=outputs), expected)
+
+
+def test_classes_name_the_columns_in_any_order():
+    backwards = find_label_issues(None, GIVEN, probabilities=ROWS[:, ::-1], classes=list("cba"))
+    expected = find_label_issues(None, GIVEN, probabilities=ROWS)
+    np.testing.assert_array_equal(backwards["is_label_issue"], expected["is_label_issue"])
+    np.testing.assert_array_equal(backwards["predicted_label"][:2], ["a", "b"])
+    np.testing.assert_allclose(backwards.noise_matrix[::-1, ::-1], expected.noise_matrix)
+    # A class that no label has; and a judge whose classes are not sorted.
+    wider = np.hstack([ROWS, np.zeros((6, 1))])
+    issues = find_label_issues(None, GIVEN, probabilities=wider, classes=list("abcd"))
+    assert issues.noise_matrix[3].tolist() == [0, 0, 0, 1]
+
+    class Judge:
+        classes_ = np.array(["c", "b", "a"])
+
+        def predict_proba(self, rows):
+            return ROWS[rows[:, 0], ::-1]
+
+    found = find_label_issues(np.arange(6)[:, np.newaxis], GIVEN, probe=Judge())
+    assert_same(found, backwards)
+
+
+def test_labels_of_one_class_can_be_judged_by_who_knows_others():
+    issues = find_label_issues(X, np.zeros(len(X), dtype=int), probe=JUDGE)
+    np.testing.assert_array_equal(issues["predicted_label"], JUDGE.predict(X))
+    assert issues.n_issues > 0
+
+
+def test_it_says_what_it_tries():
+    heard = []
+    issues = find_label_issues(X, Y, report=heard.append, n_jobs=1, random_state=3)
+    assert len(heard) == len(issues.probe.choice_.tried)
+    assert (issues.probe.n_jobs, issues.probe.random_state) == (1, 3)
+
+
+# Refused -----------------------------------------------------------------------------------------
+
+UNKNOWN = np.where(np.arange(len(X)) == 3, "yak", NAMES[Y])
+REFUSED = {
+    "no labels": ({"y": [None] * len(X)}, r"y has no label in any of its 300 rows: pass labels"),
+    "one class": ({"y": ["a"] * len(X)}, r"y has one class only \('a'\): pass rows of at least"),
+    "mixed labels": ({"y": ["a", *Y[1:].tolist()]}, r"y mixes labels that do not sort"),
+    "no rows to judge": ({"X": None}, r"X is None: pass features, or probabilities"),
+    "too few labels": (
+        {"y": Y[1:]},
+        r"y has 299 labels and X has 300 rows: pass one label",
+    ),
+    "labels in two columns": ({"y": Y.reshape(150, 2)}, r"y has shape \(150, 2\): pass one label"),
+    "two judges": (
+        {"probe": JUDGE, "probabilities": np.ones((300, 5)) / 5},
+        r"probe and probabilities both say who judges: pass one",
+    ),
+    "two counts": ({"budget": 3, "precision": 0.5}, r"budget and precision both say how many"),
+    "budget": ({"budget": -1}, r"budget=-1 is not allowed: pass an integer of at least 0"),
+    "part of a row": ({"budget": 1.5}, r"budget=1.5 is not allowed"),
+    "precision": ({"precision": 1.5}, r"precision=1.5 is not allowed: pass a number from 0 to 1"),
+    "classes alone": ({"classes": NAMES}, r"classes names the columns of probabilities, which"),
+    "judge not fitted": ({"probe": LinearProbe()}, r"probe=LinearProbe\(\) is not a fitted clas"),
+    "no judge": ({"probe": "me"}, r"probe='me' is not a fitted classifier with classes_ and"),
+    "unknown label": (
+        {"y": UNKNOWN, "probe": LinearProbe().fit(X, NAMES[Y])},
+        r"y has 1 label\(s\) that are none of the 5 classes of the judge \('yak'\): make them None",
+    ),
+    "numbers as words": (
+        {"y": Y.astype(str), "probe": JUDGE},
+        r"y has 5 label\(s\) that are none of the 5 classes of the judge \('0', '1'",
+    ),
+    "rows of probabilities": (
+        {"probabilities": np.ones((299, 5)) / 5},
+        r"probabilities has 299 rows and y has 300: pass one row of probabilities per row of y",
+    ),
+    "columns of probabilities": (
+        {"probabilities": np.ones((300, 4)) / 4},
+        r"probabilities has 4 columns for 5 classes: pass one column a class, and name them",
+    ),
+    "no probabilities": (
+        {"probabilities": np.ones((300, 5))},
+        r"probabilities has rows that do not sum to one \(row 0: 5\)",
+    ),
+    "negative": (
+        {"probabilities": np.tile([1.5, -0.5, 0, 0, 0], (300, 1))},
+        r"probabilities has the negative or missing value -0.5",
+    ),
+    "one dimension": ({"probabilities": np.ones(300)}, r"probabilities has shape \(300,\)"),
+    "class twice": (
+        {"probabilities": np.ones((300, 5)) / 5, "classes": [0, 1, 2, 3, 3]},
+        r"classes has shape \(5,\) or names a class twice: pass at least two names, each once",
+    ),
+    "class missing": (
+        {"probabilities": np.ones((300, 4)) / 4, "classes": [0, 1, 2, 3]},
+        r"y has 1 label\(s\) that are none of the 4 classes of the judge \(4\)",
+    ),
+    "NaN": (
+        {"X": np.where(np.eye(300, 12, 5) > 0, np.nan, X)},
+        r"X contains NaN at row 0, colu",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_is_refused_with_what_to_do(case):
+    changes, message = REFUSED[case]
+    with pytest.raises(ValueError, match=message):
+        find_label_issues(**({"X": X, "y": Y} | changes))
+
+
+@pytest.mark.parametrize("arguments", [{"budget": -1}, {"precision": 2}, {"classes": NAMES}])
+def test_arguments_are_checked_before_anything_is_fitted(arguments, monkeypatch):
+    monkeypatch.setattr(issues_module.AutoProbe, "fit_reporting", lambda *_: 1 / 0)
+    with pytest.raises(ValueError, match=r"is not allowed|names the columns"):
+        find_label_issues(X, Y, **arguments)
+
+
+# The table ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table():
+    given = [*GIVEN.tolist(), None]
+    return find_label_issues(None, given, probabilities=np.vstack([ROWS, [[0.2, 0.7, 0.1]]]))
+
+
+def test_frames_hold_every_column(table):
+    pandas, polars = table.to_pandas(), table.to_polars()
+    assert list(pandas.columns) == list(polars.columns) == list(table.columns) == list(COLUMNS)
+    for name in COLUMNS:
+        assert pandas[name].isna().tolist() == [False] * 6 + [
+            name in {"label_quality", "given_label"}
+        ]
+        assert pandas[name].iloc[:6].tolist() == table[name][:6].tolist()
+        assert polars[name].to_list()[:6] == table[name][:6].tolist()
+    assert polars["given_label"].to_list()[6] is None
+    assert polars.schema["is_label_issue"] == pl.Boolean
+    assert polars.schema["given_label"] == polars.schema["predicted_label"] == pl.String
+    assert pandas["label_quality"].dtype == np.float64
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_missing_package_is_named_with_its_extra(table, package, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    with pytest.raises(ImportError, match=rf'need {package}: pip install "twohot\[frames\]"'):
+        getattr(table, f"to_{package}")()
+
+
+def test_a_column_that_is_not_there(table):
+    with pytest.raises(KeyError, match="'quality' is no column: take one of is_label_issue,"):
+        table["quality"]
+
+
+def test_the_printed_table(table):
+    assert str(table).splitlines() == [
+        "2 of 6 labels look wrong",
+        "     row  quality  given                 suggested             second              ",
+        "       3    0.053  a                     b                     a                   ",
+        "       4    0.333  a                     c                     a                   ",
+        "Rows without a label: 1, predicted and not counted.",
+        table.messages[1],
+    ]
+    many = find_label_issues(X, Y, probe=JUDGE, budget=50)
+    assert len(str(many).splitlines()) == 12
+    none = find_label_issues(None, ["a", "b"] * 3, probabilities=np.eye(2)[[0, 1] * 3])
+    assert str(none) == "0 of 6 labels look wrong"
+    assert isinstance(none, LabelIssues)

@@ -1,0 +1,258 @@
+"""`twohot audit` finds wrong labels and writes a folder that can be reviewed, or nothing."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from label_tables import (
+    N_FEATURES,
+    NAMES,
+    blobs,
+    column,
+    everything,
+    run,
+    write_table,
+    wrong_every,
+)
+
+from pictures import write_picture
+from twohot import LinearProbe
+from twohot.data import read_features
+from twohot.report.csv_text import write_csv
+
+FOLDER = {"report.html", "issues.csv", "corrected.csv", "summary.json"}
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """A table whose every seventh label is wrong, a plain probe's file, and the true names."""
+    folder = tmp_path_factory.mktemp("noisy")
+    features, true = blobs()
+    given = wrong_every(true, 7)
+    table = write_table(folder / "table.csv", features, label=given)
+    LinearProbe().fit(features, np.array(given)).save(folder / "probe.safetensors")
+    return table, folder / "probe.safetensors", [NAMES[k] for k in true]
+
+
+def test_the_wrong_labels_are_found_and_corrected(noisy, tmp_path) -> None:
+    table, _, true = noisy
+    result = run("audit", table, "-o", tmp_path / "audit", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "audit").iterdir()} == FOLDER
+    flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
+    assert flagged == ["true" if row % 7 == 0 else "false" for row in range(len(true))]
+    assert column(tmp_path / "audit" / "corrected.csv", "label") == true
+    assert "About 14.7% of 150 labels look wrong; 22 are flagged" in result.output
+    assert "report.html" in result.output
+    # Classes come in the order of numbers, and the noise in the order of the classes.
+    summary = json.loads((tmp_path / "audit" / "summary.json").read_text())
+    assert summary["classes"] == list(NAMES)
+    given = column(table, "label")
+    counts = np.zeros((3, 3))
+    for truth, label in zip(true, given, strict=True):
+        counts[NAMES.index(truth), NAMES.index(label)] += 1
+    np.testing.assert_allclose(
+        summary["noise_matrix"], counts / counts.sum(axis=1, keepdims=True), atol=1e-12
+    )
+
+
+def test_a_feature_file_goes_all_the_way_to_reviewed_labels(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    steps = [
+        ["extract", "digits", "--backbone", "pixels", "-o", "clean.features", "--quiet"],
+        ["corrupt", "clean.features", "--rate", "0.2", "--exact", "-o", "noisy.features"],
+        ["audit", "noisy.features", "-o", "audit", "--quiet"],
+    ]
+    for step in steps:
+        result = run(*step)
+        assert result.exit_code == 0, result.output
+    table = read_features("noisy.features")
+    true = [table.classes[k] for k in table.true_labels]
+    folder = tmp_path / "audit"
+    corrected = column(folder / "corrected.csv", "label")
+    n_wrong_before = np.count_nonzero(table.labels != table.true_labels)
+    assert sum(a != b for a, b in zip(corrected, true, strict=True)) < n_wrong_before / 4
+    # Images that are in no file are named, and no picture of them is looked for.
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert '"digits/' in page
+    assert '"links":null' in page
+    assert "could not be read" not in page
+
+    flagged = column(folder / "issues.csv", "is_label_issue")
+    rows = [row for row, flag in enumerate(flagged) if flag == "true"]
+    report = json.loads((folder / "summary.json").read_text())["report"]
+    decisions = [[report, str(rows[0]), "accept", ""], [report, str(rows[1]), "reject", ""]]
+    write_csv(folder / "decisions.csv", ["report", "row", "decision", "label"], decisions)
+    assert run("apply", folder / "decisions.csv").exit_code == 0
+    expected = [table.classes[k] for k in table.labels]
+    expected[rows[0]] = column(folder / "issues.csv", "predicted_label")[rows[0]]
+    assert column(folder / "reviewed.csv", "label") == expected
+
+
+def test_rows_of_a_split_keep_the_numbers_they_have_in_the_file(tmp_path) -> None:
+    features, true = blobs(180)
+    split = ["test" if row % 4 == 0 else "train" for row in range(180)]
+    table = write_table(tmp_path / "table.csv", features, label=wrong_every(true, 7), split=split)
+    outcomes = {}
+    for asked, arguments in {
+        "train": [],
+        "test": ["--split", "test"],
+        "all": ["--split", "all"],
+    }.items():
+        result = run("audit", table, "-o", tmp_path / asked, "--quiet", *arguments)
+        assert result.exit_code == 0, result.output
+        issues = tmp_path / asked / "issues.csv"
+        outcomes[asked] = [int(row) for row in column(issues, "row")]
+        flagged = column(issues, "is_label_issue")
+        for row, flag in zip(outcomes[asked], flagged, strict=True):
+            assert (flag == "true") == (row % 7 == 0)
+    assert outcomes["test"] == list(range(0, 180, 4))
+    assert outcomes["train"] == [row for row in range(180) if row % 4]
+    assert outcomes["all"] == list(range(180))
+
+
+@pytest.mark.parametrize(("arguments", "n_flagged"), [(["--budget", 5], 5), (["--budget", 0], 0)])
+def test_a_budget_flags_so_many_rows(noisy, tmp_path, arguments, n_flagged) -> None:
+    table, probe, _ = noisy
+    result = run("audit", table, "--probe", probe, "-o", tmp_path / "audit", *arguments)
+    assert result.exit_code == 0, result.output
+    flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
+    assert flagged.count("true") == n_flagged
+
+
+def test_a_lower_precision_flags_more(noisy, tmp_path) -> None:
+    table, probe, _ = noisy
+    counts = []
+    for precision in ("0.2", "0.5", "1"):
+        folder = tmp_path / precision
+        assert not run(
+            "audit", table, "--probe", probe, "-o", folder, "--precision", precision
+        ).exit_code
+        counts.append(column(folder / "issues.csv", "is_label_issue").count("true"))
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1]
+
+
+def test_a_probe_judges_in_place_of_a_choice(noisy, tmp_path) -> None:
+    table, probe, true = noisy
+    result = run("audit", table, "--probe", probe, "-o", tmp_path / "audit")
+    assert result.exit_code == 0, result.output
+    assert column(tmp_path / "audit" / "issues.csv", "predicted_label") == true
+    assert "Judged by" not in result.output
+    details = json.loads((tmp_path / "audit" / "summary.json").read_text())["details"]
+    assert details["probe"] == "probe.safetensors"
+    assert "seed" not in details
+
+
+def test_a_probe_may_know_classes_that_no_row_has_and_name_them_by_numbers(tmp_path) -> None:
+    features, true = blobs(160, n_classes=4)
+    LinearProbe().fit(features, np.array([2, 10, 30, 7])[true]).save(tmp_path / "p.safetensors")
+    # Rows of the fourth class are given as the others: nobody calls them 7.
+    table = write_table(tmp_path / "table.csv", features, label=[NAMES[k % 3] for k in true])
+    result = run("audit", table, "--probe", tmp_path / "p.safetensors", "-o", tmp_path / "audit")
+    assert result.exit_code == 0, result.output
+    names = [*NAMES, "7"]
+    assert column(tmp_path / "audit" / "issues.csv", "predicted_label") == [names[k] for k in true]
+    assert column(tmp_path / "audit" / "corrected.csv", "label") == [names[k] for k in true]
+    assert json.loads((tmp_path / "audit" / "summary.json").read_text())["classes"] == names
+
+
+def test_a_class_with_one_row_and_rows_without_a_label_are_kept(tmp_path) -> None:
+    features, true = blobs(120)
+    labels = wrong_every(true, 7)
+    labels[5], labels[11] = "lonely", ""
+    table = write_table(tmp_path / "table.csv", features, label=labels)
+    result = run("audit", table, "-o", tmp_path / "audit", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "Classes with one label only: 1 (lonely)" in result.output
+    assert "Rows without a label: 1" in result.output
+    corrected = column(tmp_path / "audit" / "corrected.csv", "label")
+    assert (corrected[5], corrected[11]) == ("lonely", "")
+
+
+def test_an_audit_is_replaced_only_by_force(noisy, tmp_path) -> None:
+    table, probe, _ = noisy
+    arguments = ["audit", table, "--probe", probe, "-o", tmp_path / "audit"]
+    assert run(*arguments).exit_code == 0
+    before = everything(tmp_path)
+    result = run(*arguments, "--budget", 3)
+    assert result.exit_code == 1
+    assert "already holds an audit: choose another folder or pass --force" in result.output
+    assert everything(tmp_path) == before
+    assert run(*arguments, "--budget", 3, "--force").exit_code == 0
+    flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
+    assert flagged.count("true") == 3
+
+
+def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, monkeypatch) -> None:
+    features, true = blobs(60)
+    (tmp_path / "here" / "photos").mkdir(parents=True)
+    (tmp_path / "tables").mkdir()
+    paths = [f"photos/{row}.png" for row in range(60)]
+    for path in paths:
+        write_picture(tmp_path / "here" / path, 0)
+    table = {"features": features, "label": wrong_every(true, 7), "path": paths}
+    beside = write_table(tmp_path / "here" / "table.csv", **table)
+    elsewhere = write_table(tmp_path / "tables" / "table.csv", **table)
+    audits = {
+        "beside": (tmp_path, [beside]),
+        "run here": (tmp_path / "here", [elsewhere]),
+        "asked": (tmp_path, [elsewhere, "--images", tmp_path / "here"]),
+    }
+    for name, (folder, arguments) in audits.items():
+        monkeypatch.chdir(folder)
+        result = run("audit", *arguments, "-o", tmp_path / name, "--quiet")
+        assert result.exit_code == 0, result.output
+        assert "could not be read" not in (tmp_path / name / "report.html").read_text()
+    monkeypatch.chdir(tmp_path)
+    assert run("audit", elsewhere, "-o", tmp_path / "lost", "--quiet").exit_code == 0
+    assert "pictures could not be read" in (tmp_path / "lost" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table.csv", "--label-column", "none"], r"label_column='none' is missing"),
+        (["table.csv", "--feature-column", "none"], r"feature_column='none' is missing"),
+        (["table.csv", "--split", "test"], r"split='test' is not in this table"),
+        (["unlabelled.csv"], r"no label column among 'x0'"),
+        (["missing.csv"], r"missing.csv is not a file"),
+        (["one.csv", "--quiet"], r"y has one class only \('2'\)"),
+        (["empty.csv", "--quiet"], r"y has no label in any of its 30 rows"),
+        (["table.csv", "--probe", "table.csv"], r"table.csv"),
+        (["other.csv", "--probe", "probe.safetensors"], r"\('cat', 'dog', 'fox'\) are unknown to"),
+        (["narrow.csv", "--probe", "probe.safetensors"], r"3 features.*expecting 6"),
+        (["table.csv", "--budget", "1", "--precision", "0.5"], r"budget and precision both"),
+        (["table.csv", "--images", "."], r"--images=\. is for paths of images"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_refused_and_nothing_is_written(
+    tmp_path, monkeypatch, arguments, message
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    features, true = blobs(30)
+    labels = [NAMES[k] for k in true]
+    write_table(tmp_path / "table.csv", features, label=labels)
+    write_table(tmp_path / "unlabelled.csv", features)
+    write_table(tmp_path / "one.csv", features, label=["2"] * 30)
+    write_table(tmp_path / "empty.csv", features, label=[""] * 30)
+    write_table(tmp_path / "other.csv", features, label=wrong_every(true, 7, ["cat", "dog", "fox"]))
+    write_table(tmp_path / "narrow.csv", features[:, : N_FEATURES // 2], label=labels)
+    LinearProbe().fit(features, labels).save(tmp_path / "probe.safetensors")
+    before = everything(tmp_path)
+    result = run("audit", *arguments, "-o", "audit")
+    assert result.exit_code == 1, result.output
+    assert re.search(message, result.output)
+    assert "Error: " in result.output
+    assert everything(tmp_path) == before
+    assert not (tmp_path / "audit").exists()
+
+
+def test_a_file_is_no_folder_to_write_into(noisy, tmp_path) -> None:
+    (tmp_path / "audit").write_text("mine")
+    result = run("audit", noisy[0], "-o", tmp_path / "audit", "--force")
+    assert result.exit_code == 1
+    assert "is a file: pass the name of a folder" in result.output
+    assert (tmp_path / "audit").read_text() == "mine"
