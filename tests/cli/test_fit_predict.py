@@ -1,9 +1,11 @@
 """`twohot fit` writes the probe that AutoProbe chooses; `twohot predict` asks a probe."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-
 from label_tables import NAMES, blobs, column, everything, run, write_table, wrong_every
+
 from twohot import AutoProbe, LinearProbe
 from twohot.distill.probe import load
 
@@ -77,8 +79,7 @@ def test_all_rows_are_predicted_unless_a_split_is_asked_for(noisy, arguments, ro
 def test_a_picture_shows_what_was_tried(kind) -> None:
     result = run("fit", "table.csv", "-o", "p.safetensors", "--figure", f"tried.{kind}", "--quiet")
     assert result.exit_code == 0, result.output
-    with open(f"tried.{kind}", "rb") as file:
-        assert (b"PNG" if kind == "png" else b"<?xml") in file.read(8)
+    assert (b"PNG" if kind == "png" else b"<?xml") in Path(f"tried.{kind}").read_bytes()[:8]
 
 
 @pytest.mark.parametrize(
