@@ -419,3 +419,18 @@ def test_parquet_without_its_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
     with pytest.raises(ImportError, match=r'Parquet files need pyarrow: pip install "twohot\[par'):
         read_table(path)
+
+
+def test_labels_need_not_be_there_if_nobody_asks_for_them(tmp_path) -> None:
+    np.save(tmp_path / "x.npy", np.eye(3))
+    (tmp_path / "x.csv").write_text("a,b,split\n1,0,train\n0,1,test\n")
+    for name, n_rows in (("x.npy", 3), ("x.csv", 2)):
+        table = read_table(tmp_path / name, labelled=False)
+        assert (table.n_rows, table.classes) == (n_rows, ())
+        assert table.labels.tolist() == [-1] * n_rows
+        with pytest.raises(ValueError, match="no label column among"):
+            read_table(tmp_path / name)
+    # Those that are there are read all the same, and are no features.
+    (tmp_path / "y.csv").write_text("a,label\n1,7\n0,5\n")
+    table = read_table(tmp_path / "y.csv", labelled=False)
+    assert (table.classes, table.n_features) == (("5", "7"), 1)
