@@ -4,12 +4,14 @@ import re
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import twohot
 from twohot import LinearProbe, PartialLabelProbe
 from twohot.cli import app
-from twohot.report.demo import demo_data
+from twohot.report.audit_folder import read_audit_folder
+from twohot.report.demo import check_demo_folder, demo_data
 
 # Wide enough that no cell is broken over two lines.
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
@@ -38,8 +40,13 @@ def test_no_command_shows_the_help():
 
 
 @pytest.fixture(scope="module")
-def demo():
-    return run("demo", "--noise", "0.6", "--seed", "1")
+def demo_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo") / "audit"
+
+
+@pytest.fixture(scope="module")
+def demo(demo_folder):
+    return run("demo", "--noise", "0.6", "--seed", "1", "-o", str(demo_folder))
 
 
 def test_the_demo_says_what_the_data_are(demo):
@@ -64,6 +71,7 @@ def test_the_demo_lists_every_method(demo):
         "round 4",
         "partial labels (two-hot)",
         "robust loss (GCE)",
+        "AutoProbe, chosen alone",
     ]
 
 
@@ -88,6 +96,43 @@ def test_the_demo_shows_that_students_gain(demo):
     }
     assert errors["round 4"] < errors["teacher (round 1)"]
     assert errors["partial labels (two-hot)"] < errors["teacher (round 1)"]
+
+
+@pytest.mark.usefixtures("demo")
+def test_the_demo_ends_with_an_audit_that_shows_every_digit(demo_folder):
+    data, rows = demo_data(0.6, 1), read_audit_folder(demo_folder)
+    assert rows.given_labels.tolist() == data.given_labels.tolist()
+    wrong, found = data.given_labels != data.true_labels, rows.is_label_issue
+    assert (found & wrong).sum() > 0.9 * wrong.sum()
+    for place in (0, 1256):
+        picture = np.asarray(Image.open(demo_folder / "images" / rows.item(place)))
+        expected = 255 - np.minimum(16 * data.features[place].reshape(8, 8), 255)
+        assert np.array_equal(picture, expected)
+    assert "could not be read" not in (demo_folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_demo_counts_what_its_audit_found(demo, demo_folder):
+    data, rows = demo_data(0.6, 1), read_audit_folder(demo_folder)
+    wrong, found = data.given_labels != data.true_labels, rows.is_label_issue
+    right = rows.suggested_labels == data.true_labels
+    assert (
+        f"Audit: {found.sum()} labels flagged, {(found & wrong).sum()} of the {wrong.sum()} wrong "
+        f"ones among them; the suggestion is right for {(found & right).sum()}."
+    ) in demo.output
+    assert f"Review them in a browser: {demo_folder / 'report.html'}" in demo.output
+
+
+def test_the_demo_replaces_nothing_but_a_demo(demo_folder, demo, tmp_path):
+    assert demo.exit_code == 0
+    check_demo_folder(demo_folder)
+    check_demo_folder(tmp_path)
+    check_demo_folder(tmp_path / "new")
+    for content in ("{}", '{"title": "Labels of mine"}'):
+        (tmp_path / "summary.json").write_text(content)
+        result = run("demo", "-o", str(tmp_path))
+        assert result.exit_code == 1
+        assert "holds other files than those of a demo" in result.output
+        assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,12 @@ def wrong_every(labels, step: int, names=NAMES) -> list[str]:
     return [names[label % len(names)] for label in shifted]
 
 
-def write_table(path: Path, features, **columns) -> Path:
+def write_table(target: Path, features, **columns) -> Path:
     """Write features x0, x1, … and other columns as CSV."""
     header = [*(f"x{i}" for i in range(features.shape[1])), *columns]
     rows = zip(features.tolist(), *columns.values(), strict=True)
-    write_csv(path, header, ([*map(repr, row), *rest] for row, *rest in rows))
-    return path
+    write_csv(target, header, ([*map(repr, row), *rest] for row, *rest in rows))
+    return target
 
 
 def column(path: Path, name: str) -> list[str]:

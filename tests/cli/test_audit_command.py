@@ -126,9 +126,8 @@ def test_a_lower_precision_flags_more(noisy, tmp_path) -> None:
     counts = []
     for precision in ("0.2", "0.5", "1"):
         folder = tmp_path / precision
-        assert not run(
-            "audit", table, "--probe", probe, "-o", folder, "--precision", precision
-        ).exit_code
+        result = run("audit", table, "--probe", probe, "-o", folder, "--precision", precision)
+        assert result.exit_code == 0, result.output
         counts.append(column(folder / "issues.csv", "is_label_issue").count("true"))
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]

@@ -111,3 +111,14 @@ def test_missing_files_are_named(folder, arguments, message) -> None:
     assert result.exit_code == 1
     assert message in result.output
     assert everything(folder) == before
+
+
+@pytest.mark.parametrize(
+    "output", ["decisions.csv", "audit/issues.csv", "audit/summary.json", "audit/report.html"]
+)
+def test_what_is_read_is_not_replaced_even_by_force(folder, output) -> None:
+    before = everything(folder)
+    result = run("decisions.csv", "--audit", "audit", "-o", output, "--force")
+    assert result.exit_code == 1
+    assert "is the input itself: choose another name" in result.output
+    assert everything(folder) == before

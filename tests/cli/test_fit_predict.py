@@ -79,8 +79,7 @@ def test_all_rows_are_predicted_unless_a_split_is_asked_for(noisy, arguments, ro
 def test_a_picture_shows_what_was_tried(kind) -> None:
     result = run("fit", "table.csv", "-o", "p.safetensors", "--figure", f"tried.{kind}", "--quiet")
     assert result.exit_code == 0, result.output
-    start = Path(f"tried.{kind}").read_bytes()[:8]
-    assert (b"PNG" if kind == "png" else b"<?xml") in start
+    assert (b"PNG" if kind == "png" else b"<?xml") in Path(f"tried.{kind}").read_bytes()[:8]
 
 
 @pytest.mark.parametrize(

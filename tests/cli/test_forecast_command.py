@@ -102,6 +102,32 @@ def test_what_cannot_be_forecast_is_an_error_and_nothing_is_written(tmp_path, la
     assert not (tmp_path / "f.json").exists()
 
 
+def test_features_and_classes_can_be_chosen(tmp_path):
+    data = digits(0.6)
+    np.savez(tmp_path / "d.npz", features=data.X[:, ::-1], mine=data.X, labels=data.given_labels)
+    (tmp_path / "names.txt").write_text("\n".join(f"digit {k}" for k in range(10)))
+    arguments = ["--feature-column", "mine", "--classes", tmp_path / "names.txt"]
+    result = run(tmp_path / "d.npz", *arguments, "--json", tmp_path / "f.json")
+    assert result.exit_code == 0, result.output
+    record = json.loads((tmp_path / "f.json").read_text())
+    assert {row["class"] for row in record["classes"]} == {f"digit {k}" for k in range(10)}
+    expected = forecast(data.X, data.given_labels)
+    assert f"{expected.separation:.3g}" in result.output
+
+
+@pytest.mark.parametrize(
+    ("json_file", "message"),
+    [("f.npz", "is the input itself"), ("none/f.json", "is in a folder that is not there")],
+)
+def test_where_nothing_can_be_written_is_said_before_the_work(tmp_path, json_file, message):
+    np.savez(tmp_path / "f.npz", features=np.eye(6), labels=["a", "b"] * 3)
+    before = (tmp_path / "f.npz").read_bytes()
+    result = run(tmp_path / "f.npz", "--json", tmp_path / json_file)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert (tmp_path / "f.npz").read_bytes() == before
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path):
     result = run(tmp_path / "none.npz")
     assert result.exit_code == 1

@@ -400,9 +400,30 @@ def test_sources_of_no_known_kind(tmp_path):
 def test_a_feature_file_takes_no_columns(tmp_path):
     path = tmp_path / "t.features"
     write_features(path, read_table(pd.DataFrame(WIDE | REST)))
-    for options in ({"labels": LABELS}, {"label_column": "y"}, {"classes": ["a"]}):
+    for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(ValueError, match="is a feature file, which says itself what its col"):
             read_table(path, **options)
+    with pytest.raises(ValueError, match="label_column='y' names a column of labels that stand"):
+        read_table(path, label_column="y")
+
+
+def test_labels_that_stand_apart_replace_those_of_a_feature_file(tmp_path):
+    path = tmp_path / "t.features"
+    table = read_table(pd.DataFrame(WIDE | REST))
+    write_features(path, table)
+    names = [table.classes[0]] * (table.n_rows - 1) + [None]
+    again = read_table(path, labels=names)
+    assert again.labels.tolist() == [0] * (table.n_rows - 1) + [-1]
+    assert again.classes == table.classes
+    pd.DataFrame({"row": range(table.n_rows), "label": names}).to_csv(
+        tmp_path / "reviewed.csv", index=False
+    )
+    from_file = read_table(path, labels=tmp_path / "reviewed.csv")
+    np.testing.assert_array_equal(from_file.labels, again.labels)
+    with pytest.raises(ValueError, match="labels for"):
+        read_table(path, labels=names[1:])
+    with pytest.raises(ValueError, match="unheard-of"):
+        read_table(path, labels=["unheard-of"] * table.n_rows)
 
 
 def test_parquet_without_its_extra(tmp_path, monkeypatch):
@@ -419,3 +440,18 @@ def test_parquet_without_its_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
     with pytest.raises(ImportError, match=r'Parquet files need pyarrow: pip install "twohot\[par'):
         read_table(path)
+
+
+def test_labels_need_not_be_there_if_nobody_asks_for_them(tmp_path) -> None:
+    np.save(tmp_path / "x.npy", np.eye(3))
+    (tmp_path / "x.csv").write_text("a,b,split\n1,0,train\n0,1,test\n")
+    for name, n_rows in (("x.npy", 3), ("x.csv", 2)):
+        table = read_table(tmp_path / name, labelled=False)
+        assert (table.n_rows, table.classes) == (n_rows, ())
+        assert table.labels.tolist() == [-1] * n_rows
+        with pytest.raises(ValueError, match="no label column among"):
+            read_table(tmp_path / name)
+    # Those that are there are read all the same, and are no features.
+    (tmp_path / "y.csv").write_text("a,label\n1,7\n0,5\n")
+    table = read_table(tmp_path / "y.csv", labelled=False)
+    assert (table.classes, table.n_features) == (("5", "7"), 1)

@@ -66,7 +66,8 @@ def find_label_issues(
     budget : int, optional
         Flag so many rows, the most doubtful ones: what somebody has time to look at.
     precision : float, optional
-        Flag as many rows as keep the expected share of truly wrong labels among them at this.
+        Flag as many rows as keep the share of truly wrong labels among them at this, by the
+        qualities, which are too sure of themselves for rows that the probe was fitted on.
     n_jobs, random_state
         Of the `AutoProbe`.
     report : callable, optional

@@ -89,12 +89,12 @@ def read_table(
     )
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and _suffix(path) == ".features":
-        if choice != ColumnChoice() or labels is not None or classes is not None:
+        if replace(choice, label=None) != ColumnChoice() or classes is not None:
             raise ValueError(
-                f"{path} is a feature file, which says itself what its columns are: leave labels, "
-                "classes and the names of columns out."
+                f"{path} is a feature file, which says itself what its columns are: leave classes "
+                "and the names of columns out."
             )
-        return read_features(path)
+        return _relabelled(read_features(path), labels, label_column)
     apart = replace(choice, label=None) if labels is not None else choice
     columns, chosen, about = _read_columns(source, path, apart)
     features = find_features(columns, chosen)
@@ -109,6 +109,19 @@ def read_table(
         )
         table = replace(table, superclass=codes, superclass_names=names)
     return replace(table, provenance={} if path is None else {"read_from": path.name})
+
+
+def _relabelled(table: FeatureTable, labels: Any, label_column: str | None) -> FeatureTable:
+    """Return a table with labels that stand apart in place of its own, if there are any."""
+    if labels is None:
+        if label_column is not None:
+            raise ValueError(
+                f"label_column={label_column!r} names a column of labels that stand apart: pass "
+                "labels too, or leave it out."
+            )
+        return table
+    columns, name = _with_labels({}, labels, label_column, table.n_rows)
+    return replace(table, labels=encode_labels(columns[name], table.classes)[0])
 
 
 def _suffix(path: Path) -> str:
