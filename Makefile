@@ -10,7 +10,7 @@ STAMPS := pyproject.toml constraints.txt
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
 
-demo: $(VENV)/.user   ## the main job on embedded data: teacher, rounds and partial-label student
+demo: $(VENV)/.user   ## the main job on embedded data: every method, then an audit of the labels
 	@$(BIN)/twohot demo
 
 test: $(VENV)/.dev    ## the tests, every extra they use installed, with branch coverage
