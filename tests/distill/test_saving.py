@@ -406,7 +406,7 @@ def test_labels_that_cannot_be_written(path):
 
 def test_nothing_is_unpickled():
     source = Path(twohot.__file__).parent
-    forbidden = re.compile(r"pickle|joblib\.load|allow_pickle|\beval\(|\bexec\(|__import__")
+    forbidden = re.compile(r"pickle|joblib\.load|allow_pickle|(?<![\w.])(eval|exec)\(|__import__")
     for file in source.rglob("*.py"):
         code = re.sub(r'""".*?"""|#[^\n]*', "", file.read_text(), flags=re.DOTALL)
         assert not forbidden.search(code), file
