@@ -406,7 +406,10 @@ def test_labels_that_cannot_be_written(path):
 
 def test_nothing_is_unpickled():
     source = Path(twohot.__file__).parent
-    forbidden = re.compile(r"pickle|joblib\.load|allow_pickle|(?<![\w.])(eval|exec)\(|__import__")
+    # To say allow_pickle=False is allowed, and so is a model's own method `eval`.
+    forbidden = re.compile(
+        r"(?<!allow_)pickle|allow_pickle(?!=False)|joblib\.load|(?<![\w.])(eval|exec)\(|__import__"
+    )
     for file in source.rglob("*.py"):
         code = re.sub(r'""".*?"""|#[^\n]*', "", file.read_text(), flags=re.DOTALL)
         assert not forbidden.search(code), file
