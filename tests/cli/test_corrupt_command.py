@@ -104,7 +104,7 @@ NAMED = ["--label-column", "name"]
         (["in.features", "--kind", "matrix", *OUT], "--kind matrix takes a --matrix and no --rate"),
         (["in.features", "--kind", "matrix", "--matrix", "bad.csv", *OUT], "does not sum to one"),
         (["in.features", *RATE, "--split", "val", *OUT], "split='val' is not in this table"),
-        (["in.features", *RATE, "--labels", "y.csv", *OUT], "in.features is a feature file"),
+        (["in.features", *RATE, "--labels", "y.csv", *OUT], "choose one by label_column"),
         (["in.features", *RATE, "-o", "in.features"], "is the input itself: choose another name"),
         (["in.features", *RATE, "-o", "in.features", "--force"], "is the input itself"),
         (["in.features", *RATE, "-o", "out.npz"], "let its name end in .features"),
