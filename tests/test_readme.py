@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from twohot import AutoProbe
 from twohot.report.demo import demo_data, demo_rows
 
 README = Path(__file__).parents[1] / "README.md"
@@ -20,7 +21,7 @@ def shown_rows() -> dict[str, list[float]]:
 def test_the_demo_table_is_the_one_the_demo_prints() -> None:
     data = demo_data(0.7, 0)
     shown = shown_rows()
-    rows = list(demo_rows(data))
+    rows = list(demo_rows(data, AutoProbe()))
     assert list(shown) == [row.method for row in rows]
     for row in rows:
         accuracy, test_errors, training_errors, n_passes = shown[row.method]

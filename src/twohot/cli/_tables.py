@@ -8,7 +8,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from twohot.data import FeatureTable
+from twohot.data import FeatureTable, read_table
 
 TableArgument: TypeAlias = Annotated[
     Path, typer.Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")
@@ -40,11 +40,26 @@ def rows_of_split(table: FeatureTable, split: str | None) -> NDArray[np.intp]:
     return table.rows_of(split)
 
 
-def chosen_features(feature_column: list[str] | None) -> str | list[str] | None:
-    """Return what `read_table` takes: nothing, one name, or several."""
-    if not feature_column:
-        return None
-    return feature_column if len(feature_column) > 1 else feature_column[0]
+def read_source(
+    source: Path,
+    *,
+    labels: Path | None = None,
+    label_column: str | None = None,
+    feature_column: list[str] | None = None,
+    classes: Path | None = None,
+    labelled: bool = True,
+) -> FeatureTable:
+    """Return the table that the options of a command describe."""
+    # One column may hold lists; several are numbers; none given, they are looked for.
+    columns = feature_column or None
+    return read_table(
+        source,
+        labels=labels,
+        label_column=label_column,
+        feature_column=columns[0] if columns is not None and len(columns) == 1 else columns,
+        classes=classes,
+        labelled=labelled,
+    )
 
 
 def check_output(

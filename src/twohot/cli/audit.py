@@ -19,10 +19,10 @@ from twohot.cli._tables import (
     LabelsOption,
     SplitOption,
     TableArgument,
-    chosen_features,
+    read_source,
     rows_of_split,
 )
-from twohot.data import FeatureTable, read_table
+from twohot.data import FeatureTable
 from twohot.distill.probe import load
 from twohot.report.audit import labels_for, review_rows, review_summary, with_classes_of
 from twohot.report.audit_folder import FILES, write_audit_folder
@@ -66,11 +66,11 @@ def audit(
     # Before the work, so that nothing is computed for nobody.
     _check_folder(output, force=force)
     judge = None if probe is None else load(probe)
-    whole = read_table(
+    whole = read_source(
         source,
         labels=labels,
         label_column=label_column,
-        feature_column=chosen_features(feature_column),
+        feature_column=feature_column,
         classes=classes,
     )
     rows = rows_of_split(whole, split)

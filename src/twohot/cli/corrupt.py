@@ -15,11 +15,10 @@ from twohot.cli._tables import (
     LabelsOption,
     TableArgument,
     check_output,
-    chosen_features,
+    read_source,
 )
 from twohot.data.files import write_features
 from twohot.data.noise import corrupt_table, noise_matrix, read_matrix
-from twohot.data.readers import read_table
 from twohot.data.table import FeatureTable
 
 
@@ -57,11 +56,11 @@ def corrupt(
 ) -> None:
     """Make labels wrong on purpose; the right ones are kept apart in the file."""
     check_output(output, (source, labels, matrix, classes), force=force)
-    table = read_table(
+    table = read_source(
         source,
         labels=labels,
         label_column=label_column,
-        feature_column=chosen_features(feature_column),
+        feature_column=feature_column,
         classes=classes,
     )
     corruption = _corruption(table, kind, rate, matrix)

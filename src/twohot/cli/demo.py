@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from twohot.audit.selection import AutoProbe
 from twohot.report.demo import (
     DemoData,
     DemoRow,
@@ -31,19 +32,19 @@ def demo(
     """Learn scikit-learn's digits from labels many of which are wrong, and find the wrong ones."""
     check_demo_folder(output)
     console = Console()
-    data = demo_data(noise, seed)
+    data, auto = demo_data(noise, seed), AutoProbe()
     n_wrong = int((data.given_labels != data.true_labels).sum())
     console.print(
         f"scikit-learn's digits: {len(data.true_labels)} images to train on, "
         f"{n_wrong} of them with a wrong label, {len(data.test_labels)} to test on."
     )
     with console.status("Fitting …"):
-        rows = list(demo_rows(data))
+        rows = list(demo_rows(data, auto))
     console.print(_demo_table(data, rows))
     with console.status("Auditing …"):
-        issues = demo_audit(data, output)
+        issues = demo_audit(data, auto, output)
     wrong, found = data.given_labels != data.true_labels, issues.is_label_issue
-    right = issues.predicted_label.astype(int) == data.true_labels
+    right = issues.predicted_label == data.true_labels
     console.print(
         f"Audit: {issues.n_issues} labels flagged, {(found & wrong).sum()} of the {n_wrong} wrong "
         f"ones among them; the suggestion is right for {(found & right).sum()}."

@@ -18,9 +18,9 @@ from twohot.cli._tables import (
     SplitOption,
     TableArgument,
     check_output,
-    chosen_features,
+    read_source,
 )
-from twohot.data import read_table, write_features
+from twohot.data import write_features
 from twohot.features.superclasses import PAPER_CUT
 from twohot.report.correlation_figures import (
     correlation_map_figure,
@@ -68,11 +68,11 @@ def describe(
         check_output(write_superclasses, inputs, force=force, option="--write-superclasses")
         if superclasses is None and cut is None:
             cut = PAPER_CUT  # what is written is clustered, even if the source names some
-    table = read_table(
+    table = read_source(
         source,
         labels=labels,
         label_column=label_column,
-        feature_column=chosen_features(feature_column),
+        feature_column=feature_column,
         classes=classes,
     )
     with Console(stderr=True).status("Reading features …"):

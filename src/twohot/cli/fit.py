@@ -18,10 +18,9 @@ from twohot.cli._tables import (
     SplitOption,
     TableArgument,
     check_new,
-    chosen_features,
+    read_source,
     rows_of_split,
 )
-from twohot.data import read_table
 
 
 def fit(
@@ -48,11 +47,11 @@ def fit(
             check_new(path, (source, labels, classes), force=force, option=option)
     if figure is not None:
         check_figure(figure, "--figure")
-    table = read_table(
+    table = read_source(
         source,
         labels=labels,
         label_column=label_column,
-        feature_column=chosen_features(feature_column),
+        feature_column=feature_column,
         classes=classes,
     )
     rows = rows_of_split(table, split)

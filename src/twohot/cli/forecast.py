@@ -23,10 +23,10 @@ from twohot.cli._tables import (
     SplitOption,
     TableArgument,
     check_new,
-    chosen_features,
+    read_source,
     rows_of_split,
 )
-from twohot.data import FeatureTable, read_table
+from twohot.data import FeatureTable
 from twohot.report.forecast_figures import forecast_figure
 from twohot.report.forecast_record import class_rows, forecast_record, trial_rows
 
@@ -58,11 +58,11 @@ def forecast(
     if json is not None:
         # Like the files of --output, it is replaced; what was read never is.
         check_new(json, (source, labels, classes), force=True, option="--json")
-    table = read_table(
+    table = read_source(
         source,
         labels=labels,
         label_column=label_column,
-        feature_column=chosen_features(feature_column),
+        feature_column=feature_column,
         classes=classes,
     )
     table = table.take(rows_of_split(table, split))

@@ -13,10 +13,10 @@ from twohot.cli._tables import (
     LabelColumnOption,
     TableArgument,
     check_new,
-    chosen_features,
+    read_source,
     rows_of_split,
 )
-from twohot.data import FeatureTable, read_table
+from twohot.data import FeatureTable
 from twohot.data.labels import as_text
 from twohot.distill.fitted import FittedProbe
 from twohot.distill.probe import load
@@ -43,11 +43,8 @@ def predict(
     """Predict the classes of rows, with their probability and the second candidate."""
     check_new(output, (probe, source), force=force)
     fitted = load(probe)
-    table = read_table(
-        source,
-        feature_column=chosen_features(feature_column),
-        label_column=label_column,
-        labelled=False,
+    table = read_source(
+        source, feature_column=feature_column, label_column=label_column, labelled=False
     )
     rows = np.arange(table.n_rows) if split is None else rows_of_split(table, split)
     write_csv(output, COLUMNS, _lines(fitted, table, rows))

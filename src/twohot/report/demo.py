@@ -59,8 +59,10 @@ def demo_data(noise_rate: float, seed: int) -> DemoData:
     return DemoData(features, noise.given_labels, true_labels, test_features, test_labels)
 
 
-def demo_rows(data: DemoData) -> Iterator[DemoRow]:
+def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
     """Yield a plain probe, the teacher, every round, the students and what AutoProbe chooses.
+
+    `auto` is fitted on the way.
 
     Penalties are the defaults: 50 for the plain probe, 10 for all others but AutoProbe, which
     chooses its own. Nothing here is chosen by looking at the test set.
@@ -84,7 +86,7 @@ def demo_rows(data: DemoData) -> Iterator[DemoRow]:
         )
     yield demo_row("partial labels (two-hot)", PartialLabelProbe(), data)
     yield demo_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
-    yield demo_row("AutoProbe, chosen alone", AutoProbe(), data)
+    yield demo_row("AutoProbe, chosen alone", auto, data)
 
 
 def demo_row(method: str, probe: Any, data: DemoData) -> DemoRow:
@@ -110,8 +112,8 @@ def check_demo_folder(folder: Path) -> None:
         )
 
 
-def demo_audit(data: DemoData, folder: Path) -> LabelIssues:
-    """Audit the given labels, and write the folder of the audit with a picture of every digit."""
+def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
+    """Audit the given labels with a fitted probe; write the audit and a picture of every digit."""
     check_demo_folder(folder)
     items = [f"{row:04d}.png" for row in range(len(data.features))]
     table = FeatureTable(
@@ -121,7 +123,7 @@ def demo_audit(data: DemoData, folder: Path) -> LabelIssues:
         items=items,
         item_kind="image",
     )
-    issues = find_label_issues(table.features, table.given_labels)
+    issues = find_label_issues(data.features, data.given_labels, probe=auto)
     summary = review_summary(table, issues, title=TITLE, details={"source": "digits"})
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)
