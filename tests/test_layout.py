@@ -14,6 +14,7 @@ PACKAGE = Path(twohot.__file__).parent
 ORDER = [
     "_extras",
     "_files",
+    "_palette",
     "_types",
     "_validation",
     "theory",
@@ -26,7 +27,7 @@ ORDER = [
     "report",
     "cli",
 ]
-FOUNDATION = {"_extras", "_files", "_types", "_validation"}
+FOUNDATION = {"_extras", "_files", "_palette", "_types", "_validation"}
 
 
 def imported_parts(path: Path) -> set[str]:

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from twohot._extras import load_extra
+from twohot._palette import BLUE, ORANGE, PINK, SKY, VERMILION
 from twohot.audit.agreement import mean, standard_error
 from twohot.audit.search import Search, Trial
 
@@ -101,8 +102,8 @@ ASIDE = 1.05
 
 RIDGE_TICKS = (0.3, 1, 3, 10, 30, 100)  # all that is ever tried lies about here
 
-# Okabe and Ito's palette: told apart by colour-blind readers and, by lightness, in grey print.
-COLOURS = ("#0072B2", "#56B4E9", "#CC79A7", "#D55E00", "#E69F00")
+# Of the methods: what is learnt by cross-entropy is blue, by a robust loss warm.
+COLOURS = (BLUE, SKY, PINK, VERMILION, ORANGE)
 
 
 def choice_of(search: Search, best: Trial) -> Choice:
@@ -127,7 +128,7 @@ def _tried(search: Search, trial: Trial, best: Trial) -> Tried:
         agreement_error=trial.agreement_error,
         likelihood=mean(trial.calibration.likelihood, search.weights),
         likelihood_error=standard_error(difference, search.weights),
-        noise_rate=trial.calibration.noise_rate,
+        noise_rate=trial.noise_rate,
         temperature=trial.calibration.temperature,
         n_passes=trial.n_passes,
         chosen=trial is best,

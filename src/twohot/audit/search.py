@@ -28,6 +28,7 @@ from twohot.distill.targets import StoredTargets, one_hot
 from twohot.features.coordinates import Coordinates
 from twohot.features.passes import map_blocks
 from twohot.solve.fit import Settings
+from twohot.solve.lbfgs import Solution
 from twohot.solve.objective import Evaluation
 from twohot.solve.secants import History
 
@@ -126,10 +127,16 @@ class Search:
             teacher, start = (
                 None if trial is None else trial.evaluations[place] for trial in parents
             )
-            evaluation, passes = self._fit(split, candidate, teacher, start)
-            evaluations.append(evaluation)
-            n_passes += passes
-            judged.append(judge(split, evaluation))
+            solution, targets = _fit(
+                split.fitted,
+                split.fitted_labels,
+                candidate,
+                start if teacher is None else teacher,
+                replace(self.settings, tol=candidate.tol),
+            )
+            evaluations.append(solution.evaluation)
+            n_passes += solution.n_passes + targets.making_passes
+            judged.append(judge(split, solution.evaluation))
         held_out = pool(judged)
         agrees = held_out.agrees.astype(float)
         trial = Trial(
@@ -145,27 +152,6 @@ class Search:
         if self.report is not None:
             self.report(trial)
         return trial
-
-    def _fit(
-        self,
-        split: Split,
-        candidate: Candidate,
-        teacher: Evaluation | None,
-        start: Evaluation | None,
-    ) -> tuple[Evaluation, float]:
-        targets: Targets = split.fitted_labels
-        plan = candidate.plan(split.fitted)
-        if teacher is not None:
-            targets = next_targets(split.fitted, split.fitted_labels, teacher, plan)
-        solution = fit_round(
-            split.fitted,
-            targets,
-            plan,
-            start if teacher is None else teacher,
-            replace(self.settings, tol=candidate.tol),
-            history=History(split.fitted.features.dtype),
-        )
-        return solution.evaluation, solution.n_passes + targets.making_passes
 
     def better(self, one: Trial, other: Trial) -> bool:
         """Return whether one trial is better than another."""
@@ -213,24 +199,31 @@ class Search:
         given = one_hot(self.labels, self.n_classes)
         rounds, last = [], None
         for candidate in best.candidate.chain():
-            plan = candidate.plan(self.coordinates)
-            targets: Targets = given
-            if last is not None:
-                targets = next_targets(self.coordinates, given, last, plan)
             start = self.trials[candidate].evaluations[0].coef
             # Only the last round is predicted with; what it learns from need not be finished.
             tol = self.settings.tol if candidate is best.candidate else candidate.tol
-            solution = fit_round(
-                self.coordinates,
-                targets,
-                plan,
-                last,
-                replace(self.settings, tol=tol, start=start),
-                history=History(self.coordinates.features.dtype),
-            )
+            settings = replace(self.settings, tol=tol, start=start)
+            solution, targets = _fit(self.coordinates, given, candidate, last, settings)
+            plan = candidate.plan(self.coordinates)
             rounds.append(record_round(self.coordinates, solution, plan, targets))
             last = solution.evaluation
         return rounds
+
+
+def _fit(
+    coordinates: Coordinates,
+    given: StoredTargets,
+    candidate: Candidate,
+    last: Evaluation | None,
+    settings: Settings,
+) -> tuple[Solution, "Targets"]:
+    """Fit a candidate's last round from its teacher, or from its start; return what was fitted."""
+    plan = candidate.plan(coordinates)
+    targets: Targets = given
+    if candidate.teacher is not None and last is not None:
+        targets = next_targets(coordinates, given, last, plan)
+    history = History(coordinates.features.dtype)
+    return fit_round(coordinates, targets, plan, last, settings, history=history), targets
 
 
 def judge(split: Split, evaluation: Evaluation) -> HeldOut:

@@ -7,11 +7,9 @@ import numpy as np
 from scipy.cluster import hierarchy
 
 from twohot._extras import load_extra
+from twohot._palette import COLOURS
 from twohot._types import FloatArray, IntArray
 from twohot.features import Superclasses
-
-# Okabe and Ito's palette: told apart by colour-blind readers and, by lightness, in grey print.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 # Classes whose names fit along the side of a map, and along the foot of a dendrogram.
 MAP_NAMES = 40

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from twohot._extras import load_extra
+from twohot._palette import BLUE, SKY
 from twohot.audit.forecast import Forecast
 from twohot.report.forecast_record import class_rows, trial_rows
 
-# Two of Okabe and Ito's colours: told apart by colour-blind readers and in grey print.
-FIRST, LAST = "#56B4E9", "#0072B2"
+FIRST, LAST = SKY, BLUE  # round
 
 # Classes whose names fit below the bars.
 NAMED_CLASSES = 40

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from twohot._extras import load_extra
+from twohot._palette import COLOURS
 from twohot.report.theory_studies import (
     AccuracyStudy,
     EigenvalueStudy,
@@ -14,8 +15,6 @@ from twohot.report.theory_studies import (
     SoftmaxErrorStudy,
 )
 
-# Okabe and Ito's palette: told apart by colour-blind readers and, by lightness, in grey print.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 PANELS = ("Block model", "Perturbed, repaired to PSD")
 
