@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from twohot.report.review_charts import choice_plot, method_bars
@@ -43,7 +43,18 @@ def test_what_cannot_be_drawn_is_left_out() -> None:
     assert choice_plot(ChoiceCurve("ridge", ())) is None
 
 
+@pytest.mark.parametrize(
+    ("value", "ends"), [(1.0, ("99.9 %", "100.0 %")), (0.0, ("0.0 %", "0.1 %"))]
+)
+def test_an_axis_of_one_number_has_two_ticks_that_differ(value, ends) -> None:
+    plot = choice_plot(ChoiceCurve("ridge", (Curve("a", (1.0,), (value,)),)))
+    assert (plot.y_ticks[0][1], plot.y_ticks[-1][1]) == ends
+
+
 @given(st.lists(st.tuples(st.floats(1e-9, 1e9), st.floats(0, 1)), min_size=1))
+@example([(1.0, 1.0)])
+@example([(1.0, 0.0)])
+@example([(1.0, 0.5), (2.0, 0.5 + 1e-12)])
 def test_every_mark_is_in_the_drawing_and_ticks_are_few(points) -> None:
     xs, ys = zip(*points, strict=True)
     plot = choice_plot(ChoiceCurve("ridge", (Curve("a", xs, ys),)))

@@ -80,7 +80,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
     if not marks:
         return None
     xs = sorted({x for x, _ in marks})
-    y_ticks = _round_ticks(min(y for _, y in marks), max(y for _, y in marks))
+    y_ticks, decimals = _round_ticks(min(y for _, y in marks), max(y for _, y in marks))
 
     def place(mark: tuple[float, float]) -> tuple[float, float]:
         x, y = mark
@@ -99,7 +99,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
             (_share(x, xs[0], xs[-1]), f"{10**x if choice.is_log else x:.3g}")
             for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
         ),
-        tuple((place((xs[0], y))[1], f"{100 * y:.3g} %") for y in y_ticks),
+        tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks),
         place(taken[0]) if taken else None,
     )
 
@@ -115,11 +115,16 @@ def _marks(
     ]
 
 
-def _round_ticks(low: float, high: float) -> list[float]:
-    """Return round numbers, a few, that enclose low and high."""
+def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
+    """Return round shares, a few, that enclose low and high, and the decimals of a percentage.
+
+    With fewer decimals two ticks could read the same.
+    """
     step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS - 2), STEPS[-1])
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [step * number for number in range(first, max(last, first + 1) + 1)]
+    if first >= last:  # one number: an axis needs two, and no share is below 0 or above 1
+        first, last = (0, 1) if last <= 0 else (last - 1, last)
+    return [step * number for number in range(first, last + 1)], 1 if step < 0.01 else 0
 
 
 def _share(value: float, low: float, high: float) -> float:
