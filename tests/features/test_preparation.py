@@ -54,12 +54,33 @@ def as_float64(X):
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
-def feature_set(X, *, center=True, normalize=True, weights=None, intercept=False, dtype=None):
+def feature_set(X, *, center=True, normalize=True, weights=None, dtype=None, **options):
     fitted = fit_preparation(X, center=center, normalize=normalize, weights=weights)
     dtype = np.dtype(dtype or ("float64" if X.dtype == np.float64 else "float32"))
-    return FeatureSet(
-        X, fitted, dtype=dtype, n_classes=N_CLASSES, weights=weights, intercept=intercept
-    )
+    return FeatureSet(X, fitted, dtype=dtype, n_classes=N_CLASSES, weights=weights, **options)
+
+
+class CountedRows:
+    """Rows that remember how many of them were read."""
+
+    def __init__(self, rows):
+        self.rows, self.shape, self.dtype, self.n_read = rows, rows.shape, rows.dtype, 0
+
+    def __getitem__(self, index):
+        found = self.rows[index]
+        self.n_read += len(found)
+        return found
+
+
+@pytest.mark.parametrize(("allowed", "passes_read"), [(4 * N_SAMPLES * N_FEATURES, 1), (100, 3)])
+def test_small_rows_are_read_once_and_large_ones_on_every_pass(allowed, passes_read, monkeypatch):
+    monkeypatch.setattr(preparation, "KEPT_BYTES", allowed)
+    features = feature_set(raw_rows().astype(np.float32), keep_small=True)
+    features.X = CountedRows(features.X)
+    first = stacked(features)
+    for _ in range(2):
+        np.testing.assert_array_equal(stacked(features), first)
+    assert features.X.n_read == passes_read * N_SAMPLES
 
 
 def stacked(features):
@@ -83,12 +104,16 @@ def test_blocks_are_the_whole_array_prepared_at_once(stored, center, normalize, 
     assert_close(stacked(features), expected, features.dtype)
 
 
+@pytest.mark.parametrize("keep_small", [False, True])
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize(("center", "normalize"), [(True, True), (False, True), (True, False)])
+@pytest.mark.parametrize("steps", [("center", "normalize"), ("normalize",), ("center",)])
 @pytest.mark.parametrize("stored", STORED)
-def test_products_are_those_of_the_prepared_rows(stored, center, normalize, intercept, tmp_path):
+def test_products_are_those_of_the_prepared_rows(stored, steps, intercept, keep_small, tmp_path):
     X = STORED[stored](raw_rows(), tmp_path)
-    features = feature_set(X, center=center, normalize=normalize, intercept=intercept)
+    center, normalize = "center" in steps, "normalize" in steps
+    features = feature_set(
+        X, center=center, normalize=normalize, intercept=intercept, keep_small=keep_small
+    )
     expected = twin.prepare(as_float64(X), center=center, normalize=normalize)
     if intercept:
         expected = np.hstack([expected, np.ones((N_SAMPLES, 1))])

@@ -55,7 +55,13 @@ def prepare(
     """Return how rows are prepared, and the coordinates that a fit on them is solved in."""
     preparation = fit_preparation(X, center=center, normalize=normalize, weights=weights)
     features = FeatureSet(
-        X, preparation, dtype=dtype, weights=weights, intercept=intercept, n_classes=n_classes
+        X,
+        preparation,
+        dtype=dtype,
+        weights=weights,
+        intercept=intercept,
+        n_classes=n_classes,
+        keep_small=True,  # a fit takes many passes
     )
     return preparation, choose_coordinates(features, n_jobs)
 

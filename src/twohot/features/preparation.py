@@ -3,7 +3,7 @@
     φ(x) = (x - mean) / ‖x - mean‖,        φ(mean) = 0
 
 Both steps are optional. They are applied to one block of rows at a time, whatever the rows are
-stored in, so that X is never copied whole.
+stored in, so that X is never copied whole, unless it is small.
 """
 
 import threading
@@ -19,6 +19,10 @@ from twohot._validation import check_finite
 # Entries of a block of features: large enough for an efficient matrix product, small enough
 # (1 MB in float32) that a block stays in cache from its preparation to the second product.
 BLOCK_ENTRIES = 2**18
+
+# Rows that are read many times are prepared once and kept, if all of them take no more than this:
+# gathering and centring is a tenth of a pass.
+KEPT_BYTES = 2**25
 
 # What a mean over many rows may be off by, relative to the rows, beside being rounded to the
 # precision of a pass. A row no further from it is at the mean; scaling would blow rounding up.
@@ -73,7 +77,7 @@ class Block:
 
         z_i = s_i (x_i · w),        Σ_i e_i (s_i x_i) = Σ_i (s_i e_i) x_i.
 
-    Arrays are buffers that the next block of the same thread reuses.
+    Arrays are buffers that the next block of the same thread reuses, or kept: not to be changed.
     """
 
     rows: slice  # which rows
@@ -133,6 +137,7 @@ class FeatureSet:
         n_classes: int,
         weights: FloatArray | None = None,
         intercept: bool = False,
+        keep_small: bool = False,
     ) -> None:
         self.X = X
         self.preparation = preparation
@@ -147,7 +152,11 @@ class FeatureSet:
         self.block_rows = max(64, min(self.n_samples, BLOCK_ENTRIES // widest))
         self.n_blocks = -(-self.n_samples // self.block_rows)
         self.n_classes = n_classes
-        self._scales: dict[int, FloatArray] = {}  # 1/norm, kept from the first read of a block
+        self.keep_small = keep_small
+        n_bytes = self.n_samples * self.n_columns * dtype.itemsize
+        self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
+        self._kept: dict[int, FloatArray] = {}  # prepared rows, from the first read of a block
+        self._scales: dict[int, FloatArray] = {}  # 1/norm, likewise, where the rows are not kept
         self._buffers = threading.local()
 
     @property
@@ -159,7 +168,7 @@ class FeatureSet:
         return weights
 
     def take(self, index: IntArray) -> "FeatureSet":
-        """Return some of the rows, prepared as all of them are; nothing is copied."""
+        """Return some of the rows, prepared as all of them are."""
         weights = self.given_weights
         return FeatureSet(
             SelectedRows(self.X, index),
@@ -168,6 +177,7 @@ class FeatureSet:
             n_classes=self.n_classes,
             weights=None if weights is None else weights[index],
             intercept=self.intercept,
+            keep_small=self.keep_small,
         )
 
     def rows(self, block: int) -> slice:
@@ -179,19 +189,32 @@ class FeatureSet:
         """Return a block of rows, centred, with what is needed to finish them."""
         rows = self.rows(block)
         n_rows = rows.stop - rows.start
-        x = self._buffer("rows", self.n_columns)[:n_rows]
-        self.preparation.center(self.X[rows], x)
-        found = Block(
+        x, scale = self._centered(block, n_rows)
+        return Block(
             rows=rows,
             x=x,
-            scale=self._scale(block, x) if self.preparation.normalize else None,
+            scale=scale,
             weights=None if self.weights is None else self._column(self.weights[rows]),
             logits=self._buffer("logits", self.n_classes)[:n_rows],
             intercept=self.intercept,
         )
-        if 2 * self.n_classes > self.n_columns:
-            found.prepared()
-        return found
+
+    def _centered(self, block: int, n_rows: int) -> tuple[FloatArray, FloatArray | None]:
+        """Return the rows of a block, and what they are still to be multiplied by."""
+        if block in self._kept:
+            return self._kept[block], None
+        if self._keeps_rows:
+            x = np.empty((n_rows, self.n_columns), self.dtype)
+        else:
+            x = self._buffer("rows", self.n_columns)[:n_rows]
+        self.preparation.center(self.X[self.rows(block)], x)
+        scale = self._scale(block, x) if self.preparation.normalize else None
+        if scale is not None and (self._keeps_rows or 2 * self.n_classes > self.n_columns):
+            x *= scale
+            scale = None
+        if self._keeps_rows:
+            self._kept[block] = x
+        return x, scale
 
     def _scale(self, block: int, x: FloatArray) -> FloatArray:
         if block not in self._scales:
