@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 
 from twohot.audit.verdict import (
     LEAST_PROBABILITY,
+    UNCOUNTED,
     caution,
     count_transitions,
     decide,
     join,
     most_doubtful,
     precise,
+    probability_wrong,
     weigh,
 )
 
@@ -54,7 +56,9 @@ def test_evidence_is_that_of_a_plain_twin(rows, dtype):
         assert [found.confidence[row], found.runner_up[row]] == [p[k] for k in order[:2]]
         if label < 0:
             assert np.isnan(found.margin[row])
+            assert np.isnan(found.given[row])
             continue
+        assert found.given[row] == p[label]
         other = max(p[k] for k in order if k != label)
         floor = LEAST_PROBABILITY
         expected = np.log(max(other, floor)) - np.log(max(p[label], floor))
@@ -73,7 +77,7 @@ def test_blocks_joined_are_the_whole(rows, cut):
     whole = weigh(probabilities, labels)
     pieces = [part for part in np.split(np.arange(len(labels)), [cut]) if part.size]
     joined = join([weigh(probabilities[part], labels[part]) for part in pieces])
-    for name in ("first", "second", "confidence", "runner_up", "margin"):
+    for name in ("first", "second", "confidence", "runner_up", "given", "margin"):
         np.testing.assert_array_equal(getattr(joined, name), getattr(whole, name))
 
 
@@ -142,22 +146,51 @@ def test_a_budget_flags_so_many_of_the_lowest_quality(rows, budget):
         assert quality[flagged].max() <= left.min()
 
 
-@given(margins(), st.floats(0, 1), st.floats(0, 1))
-def test_a_higher_precision_never_flags_more_and_is_met(rows, one, other):
+@given(margins(), st.floats(0, 1), st.floats(0, 1), st.data())
+def test_a_higher_precision_never_flags_more_and_is_met(rows, one, other, data):
     margin, eligible = rows
     quality = decide(margin, eligible).quality
+    doubt = np.array(
+        data.draw(st.lists(st.floats(0, 1), min_size=len(margin), max_size=len(margin)))
+    )
     low, high = sorted([one, other])
-    fewer, more = (precise(quality, eligible, share) for share in (high, low))
+    fewer, more = (precise(quality, doubt, eligible, share) for share in (high, low))
     assert not np.any(fewer & ~more)
     assert not np.any(more & ~eligible)
     for flagged, share in ((fewer, high), (more, low)):
         if flagged.any():
-            assert np.mean(1 - quality[flagged]) >= share - 1e-9
-        # One more row would be too much.
-        left = np.sort(quality[eligible & ~flagged])
-        if left.size:
-            doubts = np.append(1 - quality[flagged], 1 - left[0])
-            assert doubts.mean() < share + 1e-9
+            assert doubt[flagged].mean() >= share - 1e-9
+        # No larger part of the ranking would do.
+        order = np.argsort(np.where(eligible, quality, np.inf), kind="stable")[: eligible.sum()]
+        for size in range(flagged.sum() + 1, len(order) + 1):
+            assert doubt[order[:size]].mean() < share + 1e-9
+
+
+@st.composite
+def noisy_judged(draw):
+    """Draw judged rows and a noise matrix."""
+    probabilities, labels = draw(judged())
+    n_classes = probabilities.shape[1]
+    rows = st.lists(SCORES, min_size=n_classes, max_size=n_classes).filter(any)
+    counts = np.array(draw(st.lists(rows, min_size=n_classes, max_size=n_classes)), dtype=float)
+    return probabilities, labels, counts / counts.sum(axis=1, keepdims=True)
+
+
+@given(noisy_judged())
+def test_the_probability_of_a_wrong_label_is_that_of_bayes(rows):
+    probabilities, labels, matrix = rows
+    n_classes = len(matrix)
+    found = probability_wrong(weigh(probabilities, labels), labels, matrix)
+    likely = (1 - UNCOUNTED) * matrix + UNCOUNTED / n_classes
+    for p, label, doubt in zip(probabilities, labels, found, strict=True):
+        if label < 0:
+            assert np.isnan(doubt)
+            continue
+        column = likely[:, label].copy()
+        # Classes beyond the label and the two likeliest are taken for the average other class.
+        far = np.setdiff1d(np.argsort(-p, kind="stable")[2:], [label])
+        column[far] = np.delete(column.copy(), label).mean()
+        assert doubt == pytest.approx(1 - p[label] * column[label] / (p @ column), abs=1e-12)
 
 
 @given(judged())

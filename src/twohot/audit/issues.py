@@ -22,6 +22,7 @@ from twohot.audit.verdict import (
     join,
     most_doubtful,
     precise,
+    probability_wrong,
     weigh,
 )
 
@@ -66,8 +67,8 @@ def find_label_issues(
     budget : int, optional
         Flag so many rows, the most doubtful ones: what somebody has time to look at.
     precision : float, optional
-        Flag as many rows as keep the share of truly wrong labels among them at this, by the
-        qualities, which are too sure of themselves for rows that the probe was fitted on.
+        Flag as many rows as keep the expected share of truly wrong labels among them at this, by
+        Bayes' rule with the estimated noise matrix.
     n_jobs, random_state
         Of the `AutoProbe`.
     report : callable, optional
@@ -208,10 +209,12 @@ def _issues(
     verdict = decide(evidence.margin, eligible)
     flagged = verdict.is_issue
     true = np.where(flagged, evidence.first, labels)[told]
+    noise_matrix = count_transitions(true, labels[told], len(names))
     if budget is not None:
         flagged = most_doubtful(verdict.quality, eligible, budget)
     elif precision is not None:
-        flagged = precise(verdict.quality, eligible, precision)
+        doubt = probability_wrong(evidence, labels, noise_matrix)
+        flagged = precise(verdict.quality, doubt, eligible, precision)
     return LabelIssues(
         is_label_issue=flagged,
         label_quality=verdict.quality,
@@ -222,7 +225,7 @@ def _issues(
         is_undecided=evidence.runner_up * CLOSE > evidence.confidence,
         classes=names,
         noise_rate=verdict.noise_rate,
-        noise_matrix=count_transitions(true, labels[told], len(names)),
+        noise_matrix=noise_matrix,
         messages=_messages(names, sizes, told),
         probe=probe,
     )

@@ -9,6 +9,11 @@ where `doubted` is the share of labels with p_a > p_g. A label is an issue where
 one; its quality is 1 / (1 + odds). Where few labels are doubted, a class that is barely likelier
 than the label is no evidence against it; from 30 % on, the likeliest class decides. The noise rate
 is the share of issues, so that there is one count of errors.
+
+How many of the flagged labels are truly wrong is another question. With the noise matrix C counted
+from the issues, Bayes' rule answers it for every row,
+
+    P(label wrong) = 1 - p_g C_gg / Σ_k p_k C_kg.
 """
 
 from dataclasses import dataclass, fields
@@ -26,6 +31,9 @@ NO_CAUTION_FROM = 0.3
 # The probability below which all are alike; outputs in float32 reach zero.
 LEAST_PROBABILITY = 1e-30
 
+# Share of the labels of every class that may be any, for all that the counted noise matrix says.
+UNCOUNTED = 0.005
+
 # Of two candidates whose probabilities differ by less than this factor neither is sure.
 CLOSE = 2.0
 
@@ -38,6 +46,7 @@ class Evidence:
     second: IntArray  # (n_rows,), the next
     confidence: FloatArray  # (n_rows,), probability of the likeliest
     runner_up: FloatArray  # (n_rows,), probability of the next
+    given: FloatArray  # (n_rows,), probability of the label; NaN without one
     margin: FloatArray  # (n_rows,), log p of the likeliest other class less that of the label
 
 
@@ -63,8 +72,8 @@ def weigh(probabilities: FloatArray, labels: IntArray) -> Evidence:
     other = np.where(first == labels, runner_up, confidence)
     margin = np.log(np.maximum(other, LEAST_PROBABILITY))
     margin -= np.log(np.maximum(given, LEAST_PROBABILITY))
-    margin[labels < 0] = np.nan
-    return Evidence(first, second, confidence, runner_up, margin)
+    margin[labels < 0] = given[labels < 0] = np.nan
+    return Evidence(first, second, confidence, runner_up, given, margin)
 
 
 def join(parts: list[Evidence]) -> Evidence:
@@ -110,12 +119,36 @@ def most_doubtful(
 
 
 def precise(
-    quality: FloatArray, eligible: NDArray[np.bool_], precision: float
+    quality: FloatArray, doubt: FloatArray, eligible: NDArray[np.bool_], precision: float
 ) -> NDArray[np.bool_]:
-    """Flag as many rows as keep the expected share of truly wrong labels at the precision."""
-    doubt = np.sort(1 - quality[eligible])[::-1]
-    kept = np.cumsum(doubt) >= precision * np.arange(1, len(doubt) + 1)
-    return most_doubtful(quality, eligible, int(np.count_nonzero(kept)))
+    """Flag as many rows of the lowest quality as are wrong with this probability on average."""
+    order = np.argsort(quality[eligible], kind="stable")
+    expected = np.cumsum(doubt[eligible][order])
+    kept = np.flatnonzero(expected >= precision * np.arange(1, len(order) + 1))
+    return most_doubtful(quality, eligible, int(kept[-1]) + 1 if kept.size else 0)
+
+
+def probability_wrong(evidence: Evidence, labels: IntArray, noise_matrix: FloatArray) -> FloatArray:
+    """Return how probable it is that each label is wrong, NaN without one.
+
+    `noise_matrix` has a row for each true class, a column for each label. Classes other than the
+    label and the two likeliest are taken to be given the label as often as they are on average.
+    """
+    n_classes = len(noise_matrix)
+    matrix = (1 - UNCOUNTED) * noise_matrix + UNCOUNTED / n_classes
+    right = evidence.given * matrix[labels, labels]
+    total, rest = right.copy(), 1 - evidence.given
+    for found, probability in (
+        (evidence.first, evidence.confidence),
+        (evidence.second, evidence.runner_up),
+    ):
+        other = np.where(found == labels, 0, probability)
+        total += other * matrix[found, labels]
+        rest -= other
+    from_others = (matrix.sum(axis=0) - matrix.diagonal()) / (n_classes - 1)
+    total += np.maximum(rest, 0) * from_others[labels]
+    doubt: FloatArray = 1 - right / total
+    return doubt
 
 
 def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> FloatArray:
