@@ -110,8 +110,10 @@ def test_there_is_one_count_of_errors():
     assert issues.n_issues == len(issues.rows) == n_issues > 0
     assert issues.noise_rate * len(X) == pytest.approx(n_issues)
     np.testing.assert_array_equal(issues["is_label_issue"], issues["label_quality"] < 0.5)
-    changed = issues.corrected_labels() != NAMES[Y]
+    changed = issues.corrected_labels(undecided=True) != NAMES[Y]
     np.testing.assert_array_equal(changed, issues["is_label_issue"])
+    surely = issues.corrected_labels() != NAMES[Y]
+    np.testing.assert_array_equal(surely, issues["is_label_issue"] & ~issues["is_undecided"])
     assert np.all(np.diff(issues["label_quality"][issues.rows]) >= 0)
     assert str(issues).startswith(f"{n_issues} of {len(X)} labels look wrong\n")
 
@@ -160,7 +162,10 @@ def test_rows_without_a_label_are_predicted_and_never_counted(kind):
     assert set(issues["given_label"][absent]) == {None}
     predicted = alone.probe.predict(X[absent])
     np.testing.assert_array_equal(issues["predicted_label"][absent], predicted)
-    np.testing.assert_array_equal(issues.corrected_labels()[absent], predicted)
+    assert set(issues.corrected_labels()[absent]) == {None}
+    filled = issues.corrected_labels(unlabelled=True)
+    np.testing.assert_array_equal(filled[absent], predicted)
+    assert filled.dtype == issues.classes.dtype
     assert issues.messages == ("Rows without a label: 75, predicted and not counted.",)
     assert f"of {np.count_nonzero(~absent)} labels" in repr(issues)
 

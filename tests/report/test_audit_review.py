@@ -42,8 +42,12 @@ def test_the_noise_is_that_of_the_table_and_clean_where_no_row_is(audited) -> No
     np.testing.assert_allclose(summary.noise_matrix, expected)
     assert summary.title == "Blobs"
     assert summary.details["source"] == "here"
-    # A class without rows correlates with nothing, so there is no map of them all.
-    assert summary.correlation is None
+    # A class without rows correlates with nothing; the others are shown.
+    assert np.isnan(summary.correlation[3]).all()
+    assert np.isnan(summary.correlation[:, 3]).all()
+    assert np.isfinite(summary.correlation[:3, :3]).all()
+    assert sorted(summary.class_order[:3].tolist()) == [0, 1, 2]
+    assert summary.class_order[3] == 3
 
 
 def test_the_correlation_is_by_corrected_labels(audited) -> None:

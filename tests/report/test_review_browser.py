@@ -471,6 +471,23 @@ def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
     assert all(rows.suggested_labels[i] == 1 and rows.given_labels[i] == 0 for i in shown)
 
 
+def test_a_class_without_pairs_of_rows_is_left_out_of_the_correlations(opened) -> None:
+    correlation = np.array([[0.5, 0.1, np.nan, 0.2], [0.1, 0.6, np.nan, 0.3], [np.nan] * 4])
+    correlation = np.vstack([correlation, [0.2, 0.3, np.nan, 0.7]])
+    page = opened(audit_rows(40), correlation=correlation, class_order=np.array([3, 1, 0, 2]))
+    page.click("tab-overview")
+    cells = page.script(
+        "return [...document.querySelectorAll('#correlation-map tbody tr')].map("
+        "line => [...line.cells].map(cell => cell.textContent))"
+    )
+    assert [line[0] for line in cells] == [ANIMALS[k] for k in (3, 1, 0)]
+    assert [line[1:] for line in cells] == [
+        [".70", ".30", ".20"],
+        [".30", ".60", ".10"],
+        [".20", ".10", ".50"],
+    ]
+
+
 def test_many_classes_are_mapped_on_a_canvas(opened) -> None:
     n_classes = 40
     classes = tuple(f"k{k}" for k in range(n_classes))

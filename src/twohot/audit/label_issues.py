@@ -59,11 +59,24 @@ class LabelIssues:
         flagged = np.flatnonzero(self.is_label_issue)
         return flagged[np.argsort(self.label_quality[flagged], kind="stable")]
 
-    def corrected_labels(self) -> NDArray[Any]:
-        """Return the labels with every suggestion taken: of flagged rows, and of those without."""
-        unlabelled = np.isnan(self.label_quality)
-        taken = np.where(self.is_label_issue | unlabelled, self.predicted_label, self.given_label)
-        return taken.astype(self.classes.dtype)
+    def corrected_labels(
+        self, *, undecided: bool = False, unlabelled: bool = False
+    ) -> NDArray[Any]:
+        """Return the labels with the suggestion taken wherever a row is flagged.
+
+        Parameters
+        ----------
+        undecided : bool
+            Take the suggestion also where two candidates are close; else those keep their label.
+        unlabelled : bool
+            Take it for rows without a label too; else those stay None.
+        """
+        taken = self.is_label_issue & (undecided | ~self.is_undecided)
+        has_none = np.isnan(self.label_quality)
+        if unlabelled:
+            taken = taken | has_none
+        labels = np.where(taken, self.predicted_label, self.given_label)
+        return labels if (has_none & ~taken).any() else labels.astype(self.classes.dtype)
 
     def __getitem__(self, column: str) -> NDArray[Any]:
         if column not in COLUMNS:

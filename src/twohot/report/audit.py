@@ -126,13 +126,22 @@ def _in_order_of(table: FeatureTable, issues: LabelIssues) -> FloatArray:
 def _correlation(
     table: FeatureTable, issues: LabelIssues
 ) -> tuple[FloatArray | None, IntArray | None]:
-    """Return the correlation of the classes by the corrected labels, alike ones side by side."""
-    codes = _codes(table, issues.corrected_labels())
-    present = np.bincount(codes, minlength=len(table.classes)) > 1
-    if np.count_nonzero(present) < FEWEST_CLASSES or not present.all():
+    """Return the correlation of the classes by the corrected labels, alike ones side by side.
+
+    A class of fewer than two rows has none: it is NaN in the matrix and last in the order.
+    """
+    codes = _codes(table, issues.corrected_labels(undecided=True, unlabelled=True))
+    n_classes = len(table.classes)
+    has_pairs = np.bincount(codes, minlength=n_classes) > 1
+    known = np.flatnonzero(has_pairs)
+    if len(known) < FEWEST_CLASSES:
         return None, None
-    means = class_correlation(table.features, codes, len(table.classes)).means
-    return means, cluster_classes(means).order
+    place = np.where(has_pairs, np.cumsum(has_pairs) - 1, -1)
+    means = class_correlation(table.features, place[codes], len(known)).means
+    matrix = np.full((n_classes, n_classes), np.nan)
+    matrix[np.ix_(known, known)] = means
+    order = np.concatenate([known[cluster_classes(means).order], np.flatnonzero(~has_pairs)])
+    return matrix, order
 
 
 def _methods(choice: Choice) -> tuple[Method, ...]:

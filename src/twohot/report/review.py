@@ -187,12 +187,13 @@ def _maps(summary: ReviewSummary) -> dict[str, Any]:
     }
 
 
-def _map(matrix: FloatArray | None) -> list[int] | None:
+def _map(matrix: FloatArray | None) -> list[int | None] | None:
     return None if matrix is None else _thousandths(np.asarray(matrix, dtype=np.float64).ravel())
 
 
-def _thousandths(values: FloatArray) -> list[int]:
-    return [round(1000 * value) for value in np.nan_to_num(values).tolist()]
+def _thousandths(values: FloatArray) -> list[int | None]:
+    """Return whole numbers, which are short in a page; None for what is not a number."""
+    return [None if value != value else round(1000 * value) for value in values.tolist()]  # noqa: PLR0124
 
 
 def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, str]]:

@@ -136,7 +136,7 @@ class ReviewSummary:
     noise_matrix: FloatArray | None = None  # (n_classes, n_classes), row true, column given
     methods: tuple[Method, ...] = ()
     choice: ChoiceCurve | None = None
-    correlation: FloatArray | None = None  # (n_classes, n_classes), of the class means
+    correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
     class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
     messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was left out, …
     details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings

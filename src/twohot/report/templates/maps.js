@@ -26,11 +26,15 @@ function isDark([red, green, blue]) {
   return 0.299 * red + 0.587 * green + 0.114 * blue < 140;
 }
 
-/* map: { name, values (thousandths, row by row), order, format(value), describe(row, column, value), pick or null } */
+/* map: { name, values (thousandths, row by row), order (the classes shown), format(value), describe(row, column, value), pick or null } */
 function drawMap(holder, map) {
   const draw = map.order.length <= TABLE_CLASSES ? heatTable : heatCanvas;
   const scale = map.values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1);
   holder.replaceChildren(...draw(map, scale));
+}
+
+function valueAt(map, row, column) {
+  return map.values[row * report.classes.length + column];
 }
 
 function heatTable(map, scale) {
@@ -38,7 +42,7 @@ function heatTable(map, scale) {
   const head = element("tr", {}, element("td"), ...map.order.map((code) => element("th", { scope: "col", textContent: className(code), title: className(code) })));
   const lines = map.order.map((row) => element("tr", {}, element("th", { scope: "row", textContent: className(row), title: className(row) }),
     ...map.order.map((column) => {
-      const value = map.values[row * report.classes.length + column];
+      const value = valueAt(map, row, column);
       const inside = element(map.pick ? "button" : "span", { textContent: map.format(value), title: map.describe(row, column, value) });
       const shade = colour(value / scale);
       inside.style.background = `rgb(${shade.join(" ")})`;
@@ -55,7 +59,7 @@ function heatCanvas(map, scale) {
   const canvas = element("canvas", { className: "heat-canvas", width: n, height: n, role: "img", "aria-label": map.name });
   const image = new ImageData(n, n);
   map.order.forEach((row, y) => map.order.forEach((column, x) => {
-    image.data.set([...colour(map.values[row * n + column] / scale), 255], 4 * (y * n + x));
+    image.data.set([...colour(valueAt(map, row, column) / scale), 255], 4 * (y * n + x));
   }));
   canvas.getContext("2d").putImageData(image, 0, 0);
   const said = element("p", { className: "heat-value remark", textContent: "Point at the map to read it." });
@@ -66,7 +70,7 @@ function heatCanvas(map, scale) {
   };
   canvas.addEventListener("pointermove", (event) => {
     const [row, column] = at(event);
-    said.textContent = map.describe(row, column, map.values[row * n + column]);
+    said.textContent = map.describe(row, column, valueAt(map, row, column));
   });
   if (map.pick) canvas.addEventListener("click", (event) => map.pick(...at(event)));
   return [canvas, said];
@@ -110,8 +114,10 @@ function drawMaps(pick) {
     document.getElementById("confusions").replaceChildren(...largestConfusions().map((entry) => confusionLine(entry, pick)));
   }
   if (report.correlation) {
+    /* A class of one row has no correlation with itself. */
+    const known = (code) => report.correlation[code * report.classes.length + code] !== null;
     drawMap(document.getElementById("correlation-map"), {
-      name: "Correlation of the classes", values: report.correlation, order: report.order ?? natural, pick: null,
+      name: "Correlation of the classes", values: report.correlation, order: (report.order ?? natural).filter(known), pick: null,
       format: (value) => (value / 1000).toFixed(2).replace("0.", "."),
       describe: (row, column, value) => `${className(row)} and ${className(column)}: ${share(value)}`,
     });
