@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from benchmarks.audit.families import ONE_OF_GRID
 from benchmarks.audit.logistic import CLEANED, PLAIN, TUNED
 from benchmarks.audit.records import Record, Score, Setting
 
@@ -47,6 +48,8 @@ class Comparison:
         for record in self.records:
             for method, score in record.outcome.scores.items():
                 self._scores[record.run.setting, method][record.run.seed] = score
+        for setting in self.settings:
+            self._scores[setting, ONE_OF_GRID] = self._one_model(setting)
 
     @property
     def settings(self) -> list[Setting]:
@@ -74,6 +77,19 @@ class Comparison:
         best = max(rivals, key=lambda rival: fmean(theirs[rival][seed] for seed in seeds))
         paired = [ours[seed] - theirs[best][seed] for seed in sorted(seeds)]
         return Difference(setting, best, Mean.of(paired))
+
+    def _one_model(self, setting: Setting) -> dict[int, Score]:
+        """Return the scores of the model that is best on average, of those tried with all seeds."""
+        on_test = {
+            record.run.seed: record.outcome.chosen["on_test"]
+            for record in self.records
+            if record.run.setting == setting and "on_test" in record.outcome.chosen
+        }
+        if not on_test:
+            return {}
+        tried = set.intersection(*(set(found) for found in on_test.values()))
+        best = max(sorted(tried), key=lambda name: fmean(found[name] for found in on_test.values()))
+        return {seed: Score(accuracy=found[best]) for seed, found in on_test.items()}
 
     def cpu(self, setting: Setting, family: str, stages: Sequence[str]) -> Mean | None:
         """Return the seconds of all stages whose names begin so."""

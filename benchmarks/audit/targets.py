@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from benchmarks.audit.cost import AUTO, CLEANLAB, GIVEN, Cost
-from benchmarks.audit.families import BEST_OF_GRID, OURS
+from benchmarks.audit.families import BEST_OF_GRID, ONE_OF_GRID, OURS
 from benchmarks.audit.logistic import ARGMAX_RULE, DEFAULT_RULE
 from benchmarks.audit.plan import HUMAN_RATE
 from benchmarks.audit.records import Setting
@@ -35,7 +35,7 @@ def targets(comparison: Comparison, costs: list[Cost]) -> list[Target]:
     return [
         *_accuracy(comparison),
         *_absolute(comparison),
-        _grid(comparison),
+        *_grid(comparison),
         *_detection(comparison),
         *_costs(costs),
     ]
@@ -91,18 +91,20 @@ def _absolute(comparison: Comparison) -> Iterator[Target]:
         )
 
 
-def _grid(comparison: Comparison) -> Target:
-    found = (
-        comparison.difference(s, OURS, (BEST_OF_GRID,), "accuracy") for s in comparison.settings
-    )
-    differences = [each for each in found if each is not None]
-    lost = [each for each in differences if each.mean.value < -GRID_SLACK]
-    return _judged(
-        "test accuracy against the best model of its own grid on test data, every setting",
-        "within 1 point",
-        f"below by more in {_listed(lost)} of {len(differences)}",
-        met=not lost if differences else None,
-    )
+def _grid(comparison: Comparison) -> Iterator[Target]:
+    for method, which in (
+        (BEST_OF_GRID, "the best model of its own grid on test data"),
+        (ONE_OF_GRID, "the one model of its grid that is best on test data over all seeds"),
+    ):
+        found = (comparison.difference(s, OURS, (method,), "accuracy") for s in comparison.settings)
+        differences = [each for each in found if each is not None]
+        lost = [each for each in differences if each.mean.value < -GRID_SLACK]
+        yield _judged(
+            f"test accuracy against {which}, every setting",
+            "within 1 point",
+            f"below by more in {_listed(lost)} of {len(differences)}",
+            met=not lost if differences else None,
+        )
 
 
 def _detection(comparison: Comparison) -> Iterator[Target]:

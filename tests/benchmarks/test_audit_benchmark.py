@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.audit.data import Data
 from benchmarks.audit.document import render
-from benchmarks.audit.families import BEST_OF_GRID, OURS, auto_probe, grid
+from benchmarks.audit.families import BEST_OF_GRID, ONE_OF_GRID, OURS, auto_probe, grid
 from benchmarks.audit.logistic import (
     ARGMAX_RULE,
     CLEANED,
@@ -88,8 +88,8 @@ def test_finished_runs_are_skipped_and_the_others_keep_their_order() -> None:
 
 def test_a_plan_has_every_run_once_and_dear_ones_last() -> None:
     runs = plan(["CIFAR-100", "digits"], ["logistic"])
-    assert len(set(runs)) == len(runs) == 2 * 11 * 3
-    assert [run.setting.data for run in runs[:33]] == ["digits"] * 33
+    assert len(set(runs)) == len(runs) == 11 * 12 + 11 * 3
+    assert [run.setting.data for run in runs[:132]] == ["digits"] * 132
     assert {run.setting.noise for run in runs} == {"symmetric", "asymmetric", "superclass", "human"}
 
 
@@ -126,6 +126,28 @@ def test_a_loss_beyond_chance_is_named_and_one_within_is_not() -> None:
     assert "asymmetric" not in first.measured
 
 
+def test_one_model_of_the_grid_is_the_same_for_all_seeds() -> None:
+    on_test = [{"a": 0.9, "b": 0.5, "c": 0.99}, {"a": 0.4, "b": 0.7}]
+    grids = [
+        Record(
+            Run(SETTING, seed, "grid"),
+            Outcome({BEST_OF_GRID: Score(max(found.values()))}, {}, {"on_test": found}),
+            0.6,
+            0.0,
+            {},
+        )
+        for seed, found in enumerate(on_test)
+    ]
+    comparison = Comparison([ours(0, 0.9), ours(1, 0.6), *grids])
+    # c was tried once only; a is ahead of b on average.
+    assert comparison.by_seed(SETTING, ONE_OF_GRID, "accuracy") == {0: 0.9, 1: 0.4}
+    found = {target.what: target for target in targets(comparison, [])}
+    best, one = (
+        target for what, target in found.items() if "its own grid" in what or "the one" in what
+    )
+    assert (best.met, one.met) == (False, True)
+
+
 def test_the_document_shows_means_differences_wins_and_losses() -> None:
     records = [linear(0, 0.90, 0.80), linear(1, 0.92, 0.80), ours(0, 0.93), ours(1, 0.97)]
     text = render(records)
@@ -138,7 +160,7 @@ def test_the_document_shows_means_differences_wins_and_losses() -> None:
     assert "| digits | 3.0 |" in text
     assert f"| F1 | digits, symmetric 0.6 | -5.0 ± 0.0 | 2 | {DEFAULT_RULE} |" in text
     assert "| test accuracy | digits, symmetric 0.6 |" not in text  # no loss
-    assert "| digits | 2 of 33 | 0 of 33 | 2 of 33 | 0 of 33 |" in text
+    assert "| digits | 2 of 132 | 0 of 132 | 2 of 132 | 0 of 132 |" in text
 
 
 def test_the_document_builds_without_ours() -> None:
@@ -211,5 +233,5 @@ def test_autoprobe_is_recorded_with_what_it_tried_and_chose() -> None:
 
 def test_a_grid_is_planned_for_all_cheap_runs_and_for_one_of_dear_data() -> None:
     runs = plan(["digits", "CIFAR-100"], ["grid"])
-    assert len(runs) == 11 * 3 + 1
+    assert len(runs) == 11 * 12 + 1
     assert runs[-1] == Run(Setting("CIFAR-100", "symmetric", 0.6), 0, "grid")
