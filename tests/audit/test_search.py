@@ -197,6 +197,17 @@ def test_a_search_tries_no_more_than_it_says():
         assert min(each.ridge for each in robust) >= grid.LEAST_ROBUST
 
 
+def test_no_candidate_is_its_start_under_another_name():
+    search, _ = make_search(DATA, n_splits=1)
+    search.attempt(grid.TEACHER_30)
+    first = search.attempt(grid.FIRST_ROBUST)
+    # So close that the start is within the tolerance.
+    near = Candidate(grid.ROBUST, "gce", grid.FIRST_ROBUST.ridge * 0.9, start=grid.FIRST_ROBUST)
+    second = search.attempt(near)
+    assert not np.allclose(second.evaluations[0].coef, first.evaluations[0].coef, rtol=1e-4)
+    assert second.n_passes <= 2
+
+
 # The choice --------------------------------------------------------------------------------------
 
 

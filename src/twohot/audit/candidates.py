@@ -37,6 +37,8 @@ PREFERENCE = (
 # so theirs is tighter.
 COARSE = {"ce": 3e-2, "gce": 3e-1}
 COARSE_STUDENT = 1e-2
+# A candidate that starts within its tolerance would be its start under another name.
+LEAST_STEPS = 1
 
 
 @dataclass(frozen=True)

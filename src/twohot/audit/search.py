@@ -132,7 +132,7 @@ class Search:
                 split.fitted_labels,
                 candidate,
                 start if teacher is None else teacher,
-                replace(self.settings, tol=candidate.tol),
+                replace(self.settings, tol=candidate.tol, min_iter=grid.LEAST_STEPS),
             )
             evaluations.append(solution.evaluation)
             n_passes += solution.n_passes + targets.making_passes

@@ -30,6 +30,7 @@ class Settings:
     max_iter: int
     gce_power: float
     start: str | FloatArray  # of generalised cross-entropy: "teacher", "zero", or coefficients
+    min_iter: int = 0  # steps to take even where the start is within the tolerance
     report: Callable[[int, float, float], None] | None = None  # iterations, passes, gradient
 
 
@@ -81,6 +82,7 @@ def _solve(
         start,
         tol=settings.tol,
         max_iter=settings.max_iter,
+        min_iter=settings.min_iter,
         history=history,
         report=settings.report,
     )

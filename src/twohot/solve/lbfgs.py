@@ -53,9 +53,10 @@ def minimize(
     tol: float,
     max_iter: int,
     history: History,
+    min_iter: int = 0,
     report: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
-    """Minimise an objective from an evaluated start, or from zero.
+    """Minimise an objective from an evaluated start, or from zero, by at least `min_iter` steps.
 
     `report` is called after every step with the iterations, passes and relative gradient so far.
     """
@@ -76,7 +77,7 @@ def minimize(
         here = start
         metrics = metrics_at(problem, here)
     norm = smallest = float(np.linalg.norm(here.gradient)) / scale
-    while norm > tol and n_iter < max_iter and stalled < PATIENCE:
+    while (norm > tol or n_iter < min_iter) and n_iter < max_iter and stalled < PATIENCE:
         # 1. A direction from the curvature seen so far.
         direction = -history.solve(here.gradient, metrics)
         # 2. A step along it.
