@@ -151,11 +151,17 @@ def test_strict(photos):
     ("arguments", "message"),
     [
         (["none", "--backbone", "pixels"], "SOURCE='none' is not a folder, not a file, and not"),
-        (["photos", "--backbone", "minilm"], "backbone='minilm' takes texts"),
-        (["list.csv", "--backbone", "pixels"], "label_column"),
+        (["photos", "--backbone", "minilm"], "--backbone='minilm' takes texts"),
+        (
+            ["list.csv", "--backbone", "pixels"],
+            "say by --label-column=… which one holds the labels",
+        ),
         (["list.csv", "--backbone", "pixels", "--label-column", "kind"], "not there (gone.png)"),
         (["food101", "--backbone", "pixels", "--root", "r"], "food101 was not found: looked for"),
-        (["photos/cat", "--backbone", "pixels"], "6 images that are in no class folder"),
+        (
+            ["photos/cat", "--backbone", "pixels"],
+            "pass --unlabelled to take all images without labels",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -18,7 +18,7 @@ from twohot.data import (
     extract,
     read_features,
     read_image_folder,
-    read_item_csv,
+    read_item_table,
 )
 
 
@@ -90,7 +90,7 @@ def test_everything_that_is_known_of_items_is_kept(output):
 
 def test_texts(tmp_path, output):
     (tmp_path / "texts.csv").write_text('text,label\nno,a\n"  ",a\nyes,b\n')
-    report = extract(read_item_csv(tmp_path / "texts.csv"), Counting().backbone("text"), output)
+    report = extract(read_item_table(tmp_path / "texts.csv"), Counting().backbone("text"), output)
     assert report.skipped == (Skipped("  ", "the text is empty"),)
     table = read_features(output)
     assert list(table.items) == ["no", "yes"]

@@ -403,7 +403,7 @@ def test_a_feature_file_takes_no_columns(tmp_path):
     for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(ValueError, match="is a feature file, which says itself what its col"):
             read_table(path, **options)
-    with pytest.raises(ValueError, match="label_column='y' names a column of labels that stand"):
+    with pytest.raises(ValueError, match="label_column='y' is for labels that stand apart"):
         read_table(path, label_column="y")
 
 

@@ -52,7 +52,7 @@ def extract(
     Parameters
     ----------
     items : LabelledItems
-        From `read_image_folder`, `read_item_csv` or `load`.
+        From `read_image_folder`, `read_item_table` or `load`.
     backbone : str or Backbone
         See `load_backbone`.
     output : path

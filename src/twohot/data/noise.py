@@ -192,7 +192,7 @@ def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.i
     if split is None and table.split is not None and "train" not in table.split_names:
         raise ValueError(
             f"no split is called 'train' among {', '.join(table.split_names)}: choose one by "
-            f"split, or split={ALL_ROWS!r}."
+            f"split=…, or split={ALL_ROWS!r}."
         )
     name = split or (ALL_ROWS if table.split is None else "train")
     everything = name == ALL_ROWS and name not in table.split_names
