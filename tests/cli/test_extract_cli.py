@@ -260,6 +260,18 @@ def test_killed_at_any_point_and_run_again(killed, point, monkeypatch):
     assert Path("photos.features").read_bytes() == resumed
 
 
+def test_killed_without_labels(photos):
+    arguments = [*PIXELS, "--unlabelled"]
+    kills = {str(photos.parent): ("twohot.data.extraction", "_embed", 3, False)}
+    result = in_a_process(KILLS.format(kills=kills, arguments=arguments), photos.parent)
+    assert result.returncode == 0, result.stderr
+    assert "no labels. 3 items went through the model" in run(*arguments[1:]).stdout
+    resumed = Path("photos.features").read_bytes()
+    Path("photos.features").unlink()
+    assert "no labels. 12 items went through the model" in run(*arguments[1:]).stdout
+    assert Path("photos.features").read_bytes() == resumed
+
+
 def test_killed_with_a_real_model(photos):
     """The features of a model depend on the batch in their last bit, and on nothing else here."""
     arguments = [*EXTRACT, "--backbone", "efficientnet_lite0", "--dtype", "float32"]

@@ -1,6 +1,7 @@
 """Labelled items from folders and CSV files, and what is said where they are not as they should."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pictures import write_photos, write_picture
@@ -59,6 +60,31 @@ def test_images_without_class_folders(tmp_path):
         read_image_folder(tmp_path)
 
 
+def test_images_beside_class_folders(photos):
+    write_picture(photos / "1.png", 1)
+    with pytest.raises(ValueError, match=r"1 images beside its class folders .*unlabelled=True"):
+        read_image_folder(photos)
+
+
+def test_without_labels_images_may_lie_anywhere(photos):
+    write_picture(photos / "0.jpg", 9)
+    write_picture(photos / "dog" / "more" / "x.jpg", 9)
+    write_picture(photos / ".trash" / "x.jpg", 9)
+    (photos / "notes.txt").write_text("Which dog?")
+    items = read_image_folder(photos, unlabelled=True)
+    names = [item.rsplit("photos/")[1] for item in items.items]
+    by_class = [f"{name}/{number:03d}.png" for name in ("cat", "dog") for number in range(4)]
+    assert names == ["0.jpg", *by_class, "dog/more/x.jpg"]
+    assert items.labels.tolist() == [-1] * 10
+    assert items.classes == ()
+
+
+def test_no_image_at_all(photos):
+    (photos / "empty" / "below").mkdir(parents=True)
+    with pytest.raises(ValueError, match=r"1 folders hold no image \(.*empty\)"):
+        read_image_folder(photos / "empty", unlabelled=True)
+
+
 def test_a_class_folder_with_no_image(photos):
     (photos / "emu").mkdir()
     (photos / "emu" / "notes.txt").write_text("none yet")
@@ -98,6 +124,40 @@ def test_texts_of_a_csv_with_splits_and_true_labels(tmp_path):
     assert (items.split.tolist(), items.split_names) == ([0, 1], ("train", "test"))
 
 
+def test_labels_of_a_table_are_left_out_when_asked(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("text,label,true_label,split\nWhere?,b,a,train\nWhen?,b,b,test\n")
+    items = read_item_table(path, unlabelled=True)
+    assert items.items == ["Where?", "When?"]
+    assert items.labels.tolist() == [-1, -1]
+    assert (items.classes, items.true_labels) == ((), None)
+    assert items.split_names == ("train", "test")
+
+
+def test_a_parquet_file_is_read_as_the_csv_file_is(tmp_path):
+    cells = {"text": ["a", None, "c"], "label": ["y", "x", None], "split": ["test"] * 3}
+    frame = pd.DataFrame(cells)
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    parquet, csv = (read_item_table(tmp_path / name) for name in ("t.parquet", "t.csv"))
+    assert parquet.items == csv.items == ["a", "", "c"]
+    assert parquet.labels.tolist() == csv.labels.tolist() == [1, 0, -1]
+    assert parquet.classes == csv.classes == ("x", "y")
+    assert parquet.split_names == csv.split_names == ("test",)
+
+
+def test_integers_are_the_names_of_classes_in_a_parquet_file_too(tmp_path):
+    pd.DataFrame({"text": ["a", "b"], "label": [10, 2]}).to_parquet(tmp_path / "t.parquet")
+    items = read_item_table(tmp_path / "t.parquet")
+    assert (items.classes, items.labels.tolist()) == (("2", "10"), [1, 0])
+
+
+def test_a_parquet_file_without_rows(tmp_path):
+    pd.DataFrame({"path": [], "label": []}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"t.parquet has no rows: list at least one item"):
+        read_item_table(tmp_path / "t.parquet")
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
@@ -107,6 +167,11 @@ def test_texts_of_a_csv_with_splits_and_true_labels(tmp_path):
             "columns 'path', 'kind': say by label_column=… .*unlabelled=True",
         ),
         ("path,label\na.png,x\n", {"label_column": "class"}, "label_column='class' is missing"),
+        (
+            "path,label\na.png,x\n",
+            {"label_column": "label", "unlabelled": True},
+            "label_column='label' and unlabelled=True contradict each other: leave one out",
+        ),
         ("path,label\na.png,x\n", {"path_column": "file"}, "path_column='file' is missing"),
         ("text,label\na,x\n", {"text_column": "words"}, "text_column='words' is missing"),
         ("a,label\na,x\n", {}, "has the columns 'a', 'label': say which one holds the items"),
