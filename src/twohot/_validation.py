@@ -1,6 +1,7 @@
 """The friendly edge: checks of user input and their messages.
 
-Every message names the argument, what came, what is allowed, and what to do.
+Every message names the argument, what came, what is allowed, and what to do. An argument is written
+`name=value`, or `name=…` where any value may stand: the command line turns that into its options.
 """
 
 import math

@@ -212,13 +212,13 @@ def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, mo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table.csv", "--label-column", "none"], r"label_column='none' is missing"),
-        (["table.csv", "--feature-column", "none"], r"feature_column='none' is missing"),
-        (["table.csv", "--split", "test"], r"split='test' is not in this table"),
+        (["table.csv", "--label-column", "none"], r"--label-column='none' is missing"),
+        (["table.csv", "--feature-column", "none"], r"--feature-column='none' is missing"),
+        (["table.csv", "--split", "test"], r"--split='test' is not in this table"),
         (["unlabelled.csv"], r"no label column among 'x0'"),
         (["missing.csv"], r"missing.csv is not a file"),
         (["one.csv", "--quiet"], r"y has one class only \('2'\)"),
-        (["empty.csv", "--quiet"], r"y has no label in any of its 30 rows"),
+        (["empty.csv", "--quiet"], r"empty.csv has no label in any of its 30 rows.*--labels"),
         (["table.csv", "--probe", "table.csv"], r"table.csv"),
         (["other.csv", "--probe", "probe.safetensors"], r"\('cat', 'dog', 'fox'\) are unknown to"),
         (["narrow.csv", "--probe", "probe.safetensors"], r"3 features.*expecting 6"),

@@ -132,8 +132,8 @@ def test_no_file_is_lost(source, tmp_path):
     assert read_features(other).n_rows == 1797
 
 
-def test_a_table_without_labels_is_described_without_correlations(tmp_path):
-    table = FeatureTable(features=np.eye(3), labels=np.full(3, -1), classes=())
+def test_a_table_of_one_class_is_described_without_correlations(tmp_path):
+    table = FeatureTable(features=np.eye(3), labels=np.array([0, -1, 0]), classes=("cat",))
     write_features(tmp_path / "bare.features", table)
     result = run(tmp_path / "bare.features", "-o", tmp_path / "report")
     assert result.exit_code == 0, result.output
@@ -155,10 +155,13 @@ def test_other_formats_and_labels_apart_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--superclasses", 11), "n_superclasses=11 is more than the 10 classes"),
-        (("--cut", 1.5), "cut=1.5 is not a share of the largest merge distance"),
-        (("--cut", 0.5, "--superclasses", 2), "both say where to cut"),
-        (("--split", "test"), "split='test' is not in this table"),
+        (("--superclasses", 11), "--superclasses=11 is more than the 10 classes"),
+        (("--cut", 1.5), "--cut=1.5 is not a share of the largest merge distance"),
+        (
+            ("--cut", 0.5, "--superclasses", 2),
+            "--superclasses=2 and --cut=0.5 both say where to cut",
+        ),
+        (("--split", "test"), "--split='test' is not in this table"),
     ],
 )
 def test_errors_are_one_sentence_and_nothing_is_written(source, tmp_path, options, message):

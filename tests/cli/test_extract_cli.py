@@ -151,11 +151,17 @@ def test_strict(photos):
     ("arguments", "message"),
     [
         (["none", "--backbone", "pixels"], "SOURCE='none' is not a folder, not a file, and not"),
-        (["photos", "--backbone", "minilm"], "backbone='minilm' takes texts"),
-        (["list.csv", "--backbone", "pixels"], "label_column"),
+        (["photos", "--backbone", "minilm"], "--backbone='minilm' takes texts"),
+        (
+            ["list.csv", "--backbone", "pixels"],
+            "say by --label-column=… which one holds the labels",
+        ),
         (["list.csv", "--backbone", "pixels", "--label-column", "kind"], "not there (gone.png)"),
         (["food101", "--backbone", "pixels", "--root", "r"], "food101 was not found: looked for"),
-        (["photos/cat", "--backbone", "pixels"], "6 images that are in no class folder"),
+        (
+            ["photos/cat", "--backbone", "pixels"],
+            "pass --unlabelled to take all images without labels",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -251,6 +257,18 @@ def test_killed_at_any_point_and_run_again(killed, point, monkeypatch):
     assert sorted(path.name for path in folder.iterdir()) == ["photos", "photos.features"]
     Path("photos.features").unlink()
     assert "12 items went through the model" in run(*PIXELS[1:]).stdout
+    assert Path("photos.features").read_bytes() == resumed
+
+
+def test_killed_without_labels(photos):
+    arguments = [*PIXELS, "--unlabelled"]
+    kills = {str(photos.parent): ("twohot.data.extraction", "_embed", 3, False)}
+    result = in_a_process(KILLS.format(kills=kills, arguments=arguments), photos.parent)
+    assert result.returncode == 0, result.stderr
+    assert "no labels. 3 items went through the model" in run(*arguments[1:]).stdout
+    resumed = Path("photos.features").read_bytes()
+    Path("photos.features").unlink()
+    assert "no labels. 12 items went through the model" in run(*arguments[1:]).stdout
     assert Path("photos.features").read_bytes() == resumed
 
 

@@ -86,9 +86,13 @@ def test_a_picture_shows_what_was_tried(kind) -> None:
     ("arguments", "message"),
     [
         (["fit", "new.csv", "-o", "x"], "no label column among"),
-        (["fit", "table.csv", "-o", "x", "--feature-column", "z"], "feature_column='z' is missing"),
+        (
+            ["fit", "table.csv", "-o", "x", "--feature-column", "z"],
+            "--feature-column='z' is missing",
+        ),
         (["fit", "one.csv", "-o", "x", "--quiet"], "y has one class only ('2')"),
-        (["fit", "none.csv", "-o", "x"], "none.csv has no row with a label"),
+        (["fit", "none.csv", "-o", "x"], "none.csv has no label in any of its 120 rows"),
+        (["fit", "later.csv", "-o", "x"], "later.csv has no row with a label"),
         (["fit", "table.csv", "-o", "table.csv", "--force"], "is the input itself"),
         (["fit", "table.csv", "-o", "old"], "old is there already: pass --force"),
         (["fit", "table.csv", "-o", "."], "is a folder: pass the name of a file"),
@@ -100,7 +104,7 @@ def test_a_picture_shows_what_was_tried(kind) -> None:
         (["predict", "p.safetensors", "new.csv", "-o", "new.csv", "--force"], "the input itself"),
         (["predict", "table.csv", "new.csv", "-o", "x"], "table.csv"),
         (["predict", "gone", "new.csv", "-o", "x"], "gone is not a file"),
-        (["predict", "p.safetensors", "new.csv", "-o", "x", "--split", "val"], "split='val'"),
+        (["predict", "p.safetensors", "new.csv", "-o", "x", "--split", "val"], "--split='val'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -111,6 +115,8 @@ def test_bad_input_is_refused_and_nothing_is_written(noisy, tmp_path, arguments,
     write_table(tmp_path / "narrow.csv", features[:, :2])
     write_table(tmp_path / "one.csv", features, label=["2"] * 120)
     write_table(tmp_path / "none.csv", features, label=[""] * 120)
+    split = ["train"] * 60 + ["test"] * 60
+    write_table(tmp_path / "later.csv", features, label=[""] * 60 + labels[60:], split=split)
     (tmp_path / "old").write_text("mine")
     before = everything(tmp_path)
     result = run(*arguments)

@@ -18,7 +18,7 @@ from twohot.data import (
     extract,
     read_features,
     read_image_folder,
-    read_item_csv,
+    read_item_table,
 )
 
 
@@ -90,7 +90,7 @@ def test_everything_that_is_known_of_items_is_kept(output):
 
 def test_texts(tmp_path, output):
     (tmp_path / "texts.csv").write_text('text,label\nno,a\n"  ",a\nyes,b\n')
-    report = extract(read_item_csv(tmp_path / "texts.csv"), Counting().backbone("text"), output)
+    report = extract(read_item_table(tmp_path / "texts.csv"), Counting().backbone("text"), output)
     assert report.skipped == (Skipped("  ", "the text is empty"),)
     table = read_features(output)
     assert list(table.items) == ["no", "yes"]
@@ -295,7 +295,7 @@ def test_broken_down_anywhere_the_file_is_the_same(
         ({"batch_size": 0}, "batch_size=0 is not allowed"),
         ({"n_workers": 0}, "n_workers=0 is not allowed"),
         ({"dtype": "float64"}, "dtype='float64' is not known: pass one of 'float16', 'float32'"),
-        ({"output": "photos.npz"}, r"output=photos.npz is no feature file: .*\.features"),
+        ({"output": "photos.npz"}, r"output='photos.npz' is no feature file: .*\.features"),
         ({"output": "none/a.features"}, "is in a folder that is not there: make it first"),
         ({"output": "folder.features"}, "is a folder: pass the name of a file"),
         ({"backbone": Counting().backbone("text")}, "takes texts, and the items are images"),

@@ -403,7 +403,7 @@ def test_a_feature_file_takes_no_columns(tmp_path):
     for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(ValueError, match="is a feature file, which says itself what its col"):
             read_table(path, **options)
-    with pytest.raises(ValueError, match="label_column='y' names a column of labels that stand"):
+    with pytest.raises(ValueError, match="label_column='y' is for labels that stand apart"):
         read_table(path, label_column="y")
 
 
@@ -455,3 +455,11 @@ def test_labels_need_not_be_there_if_nobody_asks_for_them(tmp_path) -> None:
     (tmp_path / "y.csv").write_text("a,label\n1,7\n0,5\n")
     table = read_table(tmp_path / "y.csv", labelled=False)
     assert (table.classes, table.n_features) == (("5", "7"), 1)
+
+
+def test_labels_that_stand_apart_give_a_feature_file_without_labels_its_classes(tmp_path):
+    path = tmp_path / "t.features"
+    write_features(path, read_table(pd.DataFrame(WIDE), labelled=False))
+    table = read_table(path, labels=["b", "a", "", "b", "a"])
+    assert table.classes == ("a", "b")
+    assert table.labels.tolist() == [1, 0, -1, 1, 0]

@@ -120,7 +120,7 @@ def test_files_of_an_earlier_audit_are_replaced_only_when_asked(tmp_path) -> Non
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
     (tmp_path / "notes.txt").write_text("mine")
     before = contents(tmp_path)
-    with pytest.raises(FileExistsError, match=r"already holds report\.html, issues.* --force"):
+    with pytest.raises(FileExistsError, match=r"already holds report\.html, issues.* force=True"):
         write_audit_folder(tmp_path, audit_rows(14), ReviewSummary())
     assert contents(tmp_path) == before
     write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)

@@ -49,10 +49,10 @@ def read_source(
     classes: Path | None = None,
     labelled: bool = True,
 ) -> FeatureTable:
-    """Return the table that the options of a command describe."""
+    """Return the table that the options describe, with a label somewhere if it has to have any."""
     # One column may hold lists; several are numbers; none given, they are looked for.
     columns = feature_column or None
-    return read_table(
+    table = read_table(
         source,
         labels=labels,
         label_column=label_column,
@@ -60,6 +60,12 @@ def read_source(
         classes=classes,
         labelled=labelled,
     )
+    if labelled and not np.any(table.labels >= 0):
+        raise ValueError(
+            f"{source} has no label in any of its {table.n_rows} rows, and this command needs "
+            "some: pass one per row by --labels, or let a probe tell them by `twohot predict`."
+        )
+    return table
 
 
 def check_output(

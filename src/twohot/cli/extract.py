@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from twohot.data import Extraction, LabelledItems, load, read_image_folder, read_item_csv
+from twohot.data import Extraction, LabelledItems, load, read_image_folder, read_item_table
 from twohot.data import extract as extract_features
 from twohot.data.datasets import NAMES
 
@@ -28,9 +28,8 @@ def extract(
     source: Annotated[
         str,
         typer.Argument(
-            help="A folder with a sub-folder of images per class, a CSV file, or a data set: "
-            + ", ".join(NAMES)
-            + "."
+            help="A folder with a sub-folder of images per class, a CSV or Parquet file, or a data "
+            "set: " + ", ".join(NAMES) + "."
         ),
     ],
     *,
@@ -49,12 +48,16 @@ def extract(
         Literal["clean", "human"], typer.Option(help="Labels of cifar100: its own or CIFAR-100N's.")
     ] = "clean",
     path_column: Annotated[
-        str | None, typer.Option(help="Column of image paths, seen from the folder of the CSV.")
+        str | None, typer.Option(help="Column of image paths, seen from the folder of the file.")
     ] = None,
     text_column: Annotated[str | None, typer.Option(help="Column of texts.")] = None,
     label_column: Annotated[
         str | None, typer.Option(help="Column of labels, by default label.")
     ] = None,
+    unlabelled: Annotated[
+        bool,
+        typer.Option("--unlabelled", help="Take no labels: any images of a folder, any table."),
+    ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Items in the model at a time.")] = 64,
     dtype: Annotated[
         Literal["float16", "float32"], typer.Option(help="How features are stored.")
@@ -72,7 +75,12 @@ def extract(
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
 ) -> None:
     """Turn images or texts into a feature file; run it again to resume after an interruption."""
-    items = _items(source, root, labels, (path_column, text_column, label_column))
+    columns = {
+        "path_column": path_column,
+        "text_column": text_column,
+        "label_column": label_column,
+    }
+    items = _items(source, root, labels, columns, unlabelled=unlabelled)
     with _progress_bar(quiet=quiet) as bar:
         # Its clock starts with the first item, not with loading the weights.
         task = bar.add_task(backbone, total=len(items), start=False)
@@ -99,18 +107,23 @@ def _items(
     source: str,
     root: Path | None,
     labels: str,
-    columns: tuple[str | None, str | None, str | None],
+    columns: dict[str, str | None],
+    *,
+    unlabelled: bool,
 ) -> LabelledItems:
-    """Return what a source names: a data set, else a folder, else a CSV file."""
+    """Return what a source names: a data set, else a folder, else a table."""
+    chosen = {name: column for name, column in columns.items() if column is not None}
+    if chosen and (source in NAMES or Path(source).is_dir()):
+        name, column = next(iter(chosen.items()))
+        raise ValueError(f"{name}={column!r} is for CSV and Parquet files, not for {source}.")
     if source in NAMES:
+        if unlabelled:
+            raise ValueError(f"unlabelled=True is not for data sets: {source} has labels.")
         return load(source, root, labels=labels)
     if Path(source).is_dir():
-        return read_image_folder(source)
+        return read_image_folder(source, unlabelled=unlabelled)
     if Path(source).is_file():
-        path_column, text_column, label_column = columns
-        return read_item_csv(
-            source, path_column=path_column, text_column=text_column, label_column=label_column
-        )
+        return read_item_table(source, **chosen, unlabelled=unlabelled)
     raise ValueError(
         f"SOURCE={source!r} is not a folder, not a file, and not a data set: pass a path that "
         f"exists, or one of {', '.join(NAMES)}."
@@ -143,10 +156,11 @@ def _progress_bar(*, quiet: bool) -> Progress:
 def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     """Print what is in the file, what is not, and how to go on."""
     console = Console(soft_wrap=True, highlight=False, markup=False)
+    contents = f"{len(items.classes)} classes" if items.classes else "no labels"
     verb = "holds already, from the same content," if extraction.up_to_date else "holds"
     console.print(
         f"{extraction.output} {verb} {extraction.n_rows} rows of {extraction.n_features} features, "
-        f"{len(items.classes)} classes. {extraction.n_extracted} items went through the model."
+        f"{contents}. {extraction.n_extracted} items went through the model."
     )
     if extraction.skipped:
         console.print(f"{len(extraction.skipped)} items could not be read and were left out:")
@@ -155,4 +169,7 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
         n_more = len(extraction.skipped) - N_LISTED
         if n_more > 0:
             console.print(f"  … and {n_more} more, all listed in the file's provenance.")
-    console.print(f"Next: twohot describe {extraction.output}")
+    after = f"describe {extraction.output}"
+    if not items.classes:
+        after = f"predict PROBE {extraction.output} -o predictions.csv"
+    console.print(f"Next: twohot {after}")

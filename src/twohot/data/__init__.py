@@ -10,7 +10,7 @@ from twohot.data.labelled import LabelledItems
 from twohot.data.noise import corrupt_table, noise_matrix
 from twohot.data.readers import read_table
 from twohot.data.registry import load_backbone
-from twohot.data.sources import read_image_folder, read_item_csv
+from twohot.data.sources import read_image_folder, read_item_table
 from twohot.data.table import FeatureTable
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "noise_matrix",
     "read_features",
     "read_image_folder",
-    "read_item_csv",
+    "read_item_table",
     "read_table",
     "write_features",
 ]

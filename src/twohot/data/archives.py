@@ -112,7 +112,7 @@ def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict
         if split in found or whole is not None:
             raise ValueError(
                 f"{found.get(split, whole)!r} and {name!r} could both be meant: choose one by "
-                "feature_column."
+                "feature_column=…"
             )
         found[split] = name
     return found

@@ -67,7 +67,7 @@ def table_from_columns(
         label, columns = LABELS[0], {**columns, LABELS[0]: np.full(len(features), None)}
     if label is None:
         raise ValueError(
-            f"no label column among {_listed(columns)}: name it by label_column, or pass labels."
+            f"no label column among {listed(columns)}: name it by label_column=…, or pass labels=…"
         )
     true_label = pick("true_label_column", choice.true_label, TRUE_LABELS, columns)
     split = pick("split_column", choice.split, SPLITS, columns)
@@ -116,15 +116,21 @@ def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Colum
     if chosen is not None:
         if chosen not in columns:
             raise ValueError(
-                f"{argument}={chosen!r} is missing: the columns are {_listed(columns)}."
+                f"{argument}={chosen!r} is missing: the columns are {listed(columns)}."
             )
         return chosen
     found = [name for name in usual if name in columns]
     if len(found) > 1:
         raise ValueError(
-            f"{found[0]!r} and {found[1]!r} could both be meant: choose one by {argument}."
+            f"{found[0]!r} and {found[1]!r} could both be meant: choose one by {argument}=…"
         )
     return found[0] if found else None
+
+
+def listed(columns: Columns) -> str:
+    """Return the names of the columns, the first ten of them."""
+    names = [repr(name) for name in columns]
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
@@ -150,8 +156,8 @@ def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
         names = [name for name in columns if name not in other and _holds_numbers(columns[name])]
     if not names:
         raise ValueError(
-            f"no features among {_listed(columns)}: name a column of lists, or columns of numbers, "
-            "by feature_column."
+            f"no features among {listed(columns)}: name a column of lists, or columns of numbers, "
+            "by feature_column=…"
         )
     found = [_as_floats(name, _chosen(name, columns)) for name in names]
     return found[0] if found[0].ndim == 2 and len(found) == 1 else np.column_stack(found)
@@ -174,13 +180,8 @@ def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
         return column
     if column.dtype.kind not in "fiu":
         raise ValueError(
-            f"column {name!r} holds {column.dtype} and no numbers: choose others by feature_column."
+            f"column {name!r} holds {column.dtype} and no numbers: choose others by "
+            "feature_column=…"
         )
     # Integers of up to two bytes, pixels for instance, are exact in float32.
     return column.astype(np.float32 if column.dtype.itemsize <= 2 else np.float64)
-
-
-def _listed(columns: Columns) -> str:
-    """Return the names of the columns, the first ten of them."""
-    names = [repr(name) for name in columns]
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

@@ -71,7 +71,7 @@ def _append(place: str, column: "array[float] | list[str]", cell: str) -> None:
     else:
         raise ValueError(
             f"{place}: {cell!r} is not a number as in the rows before; mend the cell, or choose "
-            "the features by feature_column."
+            "the features by feature_column=…"
         )
 
 

@@ -203,8 +203,8 @@ def _opened(name: str, class_name: str, root: Path, file: str, **options: Any) -
     # Looked for first: some of torchvision's classes make an empty folder where there is none.
     if not (root / file).exists():
         raise FileNotFoundError(
-            f"{name} was not found: looked for {file} in {root.resolve()}. Pass the root it is in, "
-            f"or get it by {get}."
+            f"{name} was not found: looked for {file} in {root.resolve()}. Pass the folder it is "
+            f"in by root=…, or get it by {get}."
         )
     try:
         return getattr(datasets, class_name)(root, download=False, **options)

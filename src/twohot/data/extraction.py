@@ -30,8 +30,8 @@ from twohot.data.registry import load_backbone
 DTYPES = ("float16", "float32")
 # Batches that wait while one is in the model: one is being filled and one is ready.
 BATCHES_AHEAD = 2
-# Reading gains little from more threads, and each holds a decoded image.
-MAX_WORKERS = 8
+# Threads that read: more than eight gain little, and each holds a decoded image.
+N_WORKERS = min(8, os.cpu_count() or 1)
 
 
 def extract(
@@ -52,7 +52,7 @@ def extract(
     Parameters
     ----------
     items : LabelledItems
-        From `read_image_folder`, `read_item_csv` or `load`.
+        From `read_image_folder`, `read_item_table` or `load`.
     backbone : str or Backbone
         See `load_backbone`.
     output : path
@@ -89,33 +89,18 @@ def extract(
     >>> extract(load("digits"), "pixels", "digits.features").up_to_date
     True
     """
-    path = _check_output(output)
-    check_choice("dtype", dtype, DTYPES)
-    check_count("batch_size", batch_size, 1)
-    if n_workers is None:
-        n_workers = min(MAX_WORKERS, os.cpu_count() or 1)
-    check_count("n_workers", n_workers, 1)
     plan = ExtractionPlan(
         items=items,
-        backbone=_check_backbone(backbone, items.kind),
-        output=path,
-        dtype=dtype,
-        batch_size=batch_size,
-        n_workers=n_workers,
+        output=_check_output(output),
+        dtype=check_choice("dtype", dtype, DTYPES),
+        batch_size=check_count("batch_size", batch_size, 1),
+        n_workers=check_count("n_workers", N_WORKERS if n_workers is None else n_workers, 1),
         strict=strict,
         progress=progress,
+        # Last: weights are loaded, and perhaps fetched.
+        backbone=_check_backbone(backbone, items.kind),
     )
-    extraction = finished_before(plan) if plan.output.exists() else None
-    if extraction is None:
-        if plan.output.exists() and not force:
-            raise FileExistsError(
-                f"{plan.output} exists and was made from something else: pass force=True (--force) "
-                "to replace it, or another output."
-            )
-        recipe = json.dumps(plan.recipe, sort_keys=True).encode()
-        folder = plan.workspace if cache is None else Path(cache)
-        store = PartStore(folder / hashlib.sha256(recipe).hexdigest()[:32])
-        extraction = assemble(plan, store, *_fill(plan, store))
+    extraction = finished_before(plan) or _run(plan, cache, force=force)
     shutil.rmtree(plan.workspace, ignore_errors=True)
     return extraction
 
@@ -135,12 +120,29 @@ def _check_output(output: str | os.PathLike[str]) -> Path:
     """Return where to write, or say why nothing can be written there, before any work is done."""
     path = Path(output)
     if path.suffix != ".features":
-        raise ValueError(f"output={path} is no feature file: let its name end in .features.")
+        raise ValueError(f"output={str(path)!r} is no feature file: let its name end in .features.")
     if path.is_dir():
-        raise IsADirectoryError(f"output={path} is a folder: pass the name of a file to write.")
+        raise IsADirectoryError(
+            f"output={str(path)!r} is a folder: pass the name of a file to write."
+        )
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"output={path} is in a folder that is not there: make it first.")
+        raise FileNotFoundError(
+            f"output={str(path)!r} is in a folder that is not there: make it first."
+        )
     return path
+
+
+def _run(plan: ExtractionPlan, cache: str | os.PathLike[str] | None, *, force: bool) -> Extraction:
+    """Extract what no earlier run has stored, and write the output."""
+    if plan.output.exists() and not force:
+        raise FileExistsError(
+            f"{plan.output} exists and was made from something else: pass force=True to replace "
+            "it, or another output."
+        )
+    recipe = json.dumps(plan.recipe, sort_keys=True).encode()
+    folder = plan.workspace if cache is None else Path(cache)
+    store = PartStore(folder / hashlib.sha256(recipe).hexdigest()[:32])
+    return assemble(plan, store, *_fill(plan, store))
 
 
 def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
@@ -161,7 +163,7 @@ def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
         if loaded.problem and plan.strict:
             raise ValueError(
                 f"{plan.items.items[loaded.row]} could not be read ({loaded.problem}): mend or "
-                "remove it and run this again, which goes on from here, or run without strict."
+                "remove it and run this again, which goes on from here, or leave strict=True out."
             )
         is_new = loaded.prepared is not None and loaded.key not in store
         if is_new and all(loaded.key != other.key for other in batch):
@@ -192,7 +194,8 @@ def _stored(plan: ExtractionPlan, features: FloatArray, batch: Sequence[Loaded])
         item = plan.items.items[batch[wrong[0]].row]
         if np.isfinite(features[wrong[0]]).all():
             raise ValueError(
-                f"dtype={plan.dtype!r} is too narrow for the features of {item}: pass 'float32'."
+                f"dtype={plan.dtype!r} is too narrow for the features of {item}: pass "
+                "dtype='float32'."
             )
         raise ValueError(
             f"backbone={plan.backbone.name!r} gave features that are no finite numbers for {item}: "

@@ -85,6 +85,8 @@ def _taken(values: IntArray | None, rows: IntArray) -> IntArray | None:
 
 def finished_before(plan: ExtractionPlan) -> Extraction | None:
     """Return what the output holds if it was made from this content in this way, else None."""
+    if not plan.output.exists():
+        return None
     try:
         table = read_features(plan.output)
     except ValueError:

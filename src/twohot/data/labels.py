@@ -59,7 +59,7 @@ def encode_labels(
     if unknown is not None:
         raise ValueError(
             f"{name}[{unknown}]={named[unknown]!r} is none of the {len(code)} classes: add it to "
-            "classes, or leave classes out to take the labels that occur."
+            "classes=…, or leave that out to take the labels that occur."
         )
     return np.array([code[entry] if entry else NO_LABEL for entry in named]), class_names
 

@@ -65,7 +65,8 @@ def noise_matrix(table: FeatureTable, kind: str, noise_rate: float) -> FloatArra
     if table.superclass is None:
         raise ValueError(
             "kind='superclass' needs the superclass of each class, which this table does not "
-            f"have: add them, or use one of {', '.join(BY_NUMBER)}."
+            "have: add them, for instance by `twohot describe --write-superclasses`, or use one of "
+            f"{', '.join(BY_NUMBER)}."
         )
     # A superclass may have lost all its classes; the noise wants them numbered without a hole.
     return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)
@@ -192,7 +193,7 @@ def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.i
     if split is None and table.split is not None and "train" not in table.split_names:
         raise ValueError(
             f"no split is called 'train' among {', '.join(table.split_names)}: choose one by "
-            f"split, or split={ALL_ROWS!r}."
+            f"split=…, or split={ALL_ROWS!r}."
         )
     name = split or (ALL_ROWS if table.split is None else "train")
     everything = name == ALL_ROWS and name not in table.split_names

@@ -91,8 +91,8 @@ def read_table(
     if path is not None and _suffix(path) == ".features":
         if replace(choice, label=None) != ColumnChoice() or classes is not None:
             raise ValueError(
-                f"{path} is a feature file, which says itself what its columns are: leave classes "
-                "and the names of columns out."
+                f"{path} is a feature file, which says itself what its columns are: leave "
+                "classes=… and the names of columns out."
             )
         return _relabelled(read_features(path), labels, label_column)
     apart = replace(choice, label=None) if labels is not None else choice
@@ -116,12 +116,14 @@ def _relabelled(table: FeatureTable, labels: Any, label_column: str | None) -> F
     if labels is None:
         if label_column is not None:
             raise ValueError(
-                f"label_column={label_column!r} names a column of labels that stand apart: pass "
-                "labels too, or leave it out."
+                f"label_column={label_column!r} is for labels that stand apart: pass these too "
+                "by labels=…, or leave it out."
             )
         return table
     columns, name = _with_labels({}, labels, label_column, table.n_rows)
-    return replace(table, labels=encode_labels(columns[name], table.classes)[0])
+    # A table without labels has no classes of its own.
+    codes, classes = encode_labels(columns[name], table.classes or None)
+    return replace(table, labels=codes, classes=classes)
 
 
 def _suffix(path: Path) -> str:
@@ -174,7 +176,7 @@ def _with_labels(
     name = pick("label_column", label_column, usual, added)
     if name is None:
         raise ValueError(
-            f"{origin} has the columns {', '.join(map(repr, added))}: choose one by label_column."
+            f"{origin} has the columns {', '.join(map(repr, added))}: choose one by label_column=…"
         )
     if len(added[name]) != n_rows:
         raise ValueError(

@@ -85,7 +85,7 @@ def write_audit_folder(
     if present and not force:
         raise FileExistsError(
             f"{target} already holds {', '.join(present)}: choose another folder, or replace them "
-            "with --force (force=True)."
+            "by force=True."
         )
     target.mkdir(parents=True, exist_ok=True)
     report = write_review(

@@ -1,0 +1,178 @@
+"""From labelled photos to predictions on new ones, which have no labels."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from label_tables import column, everything, run
+
+from pictures import encoded, write_picture
+from twohot.data import read_features
+
+# The colour that images of a class have, but for noise.
+COLOURS = {"sky": (70, 120, 220), "grass": (60, 180, 50), "brick": (170, 60, 50)}
+PIXELS = ["--backbone", "pixels", "--quiet"]
+
+
+def write_photo(path: Path, name: str, seed: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    noise = np.random.default_rng(seed).integers(-40, 40, (6, 5, 3))
+    path.write_bytes(encoded((noise + COLOURS[name]).astype(np.uint8)))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with photos by class, and new ones that are not sorted."""
+    monkeypatch.chdir(tmp_path)
+    for name in COLOURS:
+        for number in range(12):
+            write_photo(Path("photos", name, f"{number}.png"), name, number)
+    for number, name in enumerate(("brick", "sky", "grass", "sky")):
+        write_photo(Path("new", f"{number}.png"), name, 100 + number)
+    return tmp_path
+
+
+@pytest.fixture
+def probe(folder):
+    assert run("extract", "photos", *PIXELS, "-o", "photos.features").exit_code == 0
+    result = run("fit", "photos.features", "-o", "p.safetensors", "--quiet")
+    assert result.exit_code == 0, result.output
+    return folder / "p.safetensors"
+
+
+def predicted(source):
+    result = run("predict", "p.safetensors", source, "-o", "predictions.csv", "--force")
+    assert result.exit_code == 0, result.output
+    names = (column(Path("predictions.csv"), name) for name in ("item", "predicted_label"))
+    return dict(zip(*names, strict=True))
+
+
+@pytest.mark.usefixtures("probe")
+def test_from_photos_to_predictions_on_new_photos():
+    result = run("extract", "new", "--unlabelled", *PIXELS, "-o", "new.features")
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines() == [
+        "new.features holds 4 rows of 90 features, no labels. 4 items went through the model.",
+        "Next: twohot predict PROBE new.features -o predictions.csv",
+    ]
+    assert predicted("new.features") == {
+        "new/0.png": "brick",
+        "new/1.png": "sky",
+        "new/2.png": "grass",
+        "new/3.png": "sky",
+    }
+
+
+@pytest.mark.usefixtures("probe")
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_table_of_new_photos(kind):
+    frame = pd.DataFrame({"file": ["new/1.png", "new/0.png"], "taken": [2023, 2024]})
+    write = {"csv": frame.to_csv, "parquet": frame.to_parquet}[kind]
+    write(f"list.{kind}", index=False)
+    arguments = [f"list.{kind}", "--path-column", "file", *PIXELS, "-o", "new.features"]
+    refused = run("extract", *arguments)
+    assert refused.exit_code == 1
+    assert "say by --label-column=… which one holds the labels, or pass --unlabelled" in (
+        refused.output
+    )
+    assert not Path("new.features").exists()
+    assert run("extract", *arguments, "--unlabelled").exit_code == 0
+    assert predicted("new.features") == {"new/1.png": "sky", "new/0.png": "brick"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_labels_that_are_all_empty_are_no_labels():
+    Path("list.csv").write_text("path,label\nnew/1.png,\n")
+    result = run("extract", "list.csv", *PIXELS, "-o", "new.features")
+    assert "no labels" in result.output
+    assert "Next: twohot predict" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["new/"], "new holds 4 images in no class folder (new/0.png, new/1.png, new/2.png, …)"),
+        (["mixed"],
+         "mixed holds 1 images beside its class folders (mixed/loose.png): pass --unlabelled"),
+        (["empty", "--unlabelled"], "1 folders hold no image (empty): add images"),
+        (["list.csv", "--label-column", "lable"], "--label-column='lable' is missing"),
+        (["list.csv", "--label-column", "lable", "--unlabelled"],
+         "--label-column='lable' and --unlabelled contradict each other"),
+        (["new", "--label-column", "label", "--unlabelled"],
+         "--label-column='label' is for CSV and Parquet files, not for new."),
+        (["digits", "--unlabelled"], "--unlabelled is not for data sets: digits has labels."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_what_is_refused_leaves_nothing_behind(folder, arguments, message):
+    write_picture(folder / "mixed" / "cat" / "1.png", 1)
+    write_picture(folder / "mixed" / "loose.png", 2)
+    (folder / "empty").mkdir()
+    (folder / "list.csv").write_text("path,label\nnew/0.png,brick\n")
+    before = everything(folder)
+    result = run("extract", *arguments, *PIXELS, "-o", "out.features")
+    assert result.exit_code == 1
+    assert f"Error: {message}" in result.output
+    assert everything(folder) == before
+
+
+def test_cache_strict_and_what_cannot_be_read(folder):
+    arguments = ["extract", "new", "--unlabelled", *PIXELS, "--batch-size", "2", "-o"]
+    (folder / "new" / "2.png").write_text("no image")
+    # Stopped behind the first batch, which is not done again.
+    stopped = run(*arguments, "new.features", "--strict")
+    assert stopped.exit_code == 1
+    assert "new/2.png could not be read" in stopped.output
+    assert "or leave --strict out" in stopped.output
+    again = run(*arguments, "new.features")
+    assert "holds 3 rows of 90 features, no labels. 1 items went through" in again.output
+    assert "  new/2.png: is not an image in a format that Pillow reads" in again.output
+    assert list(read_features("new.features").items) == ["new/0.png", "new/1.png", "new/3.png"]
+    assert "holds already, from the same content, 3 rows" in run(*arguments, "new.features").output
+
+    # Features are cached by content, with labels or without; the files are told apart.
+    labelled = ["extract", "photos", *PIXELS, "--cache", "kept", "-o"]
+    assert "36 items went" in run(*labelled, "a.features").output
+    bare = run(*labelled, "b.features", "--unlabelled")
+    assert "36 rows of 90 features, no labels. 0 items went" in bare.output
+    refused = run(*labelled, "a.features", "--unlabelled")
+    assert refused.exit_code == 1
+    assert "made from something else: pass --force to replace it" in refused.output
+    a, b = read_features("a.features"), read_features("b.features")
+    np.testing.assert_array_equal(a.features, b.features)
+    assert list(a.items) == list(b.items)
+
+
+@pytest.fixture
+def bare(folder):
+    """A feature file without labels, and labels for it."""
+    assert run("extract", "photos", "--unlabelled", *PIXELS, "-o", "bare.features").exit_code == 0
+    labels = [Path(item).parent.name for item in read_features("bare.features").items]
+    (folder / "labels.csv").write_text("\n".join(["label", *labels]))
+    return folder
+
+
+NEED_LABELS = {
+    "describe": ["-o", "about"],
+    "corrupt": ["--rate", "0.3", "-o", "noisy.features"],
+    "forecast": ["--json", "forecast.json"],
+    "fit": ["--quiet", "-o", "q.safetensors"],
+    "audit": ["--quiet", "-o", "audit"],
+}
+
+
+@pytest.mark.parametrize("name", NEED_LABELS)
+def test_commands_that_need_labels_say_so_and_take_them_apart(bare, name):
+    before = everything(bare)
+    refused = run(name, "bare.features", *NEED_LABELS[name])
+    assert refused.exit_code == 1
+    assert refused.output.strip() == (
+        "Error: bare.features has no label in any of its 36 rows, and this command needs some: "
+        "pass one per row by --labels, or let a probe tell them by `twohot predict`."
+    )
+    assert everything(bare) == before
+    result = run(name, "bare.features", *NEED_LABELS[name], "--labels", "labels.csv")
+    assert result.exit_code == 0, result.output
+    if name == "corrupt":
+        assert read_features("noisy.features").classes == ("brick", "grass", "sky")
