@@ -102,8 +102,7 @@ class Search:
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
         medium, weak = self.attempt(grid.TEACHER_30), self.attempt(grid.TEACHER_10)
-        if self.better(medium, weak):
-            self.attempt(grid.TEACHER_100)
+        self.attempt(grid.TEACHER_100 if self.better(medium, weak) else grid.TEACHER_4)
         if self.better(self.attempt(grid.ROUND_2), weak):
             self.attempt(grid.ROUND_3)
         self.attempt(grid.PARTIAL)
