@@ -32,7 +32,7 @@ def choose_splits(
     n_rows = len(labels)
     if cv is None:
         counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
-        return _default_splits(counted, check_generator(random_state))
+        return _default_splits(counted, labels, check_generator(random_state))
     splits = [_checked(pair, n_rows, weights) for pair in _pairs(cv, labels, random_state)]
     if not splits:
         raise ValueError("cv has no splits: pass at least one pair of row numbers.")
@@ -67,13 +67,17 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
     return pairs
 
 
-def _default_splits(counted: IntArray, rng: np.random.Generator) -> Splits:
+def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:
     if len(counted) < 2:
         raise ValueError(
             "sample_weight leaves one row only: pass weights for rows of at least two classes."
         )
     order = rng.permutation(counted)[:SEARCH_ROWS]
-    parts = np.array_split(order, min(N_FOLDS, len(order)))
+    # Every part has its share of every label: a label that is frequent among the rows left out is
+    # rare among those fitted on otherwise, which can hide all that was learnt from noisy labels.
+    order = order[np.argsort(labels[order], kind="stable")]
+    n_parts = min(N_FOLDS, len(order))
+    parts = [order[first::n_parts] for first in range(n_parts)]
     n_splits = min(len(parts), -(-JUDGED_ROWS * len(parts) // len(order)))
     return [
         (np.sort(np.concatenate(parts[:place] + parts[place + 1 :])), np.sort(parts[place]))
