@@ -202,7 +202,8 @@ def test_a_search_tries_no_more_than_it_says():
 
 @pytest.mark.parametrize(("noise_rate", "tried"), [(0.0, grid.TEACHER_4), (0.6, grid.TEACHER_100)])
 def test_the_third_teacher_is_on_the_better_side(noise_rate, tried):
-    search, _ = make_search(problems.digits(noise_rate))
+    data = problems.digits(noise_rate)
+    _, search = AutoProbe(n_jobs=1).prepare_search(data.X, data.given_labels, 10, None, None)
     search.run()
     teachers = [each for each in search.trials if each.method == grid.TEACHER]
     assert teachers == [grid.TEACHER_30, grid.TEACHER_10, tried]

@@ -18,7 +18,7 @@ NAMED_CLASSES = 40
 def forecast_figure(found: Forecast) -> Any:
     """Draw the gain of every candidate, and the margin of every class in theory."""
     plt = load_extra("matplotlib.figure", "plot", "figures")
-    figure = plt.Figure(figsize=(10.0, 3.8), layout="constrained", dpi=150)
+    figure = plt.Figure(figsize=(12.0, 4.0), layout="constrained", dpi=150)
     gains, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))
     _draw_gains(gains, found)
     _draw_margins(margins, found)
@@ -39,8 +39,8 @@ def _draw_gains(axes: Any, found: Forecast) -> None:
     )
     axes.axvline(0, color="0.5", linewidth=1)
     axes.set_yticks(places, [row["candidate"] for row in rows])
-    for place, name in zip(places, axes.get_yticklabels(), strict=True):
-        name.set_fontweight("bold" if rows[len(rows) - 1 - place]["chosen"] else "normal")
+    for row, name in zip(rows, axes.get_yticklabels(), strict=True):
+        name.set_fontweight("bold" if row["chosen"] else "normal")
     axes.set(xlabel="points of accuracy over plain", title="Rows held out (±1 s.e.)")
 
 
