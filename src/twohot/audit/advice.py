@@ -78,7 +78,7 @@ def advise(
     chosen, plain = comparison.choice.chosen, comparison.plain
     gain, error = (value / noise.slope for value in comparison.gain(chosen))
     seen = [_agreement(comparison, entry) for entry in dict.fromkeys([chosen, plain])]
-    evidence = (*seen, _same_choice(comparison), theory)
+    evidence = (_same_choice(comparison), *seen, theory)
     if chosen.method == grid.TEACHER or gain < LEAST_GAIN:
         return Advice(
             Action.PLAIN, plain.estimator, _plain(chosen, gain, error), evidence, cautions
@@ -98,14 +98,14 @@ def _plain(chosen: Tried, gain: float, error: float) -> str:
     if chosen.method == grid.TEACHER:
         return f"{Action.PLAIN}: no student is ahead of it."
     return (
-        f"{Action.PLAIN}: no student promises a point of accuracy more ({chosen.name}: "
-        f"{_points(gain, error)})."
+        f"{Action.PLAIN}: the best student promises less than a point of accuracy more "
+        f"({chosen.name}: {_points(gain, error)})."
     )
 
 
 def _same_choice(comparison: Comparison) -> str:
     return (
-        f"Chosen of {len(comparison.choice.tried)} candidates as AutoProbe() chooses: "
+        f"Of {len(comparison.choice.tried)} candidates AutoProbe() takes "
         f"{comparison.choice.chosen.name}."
     )
 

@@ -109,7 +109,7 @@ def forecast(
     >>> print(expected.advice.action)
     use a robust student
     >>> print(f"{expected.noise.rate:.2f}")  # the probe's own errors included
-    0.66
+    0.64
     """
     data = check_labelled_rows(X, y)
     sizes = _check_sizes(data)
