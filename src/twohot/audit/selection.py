@@ -36,8 +36,9 @@ class AutoProbe(FittedProbe):
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
-        How rows are left out. By default a fifth at a time, until about 2,000 rows are judged on:
-        once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is made on so many.
+        How rows are left out. By default a fifth of every label at a time, until about 2,000 rows
+        are judged on: once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is
+        made on so many.
     center, normalize : bool
         As for `LinearProbe`.
     tol : float
