@@ -36,7 +36,7 @@ def test_judging_is_the_softmax_at_every_temperature(dtype):
     before = logits.copy()
     found = judge_logits(logits, labels)
     np.testing.assert_array_equal(logits, before)
-    np.testing.assert_array_equal(found.agrees, logits.argmax(axis=1) == labels)
+    np.testing.assert_array_equal(found.predicted, logits.argmax(axis=1))
     assert found.given.shape == (len(TEMPERATURES), 50)
     for temperature, row in zip(TEMPERATURES, found.given, strict=True):
         expected = softmax(before / temperature, axis=1)[np.arange(50), labels]
@@ -47,7 +47,7 @@ def test_pooled_rows_are_those_of_all_splits():
     logits, labels = planted(0.2, 1.0, n_rows=90)
     whole = judge_logits(logits, labels)
     parts = [judge_logits(logits[rows], labels[rows]) for rows in np.split(np.arange(90), [20, 70])]
-    np.testing.assert_array_equal(pool(parts).agrees, whole.agrees)
+    np.testing.assert_array_equal(pool(parts).predicted, whole.predicted)
     np.testing.assert_array_equal(pool(parts).given, whole.given)
 
 

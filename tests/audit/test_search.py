@@ -77,14 +77,17 @@ def test_a_fold_is_the_estimator_fitted_on_its_rows_alone(data, candidate, weigh
     v = 1 + problems.random_weights(len(data.X)) if weighted else None
     search, splits = make_search(data, weights=v)
     trial = attempt_all(search, candidate)
+    predicted = []
     for fold, (fitted, left_out) in enumerate(splits):
         alone = candidate.estimator(center=False, tol=TIGHT, max_iter=2000)
         alone.fit(data.X[fitted], data.given_labels[fitted], None if v is None else v[fitted])
         found = coef_of(search, trial, fold)
         np.testing.assert_allclose(found, alone.coef_, rtol=0, atol=2e-5)
-        predicted = alone.predict(data.X[left_out]) == data.given_labels[left_out]
-        judged = judge(search.splits[fold], trial.evaluations[fold])
-        np.testing.assert_array_equal(judged.agrees, predicted)
+        predicted.append(alone.predict(data.X[left_out]))
+    np.testing.assert_array_equal(trial.predicted, np.concatenate(predicted))
+    given = np.concatenate([data.given_labels[left_out] for _, left_out in splits])
+    np.testing.assert_array_equal(search.left_out_labels, given)
+    np.testing.assert_array_equal(trial.agrees, trial.predicted == given)
 
 
 @pytest.mark.usefixtures("_tight")
@@ -208,6 +211,17 @@ def test_no_candidate_is_its_start_under_another_name():
     assert second.n_passes <= 2
 
 
+@pytest.mark.parametrize(("noise_rate", "tried"), [(0.0, grid.TEACHER_4), (0.6, grid.TEACHER_100)])
+def test_the_third_teacher_is_on_the_better_side(noise_rate, tried):
+    data = problems.digits(noise_rate)
+    _, search = AutoProbe(n_jobs=1).prepare_search(data.X, data.given_labels, 10, None, None)
+    search.run()
+    teachers = [each for each in search.trials if each.method == grid.TEACHER]
+    assert teachers == [grid.TEACHER_30, grid.TEACHER_10, tried]
+    medium, weak = (search.trials[each].agreement for each in teachers[:2])
+    assert (weak > medium) == (tried is grid.TEACHER_4)
+
+
 # The choice --------------------------------------------------------------------------------------
 
 
@@ -215,7 +229,9 @@ def made_trial(candidate, agrees, likelihood):
     """Return a trial that agrees with some rows, with a likelihood for each."""
     agrees = np.asarray(agrees, bool)
     calibration = Calibration(1.0, 0.3, np.broadcast_to(likelihood, len(agrees)).astype(float))
-    return Trial(candidate, [], agrees.astype(float), calibration, agrees.mean(), 0.0, 1.0)
+    predicted = np.where(agrees, 0, 1)  # of labels that are all 0
+    agreement = float(agrees.mean())
+    return Trial(candidate, [], predicted, agrees.astype(float), calibration, agreement, 0.0, 1.0)
 
 
 def choosing(*trials, weights=None):

@@ -133,3 +133,19 @@ def test_errors_of_a_splitter_are_its_own():
 def test_a_state_that_seeds_nothing_is_refused():
     with pytest.raises(ValueError, match="random_state='a' seeds nothing"):
         split(None, random_state="a")
+
+
+def test_default_splits_have_every_label_in_every_part_alike():
+    labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [500, 43, 7]))
+    sizes = np.bincount(labels)
+    for fitted, rows in split(None, labels):
+        shares = np.bincount(labels[rows], minlength=3)
+        assert np.all(np.abs(shares - sizes / 5) < 1.5)
+        np.testing.assert_array_equal(np.bincount(labels[fitted]), sizes - shares)
+
+
+def test_named_rows_without_weight_are_left_out():
+    weights = (np.arange(30) % 3 > 0).astype(float)
+    ((fitted, rows),) = split([(np.arange(20), np.arange(20, 30))], weights=weights)
+    np.testing.assert_array_equal(fitted, [k for k in range(20) if k % 3])
+    np.testing.assert_array_equal(rows, [k for k in range(20, 30) if k % 3])

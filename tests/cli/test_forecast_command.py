@@ -42,10 +42,11 @@ def test_the_forecast_of_a_file_is_printed(result):
     assert expected.advice.summary in result.output
     assert expected.advice.code in result.output
     assert f"{expected.noise.rate:.1%}" in result.output
-    assert f"{expected.separation:.3g}" in result.output
-    for trial in expected.trials.trials:
-        assert f"{expected.trials.agreement(trial):.1%}" in result.output
-    weakest = int(expected.guarantees[-1].margins.argmin())
+    assert f"{expected.theory.separation:.3g}" in result.output
+    printed = [" ".join(line.split()) for line in result.output.splitlines()]
+    for entry in expected.comparison.choice.tried:
+        assert any(f"{entry.name} │ {entry.agreement:.1%} │" in line for line in printed)
+    weakest = int(expected.theory.guarantees[-1].margins.argmin())
     assert f"[b]{weakest}[/b]" in result.output
 
 
@@ -65,13 +66,15 @@ def test_rows_of_a_split_are_looked_at(tmp_path):
     rows = [frame, *zip(*frame.values(), strict=True)]
     (tmp_path / "d.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
     assert "d.csv: 600 rows" in run(tmp_path / "d.csv", "--rounds", 2).output
-    chosen = run(tmp_path / "d.csv", "--split", "test", "--max-rows", 300, "--seed", 1)
+    chosen = run(tmp_path / "d.csv", "--split", "test", "--folds", 3, "--seed", 1)
     assert "d.csv: 400 rows" in chosen.output
-    assert "300 rows held out" in chosen.output
+    assert "400 rows held out" in chosen.output
+    expected = forecast(data.X[600:], data.given_labels[600:], cv=3, random_state=1)
+    assert str(expected) in chosen.output
     wrong = run(tmp_path / "d.csv", "--split", "validation")
     assert wrong.exit_code == 1
     assert "split='validation' is not in this table, which has" in wrong.output
-    assert "d.csv: 1000 rows" in run(tmp_path / "d.csv", "--split", "all", "--max-rows", 100).output
+    assert "d.csv: 1000 rows" in run(tmp_path / "d.csv", "--split", "all", "--quiet").output
 
 
 def test_superclasses_follow_the_sorted_names_that_occur():
@@ -112,7 +115,7 @@ def test_features_and_classes_can_be_chosen(tmp_path):
     record = json.loads((tmp_path / "f.json").read_text())
     assert {row["class"] for row in record["classes"]} == {f"digit {k}" for k in range(10)}
     expected = forecast(data.X, data.given_labels)
-    assert f"{expected.separation:.3g}" in result.output
+    assert f"{expected.theory.separation:.3g}" in result.output
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pytest
 
 from problems import digits
 from twohot.audit.forecast import forecast
-from twohot.audit.trials import Method
 from twohot.features import symmetric
 from twohot.report.forecast_figures import forecast_figure
 from twohot.report.forecast_record import forecast_record
@@ -26,13 +25,13 @@ def test_the_record_holds_what_was_found(found):
     assert record["noise"]["rate"] == found.noise.rate
     np.testing.assert_array_equal(record["noise"]["matrix"], found.noise.corruption)
     np.testing.assert_array_equal(record["correlation"]["estimated"], found.correlation.estimated)
-    assert record["theory"]["separation"] == found.separation
-    assert record["theory"]["eigengap"] == found.eigengap
-    trials = found.trials
-    plain = trials.best(Method.PLAIN)
-    for row, trial in zip(record["trials"], trials.trials, strict=True):
-        assert row["probe"] == trial.name
-        gain, error = trials.gain(trial, over=plain)
+    assert record["theory"]["separation"] == found.theory.separation
+    assert record["theory"]["eigengap"] == found.theory.eigengap
+    tried = found.comparison.choice.tried
+    for row, entry in zip(record["candidates"], tried, strict=True):
+        assert (row["candidate"], row["code"]) == (entry.name, entry.estimator)
+        assert row["chosen"] == (entry is found.comparison.choice.chosen)
+        gain, error = found.comparison.gain(entry)
         assert row["gain"] == pytest.approx(gain / found.noise.slope)
         assert row["gain_error"] == pytest.approx(error / found.noise.slope)
 
@@ -40,27 +39,29 @@ def test_the_record_holds_what_was_found(found):
 def test_classes_stand_weakest_first(found):
     rows = forecast_record(found)["classes"]
     last = [row["margin_by_round"][-1] for row in rows]
-    assert last == sorted(found.guarantees[-1].margins.tolist())
+    assert last == sorted(found.theory.guarantees[-1].margins.tolist())
     for row in rows:
         k = found.classes.tolist().index(row["class"])
         assert row["labels_right"] == found.noise.corruption[k, k]
-        assert row["margin_by_round"][0] == found.guarantees[0].margins[k]
+        assert row["margin_by_round"][0] == found.theory.guarantees[0].margins[k]
 
 
 def test_what_is_not_finite_becomes_null():
     data = digits(0.8)
     # So much noise that no number of rounds repairs every label.
     found = forecast(data.X, data.given_labels, noise_matrix=symmetric(10, 0.89), n_jobs=1)
-    assert np.isinf(found.rounds_needed.overall)
+    assert np.isinf(found.theory.rounds_needed.overall)
     assert forecast_record(found)["theory"]["rounds_needed"] is None
 
 
 def test_the_picture_shows_gains_and_margins(found):
     gains, margins = forecast_figure(found).axes
     shown = gains.lines[0].get_xdata().astype(float)
-    expected = [100 * row["gain"] for row in forecast_record(found)["trials"]]
+    expected = [100 * row["gain"] for row in forecast_record(found)["candidates"]]
     np.testing.assert_allclose(shown, expected)
+    chosen = [label for label in gains.get_yticklabels() if label.get_fontweight() == "bold"]
+    assert [label.get_text() for label in chosen] == [found.comparison.choice.chosen.name]
     heights = [bar.get_height() for bar in margins.containers[1]]
-    np.testing.assert_allclose(heights, np.sort(found.guarantees[-1].margins))
+    np.testing.assert_allclose(heights, np.sort(found.theory.guarantees[-1].margins))
     names = [label.get_text() for label in margins.get_xticklabels()]
     assert sorted(names) == [str(k) for k in range(10)]

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._types import IntArray
+from twohot.audit import candidates as grid
 from twohot.audit._counting import NoiseEstimate
-from twohot.audit.trials import Method, Trial, Trials
+from twohot.audit.choice import Tried
+from twohot.audit.comparison import Comparison
 from twohot.audit.unmixing import CorrelationEstimate
 from twohot.theory import label_gaps
 
 # Standard deviations by which a probe must beat its own predictions in any other order to have
-# learnt something. Of six probes that learnt nothing, one is this far up once in a hundred times.
+# learnt something. Of a dozen that learnt nothing, one is this far up in one or two cases of 100.
 CHANCE_ERRORS = 3.0
 
 # A student must promise one point of accuracy: it costs more fits, and what is closer than that a
@@ -51,7 +53,7 @@ class Advice:
 
 
 def advise(
-    trials: Trials,
+    comparison: Comparison,
     noise: NoiseEstimate,
     correlation: CorrelationEstimate,
     *,
@@ -59,36 +61,53 @@ def advise(
     given_sizes: IntArray,
     theory: str,
 ) -> Advice:
-    """Weigh the trials, the noise and the correlations; `theory` is one more sentence of evidence.
+    """Weigh the candidates, the noise and the correlations; `theory` is one sentence of evidence.
 
-    The trials decide, where there is something to learn at all: the theory knows classes by their
-    means alone, and promises too much where rows of a class differ.
+    What was chosen decides, where there is something to learn at all: the theory knows classes by
+    their means alone, and promises too much where rows of a class differ.
     """
     lost = lost_classes(noise)
     cautions = (
         *_doubtful_labels(noise, lost, classes.tolist()),
-        *_limits(trials, noise, correlation, given_sizes),
+        *_limits(comparison, noise, correlation, given_sizes),
     )
-    for reason in (_nothing_learnt(trials), _not_separated(correlation), _turned(noise, lost)):
+    for reason in (_nothing_learnt(comparison), _not_separated(correlation), _turned(noise, lost)):
         if reason:
             summary = f"{Action.NOTHING}: {reason[0]}"
             return Advice(Action.NOTHING, "", summary, reason[1:], cautions)
-    plain = trials.best(Method.PLAIN)
-    best = trials.best()
-    gain, error = (value / noise.slope for value in trials.gain(best, over=plain))
-    seen = [_agreement(trials, trial) for trial in dict.fromkeys([best, plain])]
-    evidence = (*seen, theory)
-    if gain < LEAST_GAIN:
-        ahead = "none is ahead of it" if best is plain else f"{best.name} by {_points(gain, error)}"
-        summary = f"{Action.PLAIN}: no student promises a point of accuracy more ({ahead})."
-        return Advice(Action.PLAIN, plain.code, summary, evidence, cautions)
-    action = Action.ROUNDS if best.method is Method.ROUNDS else Action.ROBUST
-    how = f"{action} ({best.n_rounds})" if action is Action.ROUNDS else f"{action} ({best.method})"
-    summary = f"{how}: it promises {_points(gain, error)} of accuracy more than a plain probe."
+    chosen, plain = comparison.choice.chosen, comparison.plain
+    gain, error = (value / noise.slope for value in comparison.gain(chosen))
+    seen = [_agreement(comparison, entry) for entry in dict.fromkeys([chosen, plain])]
+    evidence = (_same_choice(comparison), *seen, theory)
+    if chosen.method == grid.TEACHER or gain < LEAST_GAIN:
+        return Advice(
+            Action.PLAIN, plain.estimator, _plain(chosen, gain, error), evidence, cautions
+        )
+    action = Action.ROUNDS if chosen.method == grid.ROUNDS else Action.ROBUST
+    how = chosen.n_rounds if action is Action.ROUNDS else chosen.method
+    promise = f"it promises {_points(gain, error)} of accuracy more than a plain probe."
     if gain < SURE_ERRORS * error:
-        unsure = f"{len(trials.given)} rows with this much noise do not tell this from chance."
+        judged = len(comparison.given)
+        unsure = f"{judged} rows with this much noise do not tell this from chance."
         cautions = (unsure, *cautions)
-    return Advice(action, best.code, summary, evidence, cautions)
+    return Advice(action, chosen.estimator, f"{action} ({how}): {promise}", evidence, cautions)
+
+
+def _plain(chosen: Tried, gain: float, error: float) -> str:
+    """Say why no student is advised."""
+    if chosen.method == grid.TEACHER:
+        return f"{Action.PLAIN}: no student is ahead of it."
+    return (
+        f"{Action.PLAIN}: the best student promises less than a point of accuracy more "
+        f"({chosen.name}: {_points(gain, error)})."
+    )
+
+
+def _same_choice(comparison: Comparison) -> str:
+    return (
+        f"Of {len(comparison.choice.tried)} candidates AutoProbe() takes "
+        f"{comparison.choice.chosen.name}."
+    )
 
 
 def lost_classes(noise: NoiseEstimate) -> IntArray:
@@ -100,22 +119,23 @@ def _points(gain: float, error: float) -> str:
     return f"{100 * gain:.1f} ± {100 * error:.1f} points"
 
 
-def _agreement(trials: Trials, trial: Trial) -> str:
+def _agreement(comparison: Comparison, entry: Tried) -> str:
     return (
-        f"{trial.name}: predicts {trials.agreement(trial):.1%} of the given labels of rows it did "
-        f"not see (the same predictions in any other order: {trials.chance(trial)[0]:.1%})."
+        f"{entry.name}: predicts {entry.agreement:.1%} of the given labels of rows it did not see "
+        f"(the same predictions in any other order: {comparison.chance(entry)[0]:.1%})."
     )
 
 
-def _nothing_learnt(trials: Trials) -> tuple[str, ...]:
-    for trial in trials.trials:
-        chance, error = trials.chance(trial)
+def _nothing_learnt(comparison: Comparison) -> tuple[str, ...]:
+    tried = comparison.choice.tried
+    for entry in tried:
+        chance, error = comparison.chance(entry)
         # A row more than that: a probe that always says one label is at chance, up to rounding.
-        if trials.agreement(trial) > chance + CHANCE_ERRORS * error + 1 / len(trials.given):
+        if entry.agreement > chance + CHANCE_ERRORS * error + 1 / len(comparison.given):
             return ()
     return (
         "the features say nothing about these labels that a probe could learn.",
-        _agreement(trials, trials.best()),
+        _agreement(comparison, max(tried, key=lambda entry: entry.agreement)),
     )
 
 
@@ -165,7 +185,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _limits(
-    trials: Trials,
+    comparison: Comparison,
     noise: NoiseEstimate,
     correlation: CorrelationEstimate,
     given_sizes: IntArray,
@@ -173,10 +193,10 @@ def _limits(
     """Say what the estimates could not take into account."""
     found = []
     n_rows, n_alone = int(given_sizes.sum()), int(np.count_nonzero(given_sizes == 1))
-    if len(trials.given) < n_rows:
+    if comparison.n_rows < n_rows:
         found.append(
-            f"Probes were tried on {len(trials.given)} of {n_rows} rows (max_rows): with all of "
-            "them students may gain more."
+            f"The choice was made on {comparison.n_rows} of {n_rows} rows: with all of them "
+            "students may gain more."
         )
     if n_alone:
         found.append(

@@ -15,7 +15,6 @@ So agreement decides, and likelihood between candidates that agreement cannot te
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twohot._types import FloatArray, IntArray
 from twohot.solve.terms import softmax
@@ -29,8 +28,8 @@ NOISE_RATES = np.linspace(0.005, 0.985, 50)
 class HeldOut:
     """What a candidate says about rows it has not seen, pooled over all splits."""
 
-    agrees: NDArray[np.bool_]  # (n,), the given label is the most likely one
-    given: FloatArray  # (n_temperatures, n), its probability at each of TEMPERATURES
+    predicted: IntArray  # (n,), the most likely class
+    given: FloatArray  # (n_temperatures, n), p of the given label at each of TEMPERATURES
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +47,14 @@ def judge_logits(logits: FloatArray, labels: IntArray) -> HeldOut:
     given = np.empty((len(TEMPERATURES), len(labels)), np.float32)
     for place, temperature in enumerate(TEMPERATURES):
         given[place] = softmax(logits / logits.dtype.type(temperature))[0][rows, labels]
-    return HeldOut(logits.argmax(axis=1) == labels, given)
+    # Kept for every candidate, so in four bytes a row.
+    return HeldOut(logits.argmax(axis=1).astype(np.int32), given)
 
 
 def pool(parts: list[HeldOut]) -> HeldOut:
     """Return the rows of all splits as one."""
     return HeldOut(
-        np.concatenate([part.agrees for part in parts]),
+        np.concatenate([part.predicted for part in parts]),
         np.concatenate([part.given for part in parts], axis=1),
     )
 

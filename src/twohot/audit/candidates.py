@@ -113,6 +113,7 @@ class Candidate:
 TEACHER_30 = Candidate(TEACHER, "ce", 30.0)
 TEACHER_10 = Candidate(TEACHER, "ce", 10.0, start=TEACHER_30)
 TEACHER_100 = Candidate(TEACHER, "ce", 100.0, start=TEACHER_30)
+TEACHER_4 = Candidate(TEACHER, "ce", 4.0, start=TEACHER_10)
 
 ROUND_2 = Candidate(ROUNDS, "ce", 10.0, teacher=TEACHER_10)
 ROUND_3 = Candidate(ROUNDS, "ce", 10.0, teacher=ROUND_2)

@@ -1,6 +1,6 @@
-"""Will it help here: what the theory and a few trials say about a data set with noisy labels.
+"""Will it help here: what AutoProbe's search and the theory say about noisy labels.
 
-1. trials        probes of every kind predict rows held out
+1. comparison    every candidate of AutoProbe predicts rows held out
 2. noise         given labels against what the robust one of them predicts
 3. correlation   of the classes, with the noise taken out
 4. theory        margin of every class after each round, for these correlations and this noise
@@ -19,52 +19,39 @@ from twohot._validation import check_count, check_positive
 from twohot.audit._counting import NoiseEstimate, count_noise, take_noise
 from twohot.audit._rows import LabelledRows, check_labelled_rows
 from twohot.audit.advice import Advice, advise
-from twohot.audit.trials import Method, Trials, run_trials
+from twohot.audit.comparison import Comparison, compare
+from twohot.audit.selection import AutoProbe
+from twohot.audit.theory_answer import TheoryAnswer, ask_theory
 from twohot.audit.unmixing import CorrelationEstimate, unmix
 from twohot.distill.estimators import STUDENT_RIDGE
 from twohot.features import class_correlation, cluster_classes
 from twohot.features._checks import check_superclass
-from twohot.theory import (
-    CorrelationModel,
-    Guarantee,
-    RoundsNeeded,
-    judge,
-    outputs_by_round,
-    rounds_until_right,
-)
+from twohot.features.passes import one_blas_thread
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forecast:
     """What is to be expected of probes on a data set, and the evidence."""
 
     classes: NDArray[Any]  # (n_classes,)
     given_sizes: IntArray  # (n_classes,), rows with each label
+    comparison: Comparison  # of the candidates on rows held out; its `choice` is AutoProbe's
     noise: NoiseEstimate
     correlation: CorrelationEstimate
-    model: CorrelationModel  # what the theory was asked about
-    ridge: float  # at which it was asked
-    guarantees: tuple[Guarantee, ...]  # its answer for rounds 1, 2, …: margins and accuracy
-    rounds_needed: RoundsNeeded  # until every training label of a class is right
-    trials: Trials
+    theory: TheoryAnswer
     advice: Advice
 
-    @property
-    def eigengap(self) -> float:
-        """Smallest eigenvalue between classes minus the largest within; below zero they mix.
+    def __str__(self) -> str:
+        advice = self.advice
+        code = [f"  {advice.code}"] if advice.code else []
+        reasons = [f"- {sentence}" for sentence in (*advice.evidence, *advice.cautions)]
+        return "\n".join([advice.summary, *code, *reasons])
 
-        Centred rows leave one direction fewer between classes than there are classes.
-        """
-        spectrum = self.model.spectrum()
-        return float(spectrum.between[-2] - spectrum.within.max())
-
-    @property
-    def separation(self) -> float:
-        """q/p: how much less a round shrinks what a class shares than what is a row's own."""
-        own = 1 - self.correlation.same_class
-        apart = self.correlation.same_class - self.correlation.other_class
-        between = own + self.model.n_samples / self.model.n_classes * apart
-        return float(between * (self.ridge + own) / (own * (self.ridge + between)))
+    def __repr__(self) -> str:
+        return (
+            f"<Forecast: {self.advice.action}; {self.given_sizes.sum()} rows, "
+            f"{len(self.classes)} classes, {self.noise.rate:.0%} of the labels wrong>"
+        )
 
 
 def forecast(
@@ -76,11 +63,10 @@ def forecast(
     superclass: ArrayLike | None = None,
     ridge: float = STUDENT_RIDGE,
     n_rounds: int = 3,
-    n_folds: int = 3,
-    max_rows: int = 10_000,
-    random_state: int = 0,
+    cv: Any = None,
+    random_state: Any = 0,
     n_jobs: int | None = None,
-    report: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] | None = None,
 ) -> Forecast:
     """Say whether students will help on this data set, and which, from its noisy labels alone.
 
@@ -94,23 +80,20 @@ def forecast(
         sorted order. By default it is counted from predictions.
     probabilities : array of shape (n_rows, n_classes), optional
         Predictions to count with, each of a probe that was not fitted on that row. By default
-        those of the robust probe of the trials.
+        those of the best robust candidate for rows held out.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
     ridge : float
         Penalty at which the theory is asked.
     n_rounds : int
-        Rounds to try and to ask the theory about, at least 2.
-    n_folds : int
-        Parts that the rows are divided into; each is predicted by probes fitted on the others.
-    max_rows : int
-        Rows that enter the trials, at the most, chosen at random; the rest takes all rows.
-    random_state : int
-        Seed of that choice.
+        Rounds to ask the theory about, at least 2.
+    cv, random_state
+        Which rows are held out, as for `AutoProbe`: with the same, it chooses the same. More
+        folds than by default, as cv=5, judge on more rows, and the errors get smaller.
     n_jobs : int, optional
         Threads; by default all cores.
     report : callable, optional
-        Told in a few words what is being done.
+        Is called with a line for every candidate that was tried.
 
     Returns
     -------
@@ -126,65 +109,28 @@ def forecast(
     >>> print(expected.advice.action)
     use a robust student
     >>> print(f"{expected.noise.rate:.2f}")  # the probe's own errors included
-    0.66
+    0.64
     """
     data = check_labelled_rows(X, y)
     sizes = _check_sizes(data)
-    strength = check_positive("ridge", ridge)
+    ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     groups = None if superclass is None else check_superclass(superclass, data.n_classes)
     known = None if noise_matrix is None else take_noise(noise_matrix, sizes)
     own_labels = None if probabilities is None else _check_probabilities(probabilities, data)
-    trials = run_trials(
-        data,
-        n_rounds=n_rounds,
-        n_folds=check_count("n_folds", n_folds, 2),
-        max_rows=check_count("max_rows", max_rows, 2 * data.n_classes),
-        random_state=check_count("random_state", random_state, 0),
-        n_jobs=n_jobs,
-        report=report,
-    )
-    noise = known or _counted(data, trials, own_labels)
-    report("Measuring correlations …")
-    measured = class_correlation(data.X, data.labels, data.n_classes, n_jobs=n_jobs).means
-    correlation = unmix(measured, noise, np.zeros(data.n_classes, dtype=np.intp))
-    if groups is None:
-        groups = cluster_classes(correlation.estimated).superclass
-    correlation = unmix(measured, noise, groups)
-    model = CorrelationModel.from_correlation(correlation.estimated, class_sizes=noise.class_sizes)
-    l2 = strength / (model.n_classes * model.n_samples)
-    rounds = outputs_by_round(model, noise.corruption, l2=l2, n_rounds=n_rounds)
-    guarantees = tuple(judge(outputs) for outputs in rounds)
-    needed = rounds_until_right(model, noise.corruption, l2=l2)
-    theory = theory_in_words(strength, guarantees, needed)
+    comparison = _compare(data, AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs), report)
+    noise = known or _counted(data, comparison, own_labels)
+    correlation = _correlate(data, noise, groups, n_jobs)
+    theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
     advice = advise(
-        trials, noise, correlation, classes=data.classes, given_sizes=sizes, theory=theory
-    )
-    return Forecast(
+        comparison,
+        noise,
+        correlation,
         classes=data.classes,
         given_sizes=sizes,
-        noise=noise,
-        correlation=correlation,
-        model=model,
-        ridge=strength,
-        guarantees=guarantees,
-        rounds_needed=needed,
-        trials=trials,
-        advice=advice,
+        theory=str(theory),
     )
-
-
-def theory_in_words(ridge: float, guarantees: tuple[Guarantee, ...], needed: RoundsNeeded) -> str:
-    """Return what the theory promises of the training labels."""
-    first, last = guarantees[0].accuracy, guarantees[-1].accuracy
-    rounds = (
-        f"{needed.overall:g} round(s)" if np.isfinite(needed.overall) else "no number of rounds"
-    )
-    return (
-        f"Theory, if rows differed from others of their class by chance alone, at ridge {ridge:g}: "
-        f"{first:.0%} of the training labels right after one round, {last:.0%} after "
-        f"{len(guarantees)}; all of them after {rounds}."
-    )
+    return Forecast(data.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
 def _check_sizes(data: LabelledRows) -> IntArray:
@@ -211,12 +157,34 @@ def _check_probabilities(probabilities: ArrayLike, data: LabelledRows) -> IntArr
     return np.asarray(array.argmax(axis=1))
 
 
-def _counted(data: LabelledRows, trials: Trials, own_labels: IntArray | None) -> NoiseEstimate:
+def _compare(
+    data: LabelledRows, probe: AutoProbe, report: Callable[[str], None] | None
+) -> Comparison:
+    """Choose as AutoProbe does; nothing is fitted on all rows."""
+    with one_blas_thread():
+        _, search = probe.prepare_search(data.X, data.labels, data.n_classes, data.weights, report)
+        return compare(search, search.run())
+
+
+def _counted(
+    data: LabelledRows, comparison: Comparison, own_labels: IntArray | None
+) -> NoiseEstimate:
     """Count the noise on the rows that were predicted, and scale it up to all rows."""
     if own_labels is not None:
         labelled = data.labelled
         return count_noise(own_labels[labelled], data.labels[labelled], data.n_classes)
-    predicted = trials.best(Method.ROBUST).predicted
-    counted = count_noise(predicted, trials.given, data.n_classes)
+    predicted = comparison.predicted[comparison.robust]
+    counted = count_noise(predicted, comparison.given, data.n_classes)
     scale = float(data.labelled.sum() / counted.class_sizes.sum())
     return NoiseEstimate(counted.corruption, scale * counted.class_sizes, given=False)
+
+
+def _correlate(
+    data: LabelledRows, noise: NoiseEstimate, groups: IntArray | None, n_jobs: int | None
+) -> CorrelationEstimate:
+    """Return the correlations of the true classes, and superclasses by them if none are given."""
+    measured = class_correlation(data.X, data.labels, data.n_classes, n_jobs=n_jobs).means
+    if groups is None:
+        single = np.zeros(data.n_classes, dtype=np.intp)
+        groups = cluster_classes(unmix(measured, noise, single).estimated).superclass
+    return unmix(measured, noise, groups)

@@ -54,6 +54,7 @@ class Trial:
 
     candidate: Candidate
     evaluations: list[Evaluation]  # one a split
+    predicted: IntArray  # (n,), most likely class of every row left out
     agrees: FloatArray  # (n,), one where the label of a row left out is predicted, else zero
     calibration: Calibration
     agreement: float  # share of the held-out labels that are predicted
@@ -85,6 +86,7 @@ class Search:
         features = coordinates.features
         self.n_classes = features.n_classes
         left_out = np.concatenate([rows for _, rows in splits])
+        self.left_out_labels = labels[left_out]
         weights = features.given_weights
         self.weights = np.ones(len(left_out)) if weights is None else weights[left_out]
         self.splits = [
@@ -100,8 +102,7 @@ class Search:
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
         medium, weak = self.attempt(grid.TEACHER_30), self.attempt(grid.TEACHER_10)
-        if self.better(medium, weak):
-            self.attempt(grid.TEACHER_100)
+        self.attempt(grid.TEACHER_100 if self.better(medium, weak) else grid.TEACHER_4)
         if self.better(self.attempt(grid.ROUND_2), weak):
             self.attempt(grid.ROUND_3)
         self.attempt(grid.PARTIAL)
@@ -138,10 +139,11 @@ class Search:
             n_passes += solution.n_passes + targets.making_passes
             judged.append(judge(split, solution.evaluation))
         held_out = pool(judged)
-        agrees = held_out.agrees.astype(float)
+        agrees = (held_out.predicted == self.left_out_labels).astype(float)
         trial = Trial(
             candidate,
             evaluations,
+            held_out.predicted,
             agrees,
             calibrate(held_out, self.n_classes, self.weights),
             agreement=mean(agrees, self.weights),

@@ -8,7 +8,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.exceptions import ConvergenceWarning
 
-from twohot._types import Matrix
+from twohot._types import FloatArray, IntArray, Matrix
 from twohot._validation import check_count, check_positive
 from twohot.audit.choice import Choice, Tried, choice_of
 from twohot.audit.search import Search, Trial
@@ -18,6 +18,7 @@ from twohot.distill.fitted import FittedProbe
 from twohot.distill.targets import one_hot
 from twohot.features.coordinates import prepare
 from twohot.features.passes import count_jobs, one_blas_thread
+from twohot.features.preparation import Preparation
 from twohot.solve.fit import Settings
 
 # The power of the robust loss: .5 and .9 were never clearly better, at any ridge and noise.
@@ -35,8 +36,9 @@ class AutoProbe(FittedProbe):
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
-        How rows are left out. By default a fifth at a time, until about 2,000 rows are judged on:
-        once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is made on so many.
+        How rows are left out. By default a fifth of every label at a time, until about 2,000 rows
+        are judged on: once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is
+        made on so many.
     center, normalize : bool
         As for `LinearProbe`.
     tol : float
@@ -127,28 +129,10 @@ class AutoProbe(FittedProbe):
     ) -> Self:
         rows = check_features(self, X, reset=True)
         classes, labels = check_labels(self, y, rows.shape[0])
-        settings = Settings(
-            tol=check_positive("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter, 1),
-            gce_power=GCE_POWER,
-            start="teacher",
-        )
         targets = one_hot(labels, len(classes))
         weights = row_weights(rows, targets.matrix, classes, None, sample_weight)
-        splits = choose_splits(self.cv, labels, weights, self.random_state)
         with one_blas_thread():
-            preparation, coordinates = prepare(
-                rows,
-                center=self.center,
-                normalize=self.normalize,
-                weights=weights,
-                intercept=False,
-                n_classes=len(classes),
-                dtype=self._precision(rows),
-                n_jobs=count_jobs(self.n_jobs),
-            )
-            told = None if report is None else lambda trial: report(_in_words(trial))
-            search = Search(coordinates, labels, splits, settings, told)
+            preparation, search = self.prepare_search(rows, labels, len(classes), weights, report)
             best = search.run()
             rounds = search.refit(best)
         self._take_rounds(rounds, classes, preparation)
@@ -163,6 +147,38 @@ class AutoProbe(FittedProbe):
                     stacklevel=3,
                 )
         return self
+
+    def prepare_search(
+        self,
+        X: Matrix,
+        labels: IntArray,
+        n_classes: int,
+        weights: FloatArray | None,
+        report: Callable[[str], None] | None,
+    ) -> tuple[Preparation, Search]:
+        """Return how rows are prepared, and the search over them, which has not begun.
+
+        Labels are numbers from 0 to n_classes - 1; that of a row without weight may be anything.
+        """
+        settings = Settings(
+            tol=check_positive("tol", self.tol),
+            max_iter=check_count("max_iter", self.max_iter, 1),
+            gce_power=GCE_POWER,
+            start="teacher",
+        )
+        splits = choose_splits(self.cv, labels, weights, self.random_state)
+        preparation, coordinates = prepare(
+            X,
+            center=self.center,
+            normalize=self.normalize,
+            weights=weights,
+            intercept=False,
+            n_classes=n_classes,
+            dtype=self._precision(X),
+            n_jobs=count_jobs(self.n_jobs),
+        )
+        told = None if report is None else lambda trial: report(_in_words(trial))
+        return preparation, Search(coordinates, labels, splits, settings, told)
 
     def _take_choice(self, choice: Choice) -> None:
         self.choice_ = choice

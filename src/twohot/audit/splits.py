@@ -26,18 +26,18 @@ def choose_splits(
 ) -> Splits:
     """Return pairs of rows to fit on and rows left out.
 
-    `cv` is None (see above), a number of folds, a splitter of scikit-learn, or the pairs.
+    `cv` is None (see above), a number of folds, a splitter of scikit-learn, or the pairs. Rows
+    without weight are as good as absent.
     """
     n_rows = len(labels)
     if cv is None:
-        # Rows without weight are as good as absent.
         counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
-        return _default_splits(counted, check_generator(random_state))
-    splits = [_checked(pair, n_rows) for pair in _pairs(cv, labels, random_state)]
+        return _default_splits(counted, labels, check_generator(random_state))
+    splits = [_checked(pair, n_rows, weights) for pair in _pairs(cv, labels, random_state)]
     if not splits:
         raise ValueError("cv has no splits: pass at least one pair of row numbers.")
     for rows in (side for pair in splits for side in pair):
-        if not rows.size or not (weights is None or weights[rows].any()):
+        if not rows.size:
             raise ValueError(
                 "cv has a split without rows, or without weight, on one side: give each side rows "
                 "that count."
@@ -67,13 +67,17 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
     return pairs
 
 
-def _default_splits(counted: IntArray, rng: np.random.Generator) -> Splits:
+def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:
     if len(counted) < 2:
         raise ValueError(
             "sample_weight leaves one row only: pass weights for rows of at least two classes."
         )
     order = rng.permutation(counted)[:SEARCH_ROWS]
-    parts = np.array_split(order, min(N_FOLDS, len(order)))
+    # Every part has its share of every label: a label that is frequent among the rows left out is
+    # rare among those fitted on otherwise, which can hide all that was learnt from noisy labels.
+    order = order[np.argsort(labels[order], kind="stable")]
+    n_parts = min(N_FOLDS, len(order))
+    parts = [order[first::n_parts] for first in range(n_parts)]
     n_splits = min(len(parts), -(-JUDGED_ROWS * len(parts) // len(order)))
     return [
         (np.sort(np.concatenate(parts[:place] + parts[place + 1 :])), np.sort(parts[place]))
@@ -81,8 +85,8 @@ def _default_splits(counted: IntArray, rng: np.random.Generator) -> Splits:
     ]
 
 
-def _checked(pair: Any, n_rows: int) -> tuple[IntArray, IntArray]:
-    """Return a pair of rows as row numbers."""
+def _checked(pair: Any, n_rows: int, weights: FloatArray | None) -> tuple[IntArray, IntArray]:
+    """Return a pair of rows as row numbers, of the rows that count."""
     try:
         fitted, left_out = (np.arange(n_rows)[np.asarray(rows)] for rows in pair)
     except (IndexError, TypeError, ValueError) as error:
@@ -90,4 +94,6 @@ def _checked(pair: Any, n_rows: int) -> tuple[IntArray, IntArray]:
             f"cv has a split that is no pair of rows ({error}): pass the rows to fit on and those "
             f"to leave out, as numbers from 0 to {n_rows - 1} or as masks."
         ) from error
+    if weights is not None:
+        fitted, left_out = (rows[weights[rows] > 0] for rows in (fitted, left_out))
     return fitted.ravel(), left_out.ravel()

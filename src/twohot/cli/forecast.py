@@ -15,6 +15,7 @@ from twohot._files import whole_file
 from twohot.audit.forecast import Forecast
 from twohot.audit.forecast import forecast as make_forecast
 from twohot.cli._figures import write_figure
+from twohot.cli._progress import choosing
 from twohot.cli._tables import (
     ClassesOption,
     FeatureColumnOption,
@@ -28,7 +29,7 @@ from twohot.cli._tables import (
 )
 from twohot.data import FeatureTable
 from twohot.report.forecast_figures import forecast_figure
-from twohot.report.forecast_record import class_rows, forecast_record, trial_rows
+from twohot.report.forecast_record import candidate_rows, class_rows, forecast_record
 
 # Classes that are shown, the ones with the smallest margin.
 WEAKEST_CLASSES = 5
@@ -43,11 +44,15 @@ def forecast(
     classes: ClassesOption = None,
     split: SplitOption = None,
     ridge: Annotated[float, typer.Option(help="Penalty at which the theory is asked.")] = 10.0,
-    rounds: Annotated[int, typer.Option(min=2, help="Rounds to try, the teacher included.")] = 3,
-    max_rows: Annotated[
-        int, typer.Option(min=1, help="Rows that probes are tried on, at the most.")
-    ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of these rows.")] = 0,
+    rounds: Annotated[int, typer.Option(min=2, help="Rounds that the theory is asked about.")] = 3,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2, help="Hold out every row once, in so many parts; else about 2,000 rows."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
     json: Annotated[Path | None, typer.Option(help="File for all that was found, as JSON.")] = None,
     output: Annotated[
         Path | None,
@@ -66,16 +71,16 @@ def forecast(
         classes=classes,
     )
     table = table.take(rows_of_split(table, split))
-    with Console(stderr=True).status("Reading features …") as status:
+    with choosing(quiet=quiet) as report:
         found = make_forecast(
             table.features,
             table.given_labels,
             superclass=_superclass(table),
             ridge=ridge,
             n_rounds=rounds,
-            max_rows=max_rows,
+            cv=folds,
             random_state=seed,
-            report=status.update,
+            report=report,
         )
     _print_forecast(Console(), source, found)
     for path in _write(found, json, output):
@@ -92,17 +97,16 @@ def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
 
 
 def _print_forecast(console: Console, source: Path, found: Forecast) -> None:
-    """Print the estimates, the trials, the weakest classes and the advice."""
+    """Print the estimates, the candidates, the weakest classes and the advice."""
     rows, classes = found.given_sizes.sum(), len(found.classes)
     _say(console, f"{source.name}: {rows} rows with a label, {classes} classes")
     console.print(_estimates(found))
-    console.print(_trials(found))
+    console.print(_candidates(found))
     console.print(_weakest(found))
-    _say(console, found.advice.summary, style="bold")
-    if found.advice.code:
-        _say(console, f"  {found.advice.code}")
-    for sentence in (*found.advice.evidence, *found.advice.cautions):
-        _say(console, f"- {sentence}")
+    summary, *reasons = str(found).splitlines()
+    _say(console, summary, style="bold")
+    for line in reasons:
+        _say(console, line)
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
@@ -112,39 +116,35 @@ def _say(console: Console, text: str, style: str = "") -> None:
 
 def _estimates(found: Forecast) -> Table:
     """Return what was estimated of the data set as a whole."""
-    correlation = found.correlation
+    correlation, theory = found.correlation, found.theory
     table = Table("what", "estimate", title="Estimated from the noisy labels")
-    right = ", ".join(f"{guarantee.accuracy:.0%}" for guarantee in found.guarantees)
+    right = ", ".join(f"{guarantee.accuracy:.0%}" for guarantee in theory.guarantees)
     entries = {
         "labels that are wrong": f"{found.noise.rate:.1%}",
         "correlation, same class": _number(correlation.same_class),
         "correlation, same superclass": _number(correlation.same_superclass),
         "correlation, elsewhere": _number(correlation.elsewhere),
-        "eigengap": _number(found.eigengap),
-        f"separation q/p at ridge {found.ridge:g}": _number(found.separation),
+        "eigengap": _number(theory.eigengap),
+        f"separation q/p at ridge {theory.ridge:g}": _number(theory.separation),
         "theory: training labels right, by round": right,
-        "theory: rounds until all are": _number(found.rounds_needed.overall),
+        "theory: rounds until all are": _number(theory.rounds_needed.overall),
     }
     for name, value in entries.items():
         table.add_row(name, value)
     return table
 
 
-def _trials(found: Forecast) -> Table:
-    """Return the probes side by side; the best stands out."""
-    table = Table(
-        title=f"{len(found.trials.given)} rows held out in turn: agreement, accuracy gained"
-    )
-    for heading in ("probe", "agreement", "points over plain"):
-        table.add_column(heading, justify="left" if heading == "probe" else "right")
-    rows = trial_rows(found)
-    best = max(row["agreement"] for row in rows)
-    for row in rows:
+def _candidates(found: Forecast) -> Table:
+    """Return the candidates side by side; the chosen one stands out."""
+    table = Table(title=f"{len(found.comparison.given)} rows held out: agreement, accuracy gained")
+    for heading in ("candidate", "agreement", "points over plain"):
+        table.add_column(heading, justify="left" if heading == "candidate" else "right")
+    for row in candidate_rows(found):
         table.add_row(
-            row["probe"],
+            row["candidate"],
             f"{row['agreement']:.1%}",
             f"{100 * row['gain']:+.1f} ± {100 * row['gain_error']:.1f}",
-            style="bold" if row["agreement"] == best else "",
+            style="bold" if row["chosen"] else "",
         )
     return table
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from twohot.audit.forecast import Forecast
-from twohot.audit.trials import Method
 
 
 def forecast_record(found: Forecast) -> dict[str, Any]:
@@ -18,9 +17,9 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
     >>> from twohot.audit.forecast import forecast
     >>> record = forecast_record(forecast(*load_iris(return_X_y=True)))
     >>> list(record)
-    ['advice', 'n_rows', 'noise', 'correlation', 'theory', 'trials', 'classes']
+    ['advice', 'n_rows', 'noise', 'correlation', 'theory', 'candidates', 'classes']
     """
-    advice, correlation, noise = found.advice, found.correlation, found.noise
+    advice, correlation, noise, theory = found.advice, found.correlation, found.noise, found.theory
     record = {
         "advice": {
             "action": str(advice.action),
@@ -44,29 +43,29 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
             "estimated": correlation.estimated.tolist(),
         },
         "theory": {
-            "ridge": found.ridge,
-            "separation": found.separation,
-            "eigengap": found.eigengap,
-            "accuracy_by_round": [guarantee.accuracy for guarantee in found.guarantees],
-            "rounds_needed": found.rounds_needed.overall,
+            "ridge": theory.ridge,
+            "separation": theory.separation,
+            "eigengap": theory.eigengap,
+            "accuracy_by_round": [guarantee.accuracy for guarantee in theory.guarantees],
+            "rounds_needed": theory.rounds_needed.overall,
         },
-        "trials": trial_rows(found),
+        "candidates": candidate_rows(found),
         "classes": class_rows(found),
     }
     return dict(_finite(record))
 
 
-def trial_rows(found: Forecast) -> list[dict[str, Any]]:
-    """Return one row for each probe tried; gains are accuracy over the best plain probe."""
-    trials, plain = found.trials, found.trials.best(Method.PLAIN)
+def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
+    """Return one row for each candidate; gains are accuracy over the plain probe."""
     rows = []
-    for trial in trials.trials:
-        gain, error = trials.gain(trial, over=plain)
+    for entry in found.comparison.choice.tried:
+        gain, error = found.comparison.gain(entry)
         rows.append(
             {
-                "probe": trial.name,
-                "code": trial.code,
-                "agreement": trials.agreement(trial),
+                "candidate": entry.name,
+                "code": entry.estimator,
+                "chosen": entry.chosen,
+                "agreement": entry.agreement,
                 "gain": gain / found.noise.slope,
                 "gain_error": error / found.noise.slope,
             }
@@ -76,7 +75,8 @@ def trial_rows(found: Forecast) -> list[dict[str, Any]]:
 
 def class_rows(found: Forecast) -> list[dict[str, Any]]:
     """Return one row for each class, the weakest margin of the last round first."""
-    margins = np.array([guarantee.margins for guarantee in found.guarantees])  # (rounds, classes)
+    guarantees = found.theory.guarantees
+    margins = np.array([guarantee.margins for guarantee in guarantees])  # (rounds, classes)
     return [
         {
             "class": found.classes.tolist()[k],
@@ -85,7 +85,7 @@ def class_rows(found: Forecast) -> list[dict[str, Any]]:
             "same_class": float(found.correlation.estimated[k, k]),
             "superclass": int(found.correlation.superclass[k]),
             "margin_by_round": margins[:, k].tolist(),
-            "rounds_needed": float(found.rounds_needed.per_class[k]),
+            "rounds_needed": float(found.theory.rounds_needed.per_class[k]),
         }
         for k in np.argsort(margins[-1], kind="stable")
     ]
