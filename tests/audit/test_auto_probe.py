@@ -48,6 +48,28 @@ def test_it_is_as_good_as_the_best_of_its_own_grid(noise_rate):
     assert min(scores.values()) < best - allowed
 
 
+@pytest.mark.parametrize("noise_rate", [0.0, 0.3])
+def test_classes_of_different_sizes_get_an_intercept(noise_rate):
+    generator = np.random.default_rng(0)
+    labels = (generator.random(4000) < 0.2).astype(int)
+    rows = generator.standard_normal((4000, 20))
+    rows[:, 0] += 3 * labels
+    given = corrupt_labels(labels[:2000], symmetric(2, noise_rate), random_state=0).given_labels
+    probe = AutoProbe().fit(rows[:2000], given)
+    assert all("fit_intercept=True" in entry.estimator for entry in probe.choice_.tried)
+    plain = AutoProbe(fit_intercept=False).fit(rows[:2000], given)
+    assert not any("fit_intercept" in entry.estimator for entry in plain.choice_.tried)
+    right, without = (each.score(rows[2000:], labels[2000:]) for each in (probe, plain))
+    assert right > 0.9
+    assert right > without + 0.1
+    # Rows without weight do not count: the rest is balanced.
+    weights = np.ones(2000)
+    many = np.flatnonzero(given == 0)
+    weights[many[np.count_nonzero(given == 1) :]] = 0
+    balanced = AutoProbe().fit(rows[:2000], given, sample_weight=weights)
+    assert not any("fit_intercept" in entry.estimator for entry in balanced.choice_.tried)
+
+
 @pytest.mark.parametrize("noise_rate", [0.0, 0.6])
 def test_the_best_method_is_chosen_where_it_is_known(noise_rate):
     made = make_features(
@@ -266,6 +288,7 @@ def test_a_fit_that_is_cut_short_warns():
         ({"n_jobs": 0}, "n_jobs=0 is not a number of threads"),
         ({"dtype": "int8"}, "dtype='int8' is not a precision"),
         ({"random_state": -1}, "random_state=-1 seeds nothing"),
+        ({"fit_intercept": "yes"}, "fit_intercept='yes' is not known: pass one of 'auto'"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message):

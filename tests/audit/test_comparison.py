@@ -57,18 +57,6 @@ def test_plain_and_robust_are_what_the_rule_chooses_of_their_kind(searched):
         )
 
 
-def test_a_teacher_that_was_chosen_is_the_plain_probe():
-    clean = synthetic(noise_rate=0.0)
-    _, search = AutoProbe(n_jobs=1).prepare_search(
-        clean.X, clean.given_labels, clean.n_classes, None, None
-    )
-    search.run()
-    teachers = [trial for key, trial in search.trials.items() if key.method == grid.TEACHER]
-    # The law, whatever this search preferred: its best among teachers is also that of the plain.
-    found = compare(search, search.best(teachers))
-    assert found.choice.chosen == found.plain
-
-
 def test_gains_are_paired():
     given = np.array([0, 0, 1, 1])
     plain, other = make_tried("teacher", 0.5), make_tried("robust", 0.75, chosen=True)

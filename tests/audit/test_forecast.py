@@ -76,8 +76,9 @@ def test_a_rare_class_is_learnt_where_it_differs(distance):
     X = generator.standard_normal((400, 5))
     X[:, 0] += distance * labels
     found = forecast(X, labels, n_jobs=1)
-    # Probes without an intercept say the rare class too often to beat always saying the other.
-    assert max(entry.agreement for entry in found.comparison.choice.tried) < 0.95
+    # Where it does not differ, saying the other class always is all there is to learn.
+    best = max(entry.agreement for entry in found.comparison.choice.tried)
+    assert (best > 0.96) == (distance > 0)
     assert (found.advice.action is Action.NOTHING) == (distance == 0)
 
 

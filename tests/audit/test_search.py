@@ -197,7 +197,7 @@ def test_a_search_tries_no_more_than_it_says():
         search.run()
         assert 10 <= len(search.trials) <= grid.MOST_TRIALS
         robust = [each for each in search.trials if each.method == grid.ROBUST]
-        assert min(each.ridge for each in robust) >= grid.LEAST_ROBUST
+        assert min(each.ridge for each in robust) >= grid.LEAST_RIDGE
 
 
 def test_no_candidate_is_its_start_under_another_name():
@@ -211,15 +211,18 @@ def test_no_candidate_is_its_start_under_another_name():
     assert second.n_passes <= 2
 
 
-@pytest.mark.parametrize(("noise_rate", "tried"), [(0.0, grid.TEACHER_4), (0.6, grid.TEACHER_100)])
-def test_the_third_teacher_is_on_the_better_side(noise_rate, tried):
+@pytest.mark.parametrize(("noise_rate", "third"), [(0.0, 4.0), (0.6, 100.0)])
+def test_the_third_teacher_is_on_the_likelier_side(noise_rate, third):
     data = problems.digits(noise_rate)
     _, search = AutoProbe(n_jobs=1).prepare_search(data.X, data.given_labels, 10, None, None)
     search.run()
     teachers = [each for each in search.trials if each.method == grid.TEACHER]
-    assert teachers == [grid.TEACHER_30, grid.TEACHER_10, tried]
-    medium, weak = (search.trials[each].agreement for each in teachers[:2])
-    assert (weak > medium) == (tried is grid.TEACHER_4)
+    assert teachers[:2] == [grid.TEACHER_30, grid.TEACHER_10]
+    assert teachers[2].ridge == third
+    likelihoods = [search.trials[each].calibration.likelihood.mean() for each in teachers]
+    assert (likelihoods[1] > likelihoods[0]) == (third < 10)
+    # Weaker ones are tried while they are likelier, and one that is not.
+    assert all(np.diff(likelihoods[1:-1]) > 0)
 
 
 # The choice --------------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twohot import find_label_issues
 from twohot.audit.verdict import (
+    COUNTING_TURNS,
     LEAST_PROBABILITY,
     UNCOUNTED,
     caution,
@@ -176,21 +178,51 @@ def noisy_judged(draw):
     return probabilities, labels, counts / counts.sum(axis=1, keepdims=True)
 
 
+def bayes_row(p, label, matrix):
+    """Return the probability of each class of a row, given its label.
+
+    Classes beyond the label and the two likeliest are taken for the average other class.
+    """
+    column = matrix[:, label].copy()
+    far = np.setdiff1d(np.argsort(-p, kind="stable")[2:], [label])
+    column[far] = np.delete(matrix[:, label], label).mean()
+    return p * column / (p @ column)
+
+
 @given(noisy_judged())
 def test_the_probability_of_a_wrong_label_is_that_of_bayes(rows):
-    probabilities, labels, matrix = rows
-    n_classes = len(matrix)
-    found = probability_wrong(weigh(probabilities, labels), labels, matrix)
-    likely = (1 - UNCOUNTED) * matrix + UNCOUNTED / n_classes
-    for p, label, doubt in zip(probabilities, labels, found, strict=True):
-        if label < 0:
-            assert np.isnan(doubt)
-            continue
-        column = likely[:, label].copy()
-        # Classes beyond the label and the two likeliest are taken for the average other class.
-        far = np.setdiff1d(np.argsort(-p, kind="stable")[2:], [label])
-        column[far] = np.delete(column.copy(), label).mean()
-        assert doubt == pytest.approx(1 - p[label] * column[label] / (p @ column), abs=1e-12)
+    probabilities, labels, counted = rows
+    n_classes = len(counted)
+    told = np.flatnonzero(labels >= 0)
+    shares = counted
+    for _ in range(COUNTING_TURNS):
+        matrix = (1 - UNCOUNTED) * shares + UNCOUNTED / n_classes
+        found = {i: bayes_row(probabilities[i], labels[i], matrix) for i in told}
+        counts = np.zeros((n_classes, n_classes))
+        for i, posterior in found.items():
+            near = {labels[i], *np.argsort(-probabilities[i], kind="stable")[:2]}
+            far = [k for k in range(n_classes) if k not in near]
+            spread = sum(posterior[k] for k in far) / (n_classes - 1)
+            for k in range(n_classes):
+                counts[k, labels[i]] += posterior[k] if k in near else 0
+                counts[k, labels[i]] += spread if k != labels[i] else 0
+        sizes = counts.sum(axis=1, keepdims=True)
+        shares = np.where(sizes > 0, counts / np.where(sizes > 0, sizes, 1), counted)
+    doubts = probability_wrong(weigh(probabilities, labels), labels, counted)
+    assert np.isnan(doubts[labels < 0]).all()
+    for i in told:
+        assert doubts[i] == pytest.approx(1 - found[i][labels[i]], abs=1e-9)
+
+
+def test_calibrated_probabilities_give_the_precision_that_was_asked_for():
+    generator = np.random.default_rng(0)
+    probabilities = generator.dirichlet([0.3] * 5, 5000)  # often undecided
+    true = np.array([generator.choice(5, p=p) for p in probabilities])
+    flipped = generator.random(5000) < 0.25
+    given_labels = np.where(flipped, generator.integers(0, 5, 5000), true)
+    issues = find_label_issues(None, given_labels, probabilities=probabilities, precision=0.8)
+    wrong = given_labels != true
+    assert wrong[issues["is_label_issue"]].mean() == pytest.approx(0.8, abs=0.05)
 
 
 @given(judged())

@@ -39,6 +39,10 @@ class NoiseEstimate:
         gain = kept - (1 - kept) / (len(kept) - 1)
         return float(np.average(gain, weights=self.class_sizes))
 
+    def as_accuracy(self, agreement: float) -> float:
+        """Return what a difference of agreement means in accuracy; NaN if it says nothing of it."""
+        return agreement / self.slope if self.slope > 0 else float("nan")
+
 
 def count_noise(predicted: IntArray, given: IntArray, n_classes: int) -> NoiseEstimate:
     """Take predictions for the truth and count; what the probe gets wrong is counted as noise.

@@ -76,10 +76,10 @@ def advise(
             summary = f"{Action.NOTHING}: {reason[0]}"
             return Advice(Action.NOTHING, "", summary, reason[1:], cautions)
     chosen, plain = comparison.choice.chosen, comparison.plain
-    gain, error = (value / noise.slope for value in comparison.gain(chosen))
+    gain, error = (noise.as_accuracy(value) for value in comparison.gain(chosen))
     seen = [_agreement(comparison, entry) for entry in dict.fromkeys([chosen, plain])]
     evidence = (_same_choice(comparison), *seen, theory)
-    if chosen.method == grid.TEACHER or gain < LEAST_GAIN:
+    if chosen.method == grid.TEACHER or not gain >= LEAST_GAIN:
         return Advice(
             Action.PLAIN, plain.estimator, _plain(chosen, gain, error), evidence, cautions
         )
@@ -98,15 +98,15 @@ def _plain(chosen: Tried, gain: float, error: float) -> str:
     if chosen.method == grid.TEACHER:
         return f"{Action.PLAIN}: no student is ahead of it."
     return (
-        f"{Action.PLAIN}: the best student promises less than a point of accuracy more "
+        f"{Action.PLAIN}: the student to take promises less than a point of accuracy more "
         f"({chosen.name}: {_points(gain, error)})."
     )
 
 
 def _same_choice(comparison: Comparison) -> str:
     return (
-        f"Of {len(comparison.choice.tried)} candidates AutoProbe() takes "
-        f"{comparison.choice.chosen.name}."
+        f"Of {len(comparison.choice.tried)} candidates AutoProbe takes "
+        f"{comparison.choice.chosen.name}, with the same rows left out."
     )
 
 

@@ -113,26 +113,26 @@ class Candidate:
 TEACHER_30 = Candidate(TEACHER, "ce", 30.0)
 TEACHER_10 = Candidate(TEACHER, "ce", 10.0, start=TEACHER_30)
 TEACHER_100 = Candidate(TEACHER, "ce", 100.0, start=TEACHER_30)
-TEACHER_4 = Candidate(TEACHER, "ce", 4.0, start=TEACHER_10)
 
 ROUND_2 = Candidate(ROUNDS, "ce", 10.0, teacher=TEACHER_10)
 ROUND_3 = Candidate(ROUNDS, "ce", 10.0, teacher=ROUND_2)
 
 PARTIAL = Candidate(TWO_HOT, "gce", 10.0, teacher=TEACHER_10, n_candidates=2)
 
-ROBUST_STEP = 2.5  # between neighbouring strengths of the robust probe
-LEAST_ROBUST = 0.5  # below it a robust probe learns single labels by heart, at any noise
+STEP = 2.5  # between neighbouring strengths of one method
+LEAST_RIDGE = 0.5  # below it a probe learns single labels by heart, at any noise
 FIRST_ROBUST = Candidate(ROBUST, "gce", 10.0, start=TEACHER_30)
 
 
-def can_be_weaker(robust: Candidate) -> bool:
+def can_be_weaker(candidate: Candidate) -> bool:
     """Return whether a smaller penalty is worth trying."""
-    return robust.ridge / ROBUST_STEP >= LEAST_ROBUST
+    return candidate.ridge / STEP >= LEAST_RIDGE
 
 
-def weaker(robust: Candidate) -> Candidate:
-    """Return the robust probe with the next smaller penalty."""
-    return Candidate(ROBUST, "gce", robust.ridge / ROBUST_STEP, start=robust)
+def weaker(candidate: Candidate) -> Candidate:
+    """Return the teacher or robust probe with the next smaller penalty."""
+    ridge = candidate.ridge / STEP
+    return Candidate(candidate.method, candidate.loss, ridge, start=candidate)
 
 
 def stronger(robust: Candidate) -> Candidate:
@@ -140,7 +140,7 @@ def stronger(robust: Candidate) -> Candidate:
 
     It starts from the teacher: what a large penalty has flattened does not rise again.
     """
-    return Candidate(ROBUST, "gce", robust.ridge * ROBUST_STEP, start=TEACHER_30)
+    return Candidate(ROBUST, "gce", robust.ridge * STEP, start=TEACHER_30)
 
 
 def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
@@ -154,4 +154,4 @@ def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
 
 
 # Of one search: teachers, students, the two-hot student, four robust probes and their rounds.
-MOST_TRIALS = 3 + 2 + 1 + 4 + len(robust_rounds(FIRST_ROBUST))
+MOST_TRIALS = 5 + 2 + 1 + 4 + len(robust_rounds(FIRST_ROBUST))

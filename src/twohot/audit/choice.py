@@ -117,13 +117,14 @@ def choice_of(search: Search, best: Trial) -> Choice:
 
 def _tried(search: Search, trial: Trial, best: Trial) -> Tried:
     candidate = trial.candidate
+    made = {"fit_intercept": True} if search.coordinates.features.intercept else {}
     difference = trial.calibration.likelihood - best.calibration.likelihood
     return Tried(
         method=candidate.method,
         ridge=candidate.ridge,
         n_rounds=candidate.n_rounds,
         given_share=candidate.given_share,
-        estimator=" ".join(str(candidate.estimator()).split()),
+        estimator=" ".join(str(candidate.estimator(**made)).split()),
         agreement=trial.agreement,
         agreement_error=trial.agreement_error,
         likelihood=mean(trial.calibration.likelihood, search.weights),

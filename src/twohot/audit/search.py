@@ -102,20 +102,34 @@ class Search:
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
         medium, weak = self.attempt(grid.TEACHER_30), self.attempt(grid.TEACHER_10)
-        self.attempt(grid.TEACHER_100 if self.better(medium, weak) else grid.TEACHER_4)
+        # By likelihood: where one class has nearly all rows, many penalties agree alike.
+        if self._is_likelier(medium, weak):
+            self.attempt(grid.TEACHER_100)
+        else:
+            self._weaken(weak, self._is_likelier)
         if self.better(self.attempt(grid.ROUND_2), weak):
             self.attempt(grid.ROUND_3)
         self.attempt(grid.PARTIAL)
-        best = self.attempt(grid.FIRST_ROBUST)
-        weaker = self.attempt(grid.weaker(best.candidate))
-        if not self.better(weaker, best):
-            self.attempt(grid.stronger(best.candidate))
-        while self.better(weaker, best) and grid.can_be_weaker(weaker.candidate):
-            best, weaker = weaker, self.attempt(grid.weaker(weaker.candidate))
+        first = self.attempt(grid.FIRST_ROBUST)
+        if not self._weaken(first, self.better):
+            self.attempt(grid.stronger(first.candidate))
         robust = [trial for key, trial in self.trials.items() if key.method == grid.ROBUST]
         for candidate in grid.robust_rounds(self.best(robust).candidate):
             self.attempt(candidate)
         return self.best(list(self.trials.values()))
+
+    def _weaken(self, trial: Trial, gains: Callable[[Trial, Trial], bool]) -> bool:
+        """Try smaller penalties while each gains over the one before; return whether any did."""
+        n_gained = 0
+        while grid.can_be_weaker(trial.candidate):
+            weaker = self.attempt(grid.weaker(trial.candidate))
+            if not gains(weaker, trial):
+                break
+            trial, n_gained = weaker, n_gained + 1
+        return n_gained > 0
+
+    def _is_likelier(self, one: Trial, other: Trial) -> bool:
+        return self._likelihood(one) > self._likelihood(other)
 
     def attempt(self, candidate: Candidate) -> Trial:
         """Fit a candidate on every split and judge it on the rows left out."""

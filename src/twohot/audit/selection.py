@@ -5,11 +5,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.exceptions import ConvergenceWarning
 
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot._validation import check_count, check_positive
+from twohot._validation import check_choice, check_count, check_positive
 from twohot.audit.choice import Choice, Tried, choice_of
 from twohot.audit.search import Search, Trial
 from twohot.audit.splits import choose_splits
@@ -23,6 +24,11 @@ from twohot.solve.fit import Settings
 
 # The power of the robust loss: .5 and .9 were never clearly better, at any ridge and noise.
 GCE_POWER = 0.7
+
+# What the largest label has beyond its share of the rows, from which on there is an intercept. The
+# mean of all rows is then near the rows of one class: centred, they point nowhere in particular,
+# and nothing but an intercept says that they are the many.
+UNBALANCED = 0.05
 
 
 class AutoProbe(FittedProbe):
@@ -41,6 +47,8 @@ class AutoProbe(FittedProbe):
         made on so many.
     center, normalize : bool
         As for `LinearProbe`.
+    fit_intercept : bool or "auto"
+        "auto" fits an intercept where one label has much more than its share of the rows.
     tol : float
         Relative gradient at which the chosen probe is finished.
     max_iter : int
@@ -86,6 +94,7 @@ class AutoProbe(FittedProbe):
         cv: Any = None,
         center: bool = True,
         normalize: bool = True,
+        fit_intercept: bool | str = "auto",
         tol: float = 3e-2,
         max_iter: int = 500,
         dtype: DTypeLike | None = None,
@@ -96,6 +105,7 @@ class AutoProbe(FittedProbe):
         self.cv = cv
         self.center = center
         self.normalize = normalize
+        self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.dtype = dtype
@@ -172,13 +182,21 @@ class AutoProbe(FittedProbe):
             center=self.center,
             normalize=self.normalize,
             weights=weights,
-            intercept=False,
+            intercept=self._has_intercept(labels, n_classes, weights),
             n_classes=n_classes,
             dtype=self._precision(X),
             n_jobs=count_jobs(self.n_jobs),
         )
         told = None if report is None else lambda trial: report(_in_words(trial))
         return preparation, Search(coordinates, labels, splits, settings, told)
+
+    def _has_intercept(self, labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
+        if isinstance(self.fit_intercept, bool | np.bool_):
+            return bool(self.fit_intercept)
+        check_choice("fit_intercept", self.fit_intercept, ("auto",))
+        counted = labels if weights is None else labels[weights > 0]
+        counts = np.bincount(counted, None if weights is None else weights[weights > 0], n_classes)
+        return bool(counts.max() / counts.sum() > 1 / n_classes + UNBALANCED)
 
     def _take_choice(self, choice: Choice) -> None:
         self.choice_ = choice

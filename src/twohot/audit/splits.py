@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold
 
 from twohot._types import FloatArray, IntArray
 from twohot._validation import check_count, is_integer
@@ -53,8 +52,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
             raise ValueError(
                 f"cv={cv} is more than the {n_rows} rows: pass at most {n_rows} folds."
             )
-        seed = int(check_generator(random_state).integers(2**31))
-        cv = KFold(n_folds, shuffle=True, random_state=seed)
+        return _folds(check_generator(random_state).permutation(n_rows), labels, n_folds)
     # A string has a method `split` too.
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(
@@ -73,15 +71,21 @@ def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generato
             "sample_weight leaves one row only: pass weights for rows of at least two classes."
         )
     order = rng.permutation(counted)[:SEARCH_ROWS]
-    # Every part has its share of every label: a label that is frequent among the rows left out is
-    # rare among those fitted on otherwise, which can hide all that was learnt from noisy labels.
-    order = order[np.argsort(labels[order], kind="stable")]
-    n_parts = min(N_FOLDS, len(order))
-    parts = [order[first::n_parts] for first in range(n_parts)]
-    n_splits = min(len(parts), -(-JUDGED_ROWS * len(parts) // len(order)))
+    folds = _folds(order, labels, min(N_FOLDS, len(order)))
+    return folds[: -(-JUDGED_ROWS * len(folds) // len(order))]
+
+
+def _folds(order: IntArray, labels: IntArray, n_folds: int) -> Splits:
+    """Leave out every n-th of the rows of each label, in this order.
+
+    Each part has its share of every label: a label that is frequent among the rows left out is rare
+    among those fitted on otherwise, which can hide all that was learnt from noisy labels.
+    """
+    by_label = order[np.argsort(labels[order], kind="stable")]
+    parts = [by_label[first::n_folds] for first in range(n_folds)]
     return [
-        (np.sort(np.concatenate(parts[:place] + parts[place + 1 :])), np.sort(parts[place]))
-        for place in range(n_splits)
+        (np.sort(np.concatenate(parts[:place] + parts[place + 1 :])), np.sort(part))
+        for place, part in enumerate(parts)
     ]
 
 

@@ -10,8 +10,8 @@ one; its quality is 1 / (1 + odds). Where few labels are doubted, a class that i
 than the label is no evidence against it; from 30 % on, the likeliest class decides. The noise rate
 is the share of issues, so that there is one count of errors.
 
-How many of the flagged labels are truly wrong is another question. With the noise matrix C counted
-from the issues, Bayes' rule answers it for every row,
+How many of the flagged labels are truly wrong is another question. With the noise matrix C, counted
+from the issues and then by these probabilities themselves, Bayes' rule answers it for every row,
 
     P(label wrong) = 1 - p_g C_gg / Σ_k p_k C_kg.
 """
@@ -33,6 +33,8 @@ LEAST_PROBABILITY = 1e-30
 
 # Share of the labels of every class that may be any, for all that the counted noise matrix says.
 UNCOUNTED = 0.005
+# Turns of counting softly; after so many the expected precision moves by less than a point.
+COUNTING_TURNS = 10
 
 # Of two candidates whose probabilities differ by less than this factor neither is sure.
 CLOSE = 2.0
@@ -131,23 +133,37 @@ def precise(
 def probability_wrong(evidence: Evidence, labels: IntArray, noise_matrix: FloatArray) -> FloatArray:
     """Return how probable it is that each label is wrong, NaN without one.
 
-    `noise_matrix` has a row for each true class, a column for each label. Classes other than the
-    label and the two likeliest are taken to be given the label as often as they are on average.
+    `noise_matrix` has a row for each true class, a column for each label. It was counted as if all
+    suggestions were right; here each row counts for all classes it may be of, by turns with the
+    probabilities that follow (expectation maximisation). Classes other than the label and the two
+    likeliest are taken to be given the label as often as they are on average.
     """
+    told = labels >= 0
+    given_to = labels[told]
+    likely = [(given_to, evidence.given[told])]
+    for found, probability in (
+        (evidence.first[told], evidence.confidence[told]),
+        (evidence.second[told], evidence.runner_up[told]),
+    ):
+        likely.append((found, np.where(found == given_to, 0, probability)))
+    rest = np.maximum(1 - sum(probability for _, probability in likely), 0)
     n_classes = len(noise_matrix)
     matrix = (1 - UNCOUNTED) * noise_matrix + UNCOUNTED / n_classes
-    right = evidence.given * matrix[labels, labels]
-    total, rest = right.copy(), 1 - evidence.given
-    for found, probability in (
-        (evidence.first, evidence.confidence),
-        (evidence.second, evidence.runner_up),
-    ):
-        other = np.where(found == labels, 0, probability)
-        total += other * matrix[found, labels]
-        rest -= other
-    from_others = (matrix.sum(axis=0) - matrix.diagonal()) / (n_classes - 1)
-    total += np.maximum(rest, 0) * from_others[labels]
-    doubt: FloatArray = 1 - right / total
+    for _ in range(COUNTING_TURNS):
+        joint = [probability * matrix[found, given_to] for found, probability in likely]
+        from_others = (matrix.sum(axis=0) - matrix.diagonal()) / (n_classes - 1)
+        joint.append(rest * from_others[given_to])
+        total = np.sum(joint, axis=0)
+        counts = np.zeros((n_classes, n_classes))
+        counts += np.bincount(given_to, joint[-1] / total, n_classes) / (n_classes - 1)
+        np.fill_diagonal(counts, 0)
+        for (found, _), part in zip(likely, joint, strict=False):
+            np.add.at(counts, (found, given_to), part / total)
+        sizes = counts.sum(axis=1, keepdims=True)
+        shares = np.divide(counts, sizes, out=noise_matrix.copy(), where=sizes > 0)
+        matrix = (1 - UNCOUNTED) * shares + UNCOUNTED / n_classes
+    doubt = np.full(len(labels), np.nan)
+    doubt[told] = 1 - joint[0] / total
     return doubt
 
 

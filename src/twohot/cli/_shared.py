@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 USER_ERRORS = (ValueError, OSError, ImportError)
 # Arguments of the library whose option has another name.
 OTHER_NAMES = {
+    "cv": "folds",
     "n_rounds": "rounds",
     "n_superclasses": "superclasses",
     "noise_rate": "rate",
@@ -68,6 +69,8 @@ def with_options(message: str, command: Callable[..., Any]) -> str:
     options = [entry.name for entry in parameters if entry.kind is entry.KEYWORD_ONLY]
     named = {name: name for name in options}
     named |= {other: name for other, name in OTHER_NAMES.items() if name in options}
+    if not named:
+        return message
 
     def translated(match: re.Match[str]) -> str:
         name, switched_on = match.groups()

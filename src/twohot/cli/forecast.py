@@ -1,6 +1,7 @@
 """`twohot forecast`: will it help here, and with what."""
 
 import json as json_format
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -143,7 +144,7 @@ def _candidates(found: Forecast) -> Table:
         table.add_row(
             row["candidate"],
             f"{row['agreement']:.1%}",
-            f"{100 * row['gain']:+.1f} ± {100 * row['gain_error']:.1f}",
+            _points(row["gain"], row["gain_error"]),
             style="bold" if row["chosen"] else "",
         )
     return table
@@ -186,3 +187,7 @@ def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path
         with whole_file(path) as file:
             file.write(text)
     return [*paths, *([] if output is None else [output / "forecast.png"])]
+
+
+def _points(gain: float, error: float) -> str:
+    return "–" if math.isnan(gain) else f"{100 * gain:+.1f} ± {100 * error:.1f}"

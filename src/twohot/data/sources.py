@@ -217,6 +217,12 @@ def _item_column(
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
     """Return the paths of a table as seen from here; each must be a file, and another one."""
+    empty = [str(number) for number, cell in enumerate(cells, start=1) if not cell]
+    if empty:
+        raise ValueError(
+            f"{path} has no path in {len(empty)} of its rows (row {_some(empty)}): fill these in, "
+            "or remove them."
+        )
     image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
     twice, n_times = Counter(image_paths).most_common(1)[0]
     if n_times > 1:

@@ -152,11 +152,10 @@ class FeatureSet:
         self.block_rows = max(64, min(self.n_samples, BLOCK_ENTRIES // widest))
         self.n_blocks = -(-self.n_samples // self.block_rows)
         self.n_classes = n_classes
-        self.keep_small = keep_small
         n_bytes = self.n_samples * self.n_columns * dtype.itemsize
         self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
         self._kept: dict[int, FloatArray] = {}  # prepared rows, from the first read of a block
-        self._scales: dict[int, FloatArray] = {}  # 1/norm, likewise, where the rows are not kept
+        self._scales: dict[int, FloatArray] = {}  # 1/norm, likewise, for rows that are not kept
         self._buffers = threading.local()
 
     @property
@@ -177,7 +176,7 @@ class FeatureSet:
             n_classes=self.n_classes,
             weights=None if weights is None else weights[index],
             intercept=self.intercept,
-            keep_small=self.keep_small,
+            keep_small=self._keeps_rows,
         )
 
     def rows(self, block: int) -> slice:
@@ -208,12 +207,15 @@ class FeatureSet:
         else:
             x = self._buffer("rows", self.n_columns)[:n_rows]
         self.preparation.center(self.X[self.rows(block)], x)
+        if self._keeps_rows:
+            if self.preparation.normalize:
+                x *= self.preparation.inverse_norms(x)
+            self._kept[block] = x
+            return x, None
         scale = self._scale(block, x) if self.preparation.normalize else None
-        if scale is not None and (self._keeps_rows or 2 * self.n_classes > self.n_columns):
+        if scale is not None and 2 * self.n_classes > self.n_columns:
             x *= scale
             scale = None
-        if self._keeps_rows:
-            self._kept[block] = x
         return x, scale
 
     def _scale(self, block: int, x: FloatArray) -> FloatArray:

@@ -76,6 +76,7 @@ def reduce_rows(features: FeatureSet) -> Reduction:
         weights=features.given_weights,
         intercept=features.intercept,
         n_classes=features.n_classes,
+        keep_small=True,  # a fit reads these, and the original rows a few times only
     )
     variances, mean_row = squares[kept] / features.n_samples, (weights @ rows) / len(rows)
     spectrum = Spectrum(

@@ -59,15 +59,15 @@ def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
     """Return one row for each candidate; gains are accuracy over the plain probe."""
     rows = []
     for entry in found.comparison.choice.tried:
-        gain, error = found.comparison.gain(entry)
+        gain, error = (found.noise.as_accuracy(value) for value in found.comparison.gain(entry))
         rows.append(
             {
                 "candidate": entry.name,
                 "code": entry.estimator,
                 "chosen": entry.chosen,
                 "agreement": entry.agreement,
-                "gain": gain / found.noise.slope,
-                "gain_error": error / found.noise.slope,
+                "gain": gain,
+                "gain_error": error,
             }
         )
     return rows
