@@ -189,13 +189,13 @@ def bayes_row(p, label, matrix):
     return p * column / (p @ column)
 
 
-@given(noisy_judged())
-def test_the_probability_of_a_wrong_label_is_that_of_bayes(rows):
+@given(noisy_judged(), st.booleans())
+def test_the_probability_of_a_wrong_label_is_that_of_bayes(rows, calibrated):
     probabilities, labels, counted = rows
     n_classes = len(counted)
     told = np.flatnonzero(labels >= 0)
     shares = counted
-    for _ in range(COUNTING_TURNS):
+    for _ in range(COUNTING_TURNS if calibrated else 1):
         matrix = (1 - UNCOUNTED) * shares + UNCOUNTED / n_classes
         found = {i: bayes_row(probabilities[i], labels[i], matrix) for i in told}
         counts = np.zeros((n_classes, n_classes))
@@ -208,7 +208,8 @@ def test_the_probability_of_a_wrong_label_is_that_of_bayes(rows):
                 counts[k, labels[i]] += spread if k != labels[i] else 0
         sizes = counts.sum(axis=1, keepdims=True)
         shares = np.where(sizes > 0, counts / np.where(sizes > 0, sizes, 1), counted)
-    doubts = probability_wrong(weigh(probabilities, labels), labels, counted)
+    evidence = weigh(probabilities, labels)
+    doubts = probability_wrong(evidence, labels, counted, calibrated=calibrated)
     assert np.isnan(doubts[labels < 0]).all()
     for i in told:
         assert doubts[i] == pytest.approx(1 - found[i][labels[i]], abs=1e-9)

@@ -222,7 +222,10 @@ def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, mo
         (["table.csv", "--probe", "table.csv"], r"table.csv"),
         (["other.csv", "--probe", "probe.safetensors"], r"\('cat', 'dog', 'fox'\) are unknown to"),
         (["narrow.csv", "--probe", "probe.safetensors"], r"3 features.*expecting 6"),
-        (["table.csv", "--budget", "1", "--precision", "0.5"], r"budget and precision both"),
+        (
+            ["table.csv", "--budget", "1", "--precision", "0.5"],
+            r"--budget=1 and --precision=0.5 both say",
+        ),
         (["table.csv", "--images", "."], r"--images=\. is for paths of images"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -54,10 +54,10 @@ class Choice:
 
     def __str__(self) -> str:
         lines = [
-            f"{'':2}{'candidate':45}{'agreement':>16}{'likelihood':>12}{'noise':>7}{'passes':>8}"
+            f"{'':2}{'candidate':{WIDTH}}{'agreement':>16}{'likelihood':>12}{'noise':>7}{'passes':>8}"
         ]
         lines += [
-            f"{'→ ' if entry.chosen else '  '}{entry.name:45}"
+            f"{'→ ' if entry.chosen else '  '}{entry.name:{WIDTH}}"
             f"{entry.agreement:>9.1%} ±{entry.agreement_error:>5.1%}"
             f"{entry.likelihood:>12.4f}{entry.noise_rate:>7.0%}{entry.n_passes:>8.0f}"
             for entry in self.tried
@@ -97,6 +97,7 @@ class Choice:
         return figure
 
 
+WIDTH = 48  # of the longest name in the printed table
 # Factor between the places of two methods of the same ridge in the picture.
 ASIDE = 1.05
 

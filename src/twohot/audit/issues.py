@@ -34,6 +34,9 @@ FEWEST_ROWS = 2
 
 SHOWN_CLASSES = 5  # that a message names
 
+# Standard errors by which a probe must predict more of the labels held out than one label is.
+SURE_ERRORS = 2.0
+
 
 def find_label_issues(
     X: Matrix,
@@ -65,10 +68,11 @@ def find_label_issues(
     classes : array of shape (n_classes,), optional
         The labels of the columns of `probabilities`; by default those of `y`, sorted.
     budget : int, optional
-        Flag so many rows, the most doubtful ones: what somebody has time to look at.
+        Flag so many rows, the most doubtful ones: what somebody has time to look at. Fewer, if no
+        more labels have a likelier class.
     precision : float, optional
         Flag as many rows as keep the expected share of truly wrong labels among them at this, by
-        Bayes' rule with the estimated noise matrix.
+        Bayes' rule with the estimated noise matrix; less where the probe itself often errs.
     n_jobs, random_state
         Of the `AutoProbe`.
     report : callable, optional
@@ -132,7 +136,9 @@ def _check_request(
             "classes names the columns of probabilities, which are not given: pass both or none."
         )
     if budget is not None and precision is not None:
-        raise ValueError("budget and precision both say how many to flag: pass one of them.")
+        raise ValueError(
+            f"budget={budget} and precision={precision} both say how many to flag: pass one."
+        )
     if budget is not None:
         check_count("budget", budget, 0)
     if precision is not None:
@@ -210,11 +216,15 @@ def _issues(
     flagged = verdict.is_issue
     true = np.where(flagged, evidence.first, labels)[told]
     noise_matrix = count_transitions(true, labels[told], len(names))
+    # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
+    doubtful = eligible & (evidence.first != labels)
     if budget is not None:
-        flagged = most_doubtful(verdict.quality, eligible, budget)
+        flagged = most_doubtful(verdict.quality, doubtful, budget)
     elif precision is not None:
-        doubt = probability_wrong(evidence, labels, noise_matrix)
-        flagged = precise(verdict.quality, doubt, eligible, precision)
+        # AutoProbe's temperature is that of rows held out; own probabilities are taken for true.
+        calibrated = probe is None or isinstance(probe, AutoProbe)
+        doubt = probability_wrong(evidence, labels, noise_matrix, calibrated=calibrated)
+        flagged = precise(verdict.quality, doubt, doubtful, precision)
     return LabelIssues(
         is_label_issue=flagged,
         label_quality=verdict.quality,
@@ -226,9 +236,23 @@ def _issues(
         classes=names,
         noise_rate=verdict.noise_rate,
         noise_matrix=noise_matrix,
-        messages=_messages(names, sizes, told),
+        messages=(*_messages(names, sizes, told), *_not_learnt(probe, sizes)),
         probe=probe,
     )
+
+
+def _not_learnt(probe: Any, sizes: IntArray) -> tuple[str, ...]:
+    """Warn where labels held out are predicted no better than by one label for all."""
+    if not isinstance(probe, AutoProbe):
+        return ()
+    chosen, frequent = probe.choice_.chosen, float(sizes.max() / sizes.sum())
+    if chosen.agreement - SURE_ERRORS * chosen.agreement_error > frequent:
+        return ()
+    said = (
+        f"Little was learnt: {chosen.agreement:.1%} of the labels held out are predicted, and the "
+        f"most frequent label is {frequent:.1%} of all. Do not trust these verdicts; see forecast."
+    )
+    return (said,)
 
 
 def _messages(names: NDArray[Any], sizes: IntArray, told: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ than the label is no evidence against it; from 30 % on, the likeliest class deci
 is the share of issues, so that there is one count of errors.
 
 How many of the flagged labels are truly wrong is another question. With the noise matrix C, counted
-from the issues and then by these probabilities themselves, Bayes' rule answers it for every row,
+from the issues, Bayes' rule answers it for every row,
 
     P(label wrong) = 1 - p_g C_gg / Σ_k p_k C_kg.
 """
@@ -130,12 +130,15 @@ def precise(
     return most_doubtful(quality, eligible, int(kept[-1]) + 1 if kept.size else 0)
 
 
-def probability_wrong(evidence: Evidence, labels: IntArray, noise_matrix: FloatArray) -> FloatArray:
+def probability_wrong(
+    evidence: Evidence, labels: IntArray, noise_matrix: FloatArray, *, calibrated: bool
+) -> FloatArray:
     """Return how probable it is that each label is wrong, NaN without one.
 
     `noise_matrix` has a row for each true class, a column for each label. It was counted as if all
-    suggestions were right; here each row counts for all classes it may be of, by turns with the
-    probabilities that follow (expectation maximisation). Classes other than the label and the two
+    suggestions were right. Calibrated probabilities let a row count for all classes it may be of,
+    by turns with the probabilities that follow (expectation maximisation); those of a probe less
+    sure than it could be would explain all noise away. Classes other than the label and the two
     likeliest are taken to be given the label as often as they are on average.
     """
     told = labels >= 0
@@ -149,7 +152,7 @@ def probability_wrong(evidence: Evidence, labels: IntArray, noise_matrix: FloatA
     rest = np.maximum(1 - sum(probability for _, probability in likely), 0)
     n_classes = len(noise_matrix)
     matrix = (1 - UNCOUNTED) * noise_matrix + UNCOUNTED / n_classes
-    for _ in range(COUNTING_TURNS):
+    for _ in range(COUNTING_TURNS if calibrated else 1):
         joint = [probability * matrix[found, given_to] for found, probability in likely]
         from_others = (matrix.sum(axis=0) - matrix.diagonal()) / (n_classes - 1)
         joint.append(rest * from_others[given_to])

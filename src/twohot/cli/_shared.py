@@ -18,6 +18,7 @@ Result = TypeVar("Result")
 
 # What a user can mend. Anything else is a fault of ours and keeps its traceback.
 USER_ERRORS = (ValueError, OSError, ImportError)
+INTERRUPTED = 130  # what a shell expects of a command that was stopped by the keyboard
 # Arguments of the library whose option has another name.
 OTHER_NAMES = {
     "cv": "folds",
@@ -41,17 +42,25 @@ def friendly(command: Callable[Parameters, Result]) -> Callable[Parameters, Resu
         try:
             return command(*args, **kwargs)
         except USER_ERRORS as error:
-            # Text from a user's data may stand in the message: it is printed as it is.
-            Console(stderr=True).print(
-                f"Error: {with_options(str(error), command)}",
-                style="red",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
+            _complain(f"Error: {with_options(_in_words(error), command)}")
             raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            _complain("Interrupted. Nothing was half written: run the command again.")
+            raise typer.Exit(INTERRUPTED) from error
 
     return wrapped
+
+
+def _complain(message: str) -> None:
+    # Text from a user's data may stand in the message: it is printed as it is.
+    Console(stderr=True).print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def _in_words(error: Exception) -> str:
+    """Return the message of an error; that of the system for a missing file says too little."""
+    if isinstance(error, FileNotFoundError) and error.errno is not None:
+        return f"{error.filename} is not there: check the path."
+    return str(error)
 
 
 def with_options(message: str, command: Callable[..., Any]) -> str:

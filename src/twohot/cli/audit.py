@@ -65,6 +65,10 @@ def audit(
     """Find the wrong labels, correct them, and write a report to review them in."""
     # Before the work, so that nothing is computed for nobody.
     _check_folder(output, force=force)
+    if budget is not None and precision is not None:
+        raise ValueError(
+            f"--budget={budget} and --precision={precision} both say how many to flag: pass one."
+        )
     judge = None if probe is None else load(probe)
     whole = read_source(
         source,

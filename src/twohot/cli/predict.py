@@ -41,11 +41,19 @@ def predict(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Predict the classes of rows, with their probability and the second candidate."""
+    if output.suffix != ".csv":
+        raise ValueError(f"--output={output} must end in .csv: predictions are written as that.")
     check_new(output, (probe, source), force=force)
     fitted = load(probe)
     table = read_source(
         source, feature_column=feature_column, label_column=label_column, labelled=False
     )
+    n_features = table.features.shape[1]
+    if n_features != fitted.n_features_in_:
+        raise ValueError(
+            f"{source} has {n_features} features and {probe} was fitted on "
+            f"{fitted.n_features_in_}: extract both with the same backbone."
+        )
     rows = np.arange(table.n_rows) if split is None else rows_of_split(table, split)
     write_csv(output, COLUMNS, _lines(fitted, table, rows))
     console = Console(highlight=False, soft_wrap=True)

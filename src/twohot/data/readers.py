@@ -3,25 +3,24 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from twohot.data.archives import archive_columns, load_arrays, map_array
 from twohot.data.columns import (
-    LABELS,
     ColumnChoice,
     Columns,
     find_features,
-    pick,
     table_from_columns,
 )
 from twohot.data.csv_files import csv_columns
 from twohot.data.files import read_features
 from twohot.data.frames import frame_columns, parquet_columns
 from twohot.data.labels import encode_labels
+from twohot.data.labels_apart import own_labels, read_labels
 from twohot.data.table import FeatureTable
 
 SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv")
@@ -50,7 +49,9 @@ def read_table(
         table. Features are one column of lists, or all columns of numbers that are nothing else.
     labels : array or path, optional
         Labels that stand apart: one per row, or a CSV file whose first line names its columns, or
-        a `.npy` file. They replace labels in `source`. Needed for `.npy`.
+        a `.npy` file. They replace labels in `source`. Needed for `.npy`. Where a CSV file has a
+        column "row", as those of an audit, its labels are for these rows, counted from 0, and the
+        others keep their own.
     label_column : str, optional
         Where the labels are; by default the column "label", "labels", "y", "target" or "class".
     true_label_column : str, optional
@@ -95,13 +96,15 @@ def read_table(
                 "classes=… and the names of columns out."
             )
         return _relabelled(read_features(path), labels, label_column)
-    apart = replace(choice, label=None) if labels is not None else choice
-    columns, chosen, about = _read_columns(source, path, apart)
+    here = replace(choice, label=None) if labels is not None else choice
+    columns, chosen, about = _read_columns(source, path, here)
     features = find_features(columns, chosen)
-    if labels is not None:
-        columns, name = _with_labels(columns, labels, label_column, len(features))
-        chosen = replace(chosen, label=name)
     named = about.get("classes") if classes is None else _class_names(classes)
+    if labels is not None:
+        apart = read_labels(
+            labels, label_column, len(features), own=partial(own_labels, columns, named)
+        )
+        columns, chosen = apart.beside(columns), replace(chosen, label=apart.name)
     table = table_from_columns(features, columns, chosen, named, labelled=labelled)
     if "superclass" in about:
         codes, names = encode_labels(
@@ -120,14 +123,19 @@ def _relabelled(table: FeatureTable, labels: Any, label_column: str | None) -> F
                 "by labels=…, or leave it out."
             )
         return table
-    columns, name = _with_labels({}, labels, label_column, table.n_rows)
+    apart = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
     # A table without labels has no classes of its own.
-    codes, classes = encode_labels(columns[name], table.classes or None)
+    codes, classes = encode_labels(apart.columns[apart.name], table.classes or None)
     return replace(table, labels=codes, classes=classes)
 
 
 def _suffix(path: Path) -> str:
     """Return the kind of a file that is there, or say which kinds can be read."""
+    if path.is_dir():
+        raise ValueError(
+            f"{path} is a folder: pass a table of features, which `twohot extract` makes of images "
+            "and texts."
+        )
     if path.suffix not in SUFFIXES:
         raise ValueError(
             f"{path} ends in {path.suffix!r}: pass a file that ends in {', '.join(SUFFIXES)}."
@@ -152,38 +160,6 @@ def _read_columns(
     arrays = load_arrays(path)
     about = {name: arrays.pop(name) for name in CLASS_ARRAYS if name in arrays}
     return *archive_columns(arrays, choice), about
-
-
-def _with_labels(
-    columns: Columns, labels: Any, label_column: str | None, n_rows: int
-) -> tuple[Columns, str]:
-    """Return columns with labels that stood apart in place of their own, and their name."""
-    kept = {name: column for name, column in columns.items() if name not in LABELS}
-    is_file = isinstance(labels, str | os.PathLike)
-    origin = str(labels) if is_file else "labels"
-    if not is_file:
-        added = {"labels": np.asarray(labels)}
-    elif Path(labels).suffix == ".npy":
-        added = {"labels": map_array(Path(labels))}
-    else:
-        added = csv_columns(Path(labels))
-    both = [name for name in added if name in kept]
-    if both:
-        raise ValueError(
-            f"{both[0]!r} is a column of {origin} and of the features beside it: rename one."
-        )
-    usual = LABELS if len(added) > 1 else tuple(added)
-    name = pick("label_column", label_column, usual, added)
-    if name is None:
-        raise ValueError(
-            f"{origin} has the columns {', '.join(map(repr, added))}: choose one by label_column=…"
-        )
-    if len(added[name]) != n_rows:
-        raise ValueError(
-            f"{origin} has {len(added[name])} labels for {n_rows} rows of features: pass one per "
-            "row (the first line of a CSV file names its columns and is no label)."
-        )
-    return kept | added, name
 
 
 def _class_names(classes: Any) -> Sequence[object]:
