@@ -17,7 +17,7 @@ from label_tables import (
 )
 
 from pictures import write_picture
-from twohot import LinearProbe
+from twohot import LinearProbe, load
 from twohot.data import read_features
 from twohot.report.csv_text import write_csv
 
@@ -131,6 +131,23 @@ def test_a_lower_precision_flags_more(noisy, tmp_path) -> None:
         counts.append(column(folder / "issues.csv", "is_label_issue").count("true"))
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
+
+
+def test_the_labels_of_an_audited_split_can_be_fitted_on(tmp_path) -> None:
+    features, true = blobs()
+    given = wrong_every(true, 7)
+    split = ["test" if row % 5 == 0 else "train" for row in range(len(true))]
+    table = write_table(tmp_path / "table.csv", features, label=given, split=split)
+    assert run("audit", table, "-o", tmp_path / "audit", "--quiet").exit_code == 0
+    corrected = tmp_path / "audit" / "corrected.csv"
+    # As a spreadsheet may leave it: by label.
+    head, *lines = corrected.read_text().splitlines()
+    by_label = sorted(lines, key=lambda line: line.split(",")[-1])
+    corrected.write_text("\n".join([head, *by_label]) + "\n")
+    output = tmp_path / "probe.safetensors"
+    result = run("fit", table, "--labels", corrected, "-o", output, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert (load(output).predict(features) == np.array([NAMES[k] for k in true])).all()
 
 
 def test_a_probe_judges_in_place_of_a_choice(noisy, tmp_path) -> None:
