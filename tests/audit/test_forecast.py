@@ -8,6 +8,7 @@ from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.audit.advice import Action
 from twohot.audit.forecast import forecast
 from twohot.features import corrupt_labels, make_features, pair_flip, symmetric
+from twohot.report.forecast_record import candidate_rows
 from twohot.theory import LabelAveraging, judge, type_outputs
 
 PROBES = {
@@ -283,3 +284,13 @@ def test_bad_input_of_a_forecast_is_named(change, message):
     arguments = {"X": X, "y": LABELS, **change}
     with pytest.raises(ValueError, match=message):
         forecast(arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+def test_agreement_that_says_nothing_of_accuracy_promises_nothing():
+    data = digits(0.0)
+    even = np.full((10, 10), 1 / 9)  # a right label is rarer than any wrong one
+    np.fill_diagonal(even, 0)
+    found = forecast(data.X, data.given_labels, noise_matrix=even, n_jobs=1)
+    assert found.advice.action is Action.NOTHING
+    assert found.noise.slope <= 0
+    assert all(np.isnan(row["gain"]) for row in candidate_rows(found))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from label_tables import blobs, run, write_table
 
 from twohot.cli import app
-from twohot.cli._shared import OTHER_NAMES, with_options
+from twohot.cli._shared import OTHER_NAMES, friendly, with_options
 
 COMMANDS = {entry.callback.__name__: entry.callback for entry in app.registered_commands}
 
@@ -135,3 +135,35 @@ def test_errors_of_readers_through_the_command_line(arguments, message):
     result = run("describe", *arguments)
     assert result.exit_code == 1
     assert result.stderr.startswith(f"Error: {message}")
+
+
+def test_a_command_without_options_leaves_messages_alone():
+    def bare(source):
+        """Have no option."""
+
+    assert with_options("force=True and =True", bare) == "force=True and =True"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "Interrupted. Nothing was half written: run the command again."),
+        (FileNotFoundError(2, "No such file", "a.csv"), 1, "Error: a.csv is not there: check"),
+        (FileNotFoundError("b.csv is gone: look."), 1, "Error: b.csv is gone: look."),
+    ],
+)
+def test_what_stops_a_command_is_said_in_words(error, code, said, capsys):
+    @friendly
+    def stopped():
+        raise error
+
+    with pytest.raises(typer.Exit) as raised:
+        stopped()
+    assert raised.value.exit_code == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_is_no_table(tmp_path):
+    result = run("fit", tmp_path, "-o", "x.safetensors")
+    assert result.exit_code == 1
+    assert "is a folder: pass a table of features, which `twohot extract` makes" in result.output

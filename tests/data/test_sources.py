@@ -201,6 +201,13 @@ def test_a_csv_with_missing_files(tmp_path):
         read_item_table(tmp_path / "list.csv")
 
 
+def test_a_table_with_rows_without_a_path(tmp_path):
+    frame = pd.DataFrame({"path": ["a.png", None, "c.png", None], "label": ["x"] * 4})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"no path in 2 of its rows \(row 2, 4\): fill these in"):
+        read_item_table(tmp_path / "t.parquet")
+
+
 def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
     (tmp_path / "list.csv").write_text("path,text,label\nnone.png,b,x\n")
     assert read_item_table(tmp_path / "list.csv", text_column="text").items == ["b"]
