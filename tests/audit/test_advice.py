@@ -77,7 +77,7 @@ def test_what_auto_probe_takes_is_said_whatever_is_advised():
     comparison = compared({PLAIN: 900, ROBUST: 905}, ROBUST)
     found = advise(comparison, CLEAN, APART, **ABOUT)
     assert found.action is Action.PLAIN
-    said = "Of 2 candidates AutoProbe() takes robust (ridge 10)."
+    said = "Of 2 candidates AutoProbe takes robust (ridge 10), with the same rows left out."
     assert said in found.evidence
 
 

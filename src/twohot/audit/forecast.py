@@ -108,8 +108,8 @@ def forecast(
     >>> expected = forecast(X, noisy)
     >>> print(expected.advice.action)
     use a robust student
-    >>> print(f"{expected.noise.rate:.2f}")  # the probe's own errors included
-    0.64
+    >>> bool(0.6 <= expected.noise.rate < 0.67)  # the probe's own errors included
+    True
     """
     data = check_labelled_rows(X, y)
     sizes = _check_sizes(data)
