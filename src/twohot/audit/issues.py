@@ -135,6 +135,11 @@ def _check_request(
         raise ValueError(
             "classes names the columns of probabilities, which are not given: pass both or none."
         )
+    check_flagging(budget, precision)
+
+
+def check_flagging(budget: int | None, precision: float | None) -> None:
+    """Raise if how many rows to flag is not said once, or not in numbers that make sense."""
     if budget is not None and precision is not None:
         raise ValueError(
             f"budget={budget} and precision={precision} both say how many to flag: pass one."

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.exceptions import ConvergenceWarning
 
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot._validation import check_choice, check_count, check_positive
+from twohot._validation import check_count, check_positive
 from twohot.audit.choice import Choice, Tried, choice_of
 from twohot.audit.search import Search, Trial
 from twohot.audit.splits import choose_splits
@@ -182,21 +182,13 @@ class AutoProbe(FittedProbe):
             center=self.center,
             normalize=self.normalize,
             weights=weights,
-            intercept=self._has_intercept(labels, n_classes, weights),
+            intercept=self._has_intercept(auto=_is_unbalanced(labels, n_classes, weights)),
             n_classes=n_classes,
             dtype=self._precision(X),
             n_jobs=count_jobs(self.n_jobs),
         )
         told = None if report is None else lambda trial: report(_in_words(trial))
         return preparation, Search(coordinates, labels, splits, settings, told)
-
-    def _has_intercept(self, labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
-        if isinstance(self.fit_intercept, bool | np.bool_):
-            return bool(self.fit_intercept)
-        check_choice("fit_intercept", self.fit_intercept, ("auto",))
-        counted = labels if weights is None else labels[weights > 0]
-        counts = np.bincount(counted, None if weights is None else weights[weights > 0], n_classes)
-        return bool(counts.max() / counts.sum() > 1 / n_classes + UNBALANCED)
 
     def _take_choice(self, choice: Choice) -> None:
         self.choice_ = choice
@@ -216,6 +208,14 @@ class AutoProbe(FittedProbe):
 
     def _say(self, line: str) -> None:
         print(f"AutoProbe: {line}", file=sys.stderr)  # noqa: T201
+
+
+def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
+    """Return whether one label has much more than its share of the rows."""
+    if weights is not None:
+        labels, weights = labels[weights > 0], weights[weights > 0]
+    counts = np.bincount(labels, weights, n_classes)
+    return bool(counts.max() / counts.sum() > 1 / n_classes + UNBALANCED)
 
 
 def _in_words(trial: Trial) -> str:

@@ -142,32 +142,42 @@ def probability_wrong(
     likeliest are taken to be given the label as often as they are on average.
     """
     told = labels >= 0
-    given_to = labels[told]
-    likely = [(given_to, evidence.given[told])]
+    label = labels[told]
+    likely = [(label, evidence.given[told])]
     for found, probability in (
         (evidence.first[told], evidence.confidence[told]),
         (evidence.second[told], evidence.runner_up[told]),
     ):
-        likely.append((found, np.where(found == given_to, 0, probability)))
-    rest = np.maximum(1 - sum(probability for _, probability in likely), 0)
+        likely.append((found, np.where(found == label, 0, probability)))
+    posterior = _posterior(likely, label, noise_matrix)
+    for _ in range(COUNTING_TURNS - 1 if calibrated else 0):
+        counts = np.zeros_like(noise_matrix)
+        counts += np.bincount(label, posterior[-1], len(counts)) / (len(counts) - 1)
+        np.fill_diagonal(counts, 0)
+        for (found, _), share in zip(likely, posterior[:-1], strict=True):
+            np.add.at(counts, (found, label), share)
+        sizes = counts.sum(axis=1, keepdims=True)
+        soft = np.divide(counts, sizes, out=noise_matrix.copy(), where=sizes > 0)
+        posterior = _posterior(likely, label, soft)
+    doubt = np.full(len(labels), np.nan)
+    doubt[told] = 1 - posterior[0]
+    return doubt
+
+
+def _posterior(
+    likely: list[tuple[IntArray, FloatArray]], label: IntArray, noise_matrix: FloatArray
+) -> FloatArray:
+    """Return how probable each of some classes is given the label, and in the last row the rest.
+
+    `likely` holds classes and their probabilities, row by row; the result is (len(likely) + 1, n).
+    """
     n_classes = len(noise_matrix)
     matrix = (1 - UNCOUNTED) * noise_matrix + UNCOUNTED / n_classes
-    for _ in range(COUNTING_TURNS if calibrated else 1):
-        joint = [probability * matrix[found, given_to] for found, probability in likely]
-        from_others = (matrix.sum(axis=0) - matrix.diagonal()) / (n_classes - 1)
-        joint.append(rest * from_others[given_to])
-        total = np.sum(joint, axis=0)
-        counts = np.zeros((n_classes, n_classes))
-        counts += np.bincount(given_to, joint[-1] / total, n_classes) / (n_classes - 1)
-        np.fill_diagonal(counts, 0)
-        for (found, _), part in zip(likely, joint, strict=False):
-            np.add.at(counts, (found, given_to), part / total)
-        sizes = counts.sum(axis=1, keepdims=True)
-        shares = np.divide(counts, sizes, out=noise_matrix.copy(), where=sizes > 0)
-        matrix = (1 - UNCOUNTED) * shares + UNCOUNTED / n_classes
-    doubt = np.full(len(labels), np.nan)
-    doubt[told] = 1 - joint[0] / total
-    return doubt
+    from_others = (matrix.sum(axis=0) - matrix.diagonal()) / (n_classes - 1)
+    rest = np.maximum(1 - sum(probability for _, probability in likely), 0)
+    joint = [probability * matrix[found, label] for found, probability in likely]
+    joint.append(rest * from_others[label])
+    return np.asarray(joint / np.sum(joint, axis=0))
 
 
 def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> FloatArray:

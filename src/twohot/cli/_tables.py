@@ -9,6 +9,7 @@ import typer
 from numpy.typing import NDArray
 
 from twohot.data import FeatureTable, read_table
+from twohot.distill.fitted import FittedProbe
 
 TableArgument: TypeAlias = Annotated[
     Path, typer.Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")
@@ -66,6 +67,16 @@ def read_source(
             "some: pass one per row by --labels, or let a probe tell them by `twohot predict`."
         )
     return table
+
+
+def check_width(table: FeatureTable, source: Path, fitted: FittedProbe, probe: Path) -> None:
+    """Raise if a probe was fitted on other features than those of a table."""
+    n_features = table.features.shape[1]
+    if n_features != fitted.n_features_in_:
+        raise ValueError(
+            f"{source} has {n_features} features, but {probe} is expecting "
+            f"{fitted.n_features_in_}: extract both with the same backbone."
+        )
 
 
 def check_output(

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from twohot.audit.issues import find_label_issues
+from twohot.audit.issues import check_flagging, find_label_issues
 from twohot.audit.label_issues import LabelIssues
 from twohot.cli._progress import choosing
 from twohot.cli._tables import (
@@ -19,6 +19,7 @@ from twohot.cli._tables import (
     LabelsOption,
     SplitOption,
     TableArgument,
+    check_width,
     read_source,
     rows_of_split,
 )
@@ -65,10 +66,7 @@ def audit(
     """Find the wrong labels, correct them, and write a report to review them in."""
     # Before the work, so that nothing is computed for nobody.
     _check_folder(output, force=force)
-    if budget is not None and precision is not None:
-        raise ValueError(
-            f"--budget={budget} and --precision={precision} both say how many to flag: pass one."
-        )
+    check_flagging(budget, precision)
     judge = None if probe is None else load(probe)
     whole = read_source(
         source,
@@ -77,6 +75,8 @@ def audit(
         feature_column=feature_column,
         classes=classes,
     )
+    if probe is not None and judge is not None:
+        check_width(whole, source, judge, probe)
     rows = rows_of_split(whole, split)
     table = whole.take(rows)
     root = _image_root(table, source, images)

@@ -13,6 +13,7 @@ from twohot.cli._tables import (
     LabelColumnOption,
     TableArgument,
     check_new,
+    check_width,
     read_source,
     rows_of_split,
 )
@@ -48,12 +49,7 @@ def predict(
     table = read_source(
         source, feature_column=feature_column, label_column=label_column, labelled=False
     )
-    n_features = table.features.shape[1]
-    if n_features != fitted.n_features_in_:
-        raise ValueError(
-            f"{source} has {n_features} features and {probe} was fitted on "
-            f"{fitted.n_features_in_}: extract both with the same backbone."
-        )
+    check_width(table, source, fitted, probe)
     rows = np.arange(table.n_rows) if split is None else rows_of_split(table, split)
     write_csv(output, COLUMNS, _lines(fitted, table, rows))
     console = Console(highlight=False, soft_wrap=True)

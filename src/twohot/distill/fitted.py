@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from twohot._types import FloatArray, Matrix, Round
-from twohot._validation import check_finite, check_known_labels, check_precision
+from twohot._validation import check_choice, check_finite, check_known_labels, check_precision
 from twohot.distill._inputs import check_features
 from twohot.distill.saving import FittedState, read_state, write_state
 from twohot.features.passes import count_jobs, map_blocks
@@ -23,6 +23,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The rounds of a probe, and what follows from them."""
 
     dtype: DTypeLike | None
+    fit_intercept: bool | str
     n_jobs: int | None
     classes_: NDArray[Any]
     coef_: FloatArray
@@ -157,6 +158,13 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take_notes(self, notes: dict[str, Any]) -> None:
         """Take what a file held beside the rounds."""
+
+    def _has_intercept(self, *, auto: bool) -> bool:
+        """Return whether an intercept is fitted, `auto` being what "auto" comes to."""
+        if isinstance(self.fit_intercept, bool | np.bool_):
+            return bool(self.fit_intercept)
+        check_choice("fit_intercept", self.fit_intercept, ("auto",))
+        return auto
 
     def _precision(self, X: Matrix) -> np.dtype[Any]:
         if self.dtype is not None:

@@ -160,7 +160,7 @@ class Probe(FittedProbe):
             center=self.center,
             normalize=self.normalize,
             weights=weights,
-            intercept=self._has_intercept(),
+            intercept=self._has_intercept(auto=self.class_weight is not None),
             n_classes=len(classes),
             dtype=self._precision(X),
             n_jobs=count_jobs(self.n_jobs),
@@ -189,12 +189,6 @@ class Probe(FittedProbe):
             gce_power=check_within("gce_power", self.gce_power, LEAST_POWER, 1),
             start=check_choice("start", start, STARTS) if isinstance(start, str) else "teacher",
         )
-
-    def _has_intercept(self) -> bool:
-        if isinstance(self.fit_intercept, bool | np.bool_):
-            return bool(self.fit_intercept)
-        check_choice("fit_intercept", self.fit_intercept, ("auto",))
-        return self.class_weight is not None
 
     def _comment(self) -> None:
         """Say what the rounds came to, and warn of those that did not converge."""

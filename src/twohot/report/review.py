@@ -9,6 +9,7 @@ scripts by their hashes and no address but those of the pictures.
 import base64
 import hashlib
 import json
+import math
 import os
 from functools import cache
 from pathlib import Path
@@ -193,7 +194,7 @@ def _map(matrix: FloatArray | None) -> list[int | None] | None:
 
 def _thousandths(values: FloatArray) -> list[int | None]:
     """Return whole numbers, which are short in a page; None for what is not a number."""
-    return [None if value != value else round(1000 * value) for value in values.tolist()]  # noqa: PLR0124
+    return [None if math.isnan(value) else round(1000 * value) for value in values.tolist()]
 
 
 def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, str]]:
