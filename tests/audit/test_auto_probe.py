@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -12,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import problems
+from stored import frame, memory_map, polars_frame
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.features import corrupt_labels, make_features, symmetric
 
@@ -153,19 +153,6 @@ def test_defaults_are_those_promised():
 
 
 # Inputs ------------------------------------------------------------------------------------------
-
-
-def frame(rows):
-    return pd.DataFrame(rows, columns=[f"x{i}" for i in range(rows.shape[1])])
-
-
-def polars_frame(rows):
-    return pl.DataFrame({f"x{i}": column for i, column in enumerate(rows.T)})
-
-
-def memory_map(rows, folder):
-    np.save(folder / "rows.npy", rows)
-    return np.load(folder / "rows.npy", mmap_mode="r")
 
 
 ROUND = np.round(X * 64) / 64  # which every precision stores exactly

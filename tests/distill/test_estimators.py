@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import problems
 import twin
+from stored import frame, memory_map, polars_frame
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 
 DATA = problems.synthetic()
@@ -210,19 +211,6 @@ def test_balanced_classes_weigh_the_same_in_sum(weighted):
 
 
 # Inputs of any kind ------------------------------------------------------------------------------
-
-
-def frame(rows):
-    return pd.DataFrame(rows, columns=[f"x{i}" for i in range(rows.shape[1])])
-
-
-def polars_frame(rows):
-    return pl.DataFrame({f"x{i}": column for i, column in enumerate(rows.T)})
-
-
-def memory_map(rows, folder):
-    np.save(folder / "rows.npy", rows)
-    return np.load(folder / "rows.npy", mmap_mode="r")
 
 
 # Multiples of 1/64, which every precision stores exactly.

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import twin
+from stored import memory_map
 from twohot import DistilledProbe, LinearProbe
 from twohot.features import preparation
 from twohot.features.preparation import FeatureSet, fit_preparation
@@ -29,11 +30,6 @@ def raw_rows(offset=0.5):
     rows = generator.normal(size=(N_SAMPLES, N_FEATURES)) + offset
     rows[generator.random(rows.shape) < 1 / 3] = 0
     return rows
-
-
-def memory_map(rows, folder):
-    np.save(folder / "rows.npy", rows)
-    return np.load(folder / "rows.npy", mmap_mode="r")
 
 
 STORED = {

@@ -1,0 +1,18 @@
+"""The same rows in the containers that users have them in."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+
+def frame(rows):
+    return pd.DataFrame(rows, columns=[f"x{i}" for i in range(rows.shape[1])])
+
+
+def polars_frame(rows):
+    return pl.DataFrame({f"x{i}": column for i, column in enumerate(rows.T)})
+
+
+def memory_map(rows, folder):
+    np.save(folder / "rows.npy", rows)
+    return np.load(folder / "rows.npy", mmap_mode="r")
