@@ -14,7 +14,7 @@ demo: $(VENV)/.user   ## the main job on embedded data: every method, then an au
 	@$(BIN)/twohot demo
 
 test: $(VENV)/.dev    ## the tests, every extra they use installed, with branch coverage
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term
 
 test-slow: $(VENV)/.dev   ## the longer checks
 	$(BIN)/python -m pytest -m slow

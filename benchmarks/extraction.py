@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from twohot.data import Backbone, LabelledItems, extract, load_backbone, read_image_folder
-from twohot.data.reading import open_image
+from twohot.extract import Backbone, LabelledItems, extract, load_backbone, read_image_folder
+from twohot.extract.decoding import open_image
 
 # A photo as the web has it.
 HEIGHT, WIDTH, QUALITY = 375, 500, 90

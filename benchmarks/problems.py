@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from twohot.features import corrupt_labels, make_features, symmetric
+from twohot.noise import corrupt_labels, make_features, symmetric
 
 NOISE_RATE = 0.6
 SAME_CLASS, SAME_SUPERCLASS, PRINTED_ELSEWHERE = 0.25, 0.02, -0.03  # as the paper prints them

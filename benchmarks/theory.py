@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twohot.report.theory_studies import SyntheticSetting
+from twohot.figures.theory_studies import SyntheticSetting
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,

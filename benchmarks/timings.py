@@ -20,7 +20,7 @@ from problems import Problem
 from records import Penalty, Ratio
 from reference import CrossEntropy
 from twohot import DistilledProbe, LinearProbe
-from twohot.features.preparation import FeatureSet, Preparation
+from twohot.rows.preparation import FeatureSet, Preparation
 
 CLOCKS = {"CPU": time.process_time, "wall": time.perf_counter}
 BATCH_ROWS, MOMENTUM, LEARNING_RATE, EPOCHS = 128, 0.9, 0.1, 200  # the paper's recipe

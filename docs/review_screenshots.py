@@ -16,12 +16,12 @@ from selenium.webdriver.common.keys import Keys
 from sklearn.datasets import load_digits
 
 from twohot import find_label_issues
-from twohot.data import FeatureTable
-from twohot.features import corrupt_labels, symmetric
-from twohot.report.audit import review_rows, review_summary
-from twohot.report.audit_folder import write_audit_folder
-from twohot.report.demo import grey_picture
-from twohot.report.review_records import ReviewRows, ReviewSummary
+from twohot.audit.folder import write_audit_folder
+from twohot.audit.to_review import review_rows, review_summary
+from twohot.demo import grey_picture
+from twohot.noise import corrupt_labels, symmetric
+from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.tables import FeatureTable
 
 FIGURES = Path(__file__).parent / "figures"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from twohot.report.review_records import ReviewRows
+from twohot.review.records import ReviewRows
 
 ANIMALS = ("cat", "dog", "fox", "owl")
 

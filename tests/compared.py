@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from twohot.audit.choice import Choice, Tried
-from twohot.audit.comparison import Comparison
+from twohot.forecast.comparison import Comparison
+from twohot.select.result import Choice, Tried
 
 
 def make_tried(method: str, agreement: float, *, n_rounds: int = 1, chosen: bool = False) -> Tried:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from twohot.data import Backbone
+from twohot.extract import Backbone
 
 
 class Counting:

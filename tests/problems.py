@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 from sklearn.datasets import load_digits
 
-from twohot.features import corrupt_labels, make_features, symmetric
+from twohot.noise import corrupt_labels, make_features, symmetric
 
 
 @dataclass(frozen=True, eq=False)

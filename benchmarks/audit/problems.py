@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, precision_recall_fscore_sup
 
 from benchmarks.audit.data import Data
 from benchmarks.audit.records import Score, Setting
-from twohot.features import asymmetric, corrupt_labels, superclass_noise, symmetric
+from twohot.noise import asymmetric, corrupt_labels, superclass_noise, symmetric
 
 
 @dataclass(frozen=True, eq=False)

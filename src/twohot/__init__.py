@@ -1,14 +1,14 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
 from twohot._types import Round
-from twohot.audit.forecast import Forecast, forecast
 from twohot.audit.issues import find_label_issues
 from twohot.audit.label_issues import LabelIssues
-from twohot.audit.selection import AutoProbe
 from twohot.audit.why import Explanation, explain_label
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.probe import load
 from twohot.distill.targets import top_candidates
+from twohot.forecast.forecast import Forecast, forecast
+from twohot.select.auto_probe import AutoProbe
 
 __version__ = "0.1.0"
 

@@ -82,7 +82,7 @@ def test_rows_are_explained_alike_in_chunks_and_blocks(monkeypatch):
     X, labels = problem(300, 5)
     whole = explain_label(X, labels, np.arange(150, 300))
     monkeypatch.setattr(why, "CHUNK_WEIGHTS", 7 * 300)
-    monkeypatch.setattr("twohot.features.preparation.BLOCK_ENTRIES", 5 * 64)
+    monkeypatch.setattr("twohot.rows.preparation.BLOCK_ENTRIES", 5 * 64)
     for one, other in zip(explain_label(X, labels, np.arange(150, 300)), whole, strict=True):
         np.testing.assert_allclose(one.votes, other.votes, atol=1e-12)
         assert [each.row for each in one.neighbours] == [each.row for each in other.neighbours]

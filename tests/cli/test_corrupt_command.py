@@ -6,7 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from twohot.cli import app
-from twohot.data import FeatureTable, corrupt_table, noise_matrix, read_features, write_features
+from twohot.noise import corrupt_table, corruption_for
+from twohot.tables import FeatureTable, read_features, write_features
 
 # Wide enough that no cell is broken over two lines.
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
@@ -44,7 +45,7 @@ def test_the_file_is_that_of_the_function(folder, kind):
         "in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "out.features"
     )
     assert result.exit_code == 0, result.output
-    expected = corrupt_table(TABLE, noise_matrix(TABLE, kind, 0.6), seed=3, kind=kind, rate=0.6)
+    expected = corrupt_table(TABLE, corruption_for(TABLE, kind, 0.6), seed=3, kind=kind, rate=0.6)
     noisy = read_features("out.features")
     np.testing.assert_array_equal(noisy.labels, expected.labels)
     np.testing.assert_array_equal(noisy.true_labels, TABLE.labels)

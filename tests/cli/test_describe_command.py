@@ -8,9 +8,9 @@ import pytest
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
+from twohot.classes.description import describe_table
 from twohot.cli import _description_tables, app
-from twohot.data import FeatureTable, read_features, write_features
-from twohot.report.description import describe_table
+from twohot.tables import FeatureTable, read_features, write_features
 
 # Wide enough that no cell is broken over two lines.
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from problems import digits
-from twohot.audit.forecast import forecast
 from twohot.cli import app
 from twohot.cli.forecast import _superclass
-from twohot.data import FeatureTable
+from twohot.forecast.forecast import forecast
+from twohot.tables import FeatureTable
 
 # Wide enough that no cell is broken over two lines.
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}

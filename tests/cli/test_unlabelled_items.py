@@ -8,7 +8,7 @@ import pytest
 from label_tables import column, everything, run
 
 from pictures import encoded, write_picture
-from twohot.data import read_features
+from twohot.tables import read_features
 
 # The colour that images of a class have, but for noise.
 COLOURS = {"sky": (70, 120, 220), "grass": (60, 180, 50), "brick": (170, 60, 50)}

@@ -365,7 +365,7 @@ def test_rounds_follow_soft_targets_too(kind):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_result_is_the_same_for_any_number_of_threads(kind, dtype, monkeypatch):
-    monkeypatch.setattr("twohot.features.preparation.BLOCK_ENTRIES", 1)  # five blocks
+    monkeypatch.setattr("twohot.rows.preparation.BLOCK_ENTRIES", 1)  # five blocks
     rows = X.astype(dtype)
     one, *others = (KINDS[kind](n_jobs=n).fit(rows, Y) for n in (1, 2, 3, -1, None))
     for other in others:

@@ -149,11 +149,11 @@ def test_labels_that_do_not_sort():
 def test_labels_at_score_that_the_probe_does_not_know():
     probe = LinearProbe().fit(X, Y)
     with pytest.raises(
-        ValueError, match=r"y has 1 label\(s\) that the probe was not fitted on \(9\)"
+        ValueError, match=r"y has 1 label that the probe was not fitted on \(9\)"
     ):
         probe.score(X, np.where(Y == 0, 9, Y))
     named = LinearProbe().fit(X, np.array(list("abcde"))[Y])
-    with pytest.raises(ValueError, match=r"y has 2 label\(s\).*'y', 'z'.*see classes_"):
+    with pytest.raises(ValueError, match=r"y has 2 labels.*'y', 'z'.*see classes_"):
         named.score(X[:3], ["a", "y", "z"])
 
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info
 
 import problems
 from twohot import LinearProbe, PartialLabelProbe
-from twohot.features.passes import one_blas_thread
+from twohot.rows.threads import one_blas_thread
 
 
 def test_a_fit_that_fails_leaves_the_last_one():

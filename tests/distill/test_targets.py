@@ -11,8 +11,8 @@ import problems
 import twin
 from twohot import top_candidates
 from twohot.distill.targets import StoredTargets, blend, candidates, keep, one_hot
-from twohot.features import preparation
-from twohot.features.preparation import FeatureSet, fit_preparation
+from twohot.rows import preparation
+from twohot.rows.preparation import FeatureSet, fit_preparation
 
 
 @st.composite

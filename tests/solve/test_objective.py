@@ -10,9 +10,9 @@ import scipy.sparse as sp
 import problems
 import twin
 from twohot.distill.targets import StoredTargets, candidates, keep, one_hot
-from twohot.features import preparation
-from twohot.features.coordinates import choose_coordinates
-from twohot.features.preparation import FeatureSet, fit_preparation
+from twohot.rows import preparation
+from twohot.rows.coordinates import choose_coordinates
+from twohot.rows.preparation import FeatureSet, fit_preparation
 from twohot.solve.objective import CrossEntropy, GeneralizedCrossEntropy, Problem
 from twohot.solve.terms import deviation, softmax, target_moment
 

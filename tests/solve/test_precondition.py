@@ -6,8 +6,8 @@ import pytest
 import problems
 import twin
 from twohot.distill.targets import one_hot
-from twohot.features.coordinates import choose_coordinates
-from twohot.features.preparation import FeatureSet, fit_preparation
+from twohot.rows.coordinates import choose_coordinates
+from twohot.rows.preparation import FeatureSet, fit_preparation
 from twohot.solve.objective import CrossEntropy, GeneralizedCrossEntropy, Problem
 from twohot.solve.precondition import ClassMetrics, metrics_at, metrics_at_zero
 from twohot.solve.secants import History

@@ -8,7 +8,8 @@ import pytest
 
 import twohot.theory
 import twohot.theory.as_printed
-from twohot.report import theory_figures, theory_studies
+from twohot.figures import theory as theory_figures
+from twohot.figures import theory_studies
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "theory.md"

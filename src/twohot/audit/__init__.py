@@ -1,1 +1,1 @@
-"""What a user does with it: choose a probe, find the wrong labels and why, and foresee."""
+"""Which labels are wrong, why, and what a person decided about them."""

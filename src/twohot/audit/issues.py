@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from twohot._checks.arrays import check_soft_targets
+from twohot._checks.numbers import check_count, check_within
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot._validation import check_count, check_soft_targets, check_within
 from twohot.audit._rows import check_label_column
 from twohot.audit.label_issues import LabelIssues
-from twohot.audit.selection import AutoProbe
 from twohot.audit.verdict import (
     CLOSE,
     Evidence,
@@ -25,6 +25,7 @@ from twohot.audit.verdict import (
     probability_wrong,
     weigh,
 )
+from twohot.select.auto_probe import AutoProbe
 
 # Rows whose probabilities are held at once.
 BLOCK_ROWS = 10_000
@@ -88,7 +89,7 @@ def find_label_issues(
     --------
     >>> from sklearn.datasets import load_digits
     >>> from twohot import find_label_issues
-    >>> from twohot.features import corrupt_labels, symmetric
+    >>> from twohot.noise import corrupt_labels, symmetric
     >>> X, y = load_digits(return_X_y=True)
     >>> noisy = corrupt_labels(y, symmetric(10, 0.3), random_state=0)
     >>> issues = find_label_issues(X, noisy.given_labels)

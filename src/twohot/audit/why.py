@@ -23,13 +23,13 @@ import numpy as np
 import scipy.linalg as sl
 from numpy.typing import ArrayLike, NDArray
 
+from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot._validation import check_count, check_positive
 from twohot.audit._rows import LabelledRows, check_labelled_rows
 from twohot.distill.estimators import STUDENT_RIDGE
-from twohot.features.passes import Terms, count_jobs, map_blocks, sum_over_blocks
-from twohot.features.preparation import FeatureSet, fit_preparation
-from twohot.features.reduction import reduce_rows
+from twohot.rows.preparation import FeatureSet, fit_preparation
+from twohot.rows.span import reduce_rows
+from twohot.rows.threads import Terms, count_jobs, map_blocks, sum_over_blocks
 
 # Weights held at once: some rows asked for times all training rows, 32 MB.
 CHUNK_WEIGHTS = 2**22

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from twohot.report.description import ClassStructure, Description
+from twohot.classes.description import ClassStructure, Description
 
 # Classes that are shown one a line; of more, only the pairs that are most alike are.
 MANY_CLASSES = 40

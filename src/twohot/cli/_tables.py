@@ -8,8 +8,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from twohot.data import FeatureTable, read_table
 from twohot.distill.fitted import FittedProbe
+from twohot.tables import FeatureTable, read_table
 
 TableArgument: TypeAlias = Annotated[
     Path, typer.Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")

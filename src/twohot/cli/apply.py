@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from twohot.audit.decisions import Applied, apply_decisions, read_decisions
+from twohot.audit.folder import read_audit_folder
+from twohot.audit.issue_files import write_labels
 from twohot.cli._tables import check_new
-from twohot.report.audit_folder import read_audit_folder
-from twohot.report.decisions import Applied, apply_decisions, read_decisions
-from twohot.report.issue_table import write_labels
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"

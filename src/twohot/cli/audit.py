@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from twohot.audit.folder import FILES, write_audit_folder
 from twohot.audit.issues import check_flagging, find_label_issues
 from twohot.audit.label_issues import LabelIssues
+from twohot.audit.to_review import labels_for, review_rows, review_summary, with_classes_of
 from twohot.cli._progress import choosing
 from twohot.cli._tables import (
     ClassesOption,
@@ -23,11 +25,9 @@ from twohot.cli._tables import (
     read_source,
     rows_of_split,
 )
-from twohot.data import FeatureTable
 from twohot.distill.probe import load
-from twohot.report.audit import labels_for, review_rows, review_summary, with_classes_of
-from twohot.report.audit_folder import FILES, write_audit_folder
-from twohot.report.review import EMBED_LIMIT
+from twohot.review.page import EMBED_LIMIT
+from twohot.tables import FeatureTable
 
 # The most frequent confusions that are printed.
 SHOWN_CONFUSIONS = 5

@@ -17,9 +17,9 @@ from twohot.cli._tables import (
     check_output,
     read_source,
 )
-from twohot.data.files import write_features
-from twohot.data.noise import corrupt_table, noise_matrix, read_matrix
-from twohot.data.table import FeatureTable
+from twohot.noise.noisy_tables import corrupt_table, corruption_for, read_matrix
+from twohot.tables.feature_file import write_features
+from twohot.tables.table import FeatureTable
 
 
 class Kind(StrEnum):
@@ -84,7 +84,7 @@ def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Pat
         return read_matrix(matrix, table.classes)
     if rate is None or matrix is not None:
         raise ValueError(f"--kind {kind.value} takes a --rate and no --matrix.")
-    return noise_matrix(table, kind.value, rate)
+    return corruption_for(table, kind.value, rate)
 
 
 def _summary(record: dict[str, Any]) -> Table:

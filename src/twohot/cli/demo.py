@@ -7,8 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from twohot.audit.selection import AutoProbe
-from twohot.report.demo import (
+from twohot.demo import (
     DemoData,
     DemoRow,
     check_demo_folder,
@@ -16,6 +15,7 @@ from twohot.report.demo import (
     demo_data,
     demo_rows,
 )
+from twohot.select.auto_probe import AutoProbe
 
 
 def demo(

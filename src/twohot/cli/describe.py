@@ -8,8 +8,14 @@ import typer
 from rich.console import Console
 
 from twohot._files import whole_file
+from twohot.classes.description import (
+    ClassStructure,
+    Description,
+    describe_table,
+    with_superclasses,
+)
+from twohot.classes.superclasses import PAPER_CUT
 from twohot.cli._description_tables import print_overview, print_structure
-from twohot.cli._figures import write_figure
 from twohot.cli._tables import (
     ClassesOption,
     FeatureColumnOption,
@@ -20,19 +26,13 @@ from twohot.cli._tables import (
     check_output,
     read_source,
 )
-from twohot.data import write_features
-from twohot.features.superclasses import PAPER_CUT
-from twohot.report.correlation_figures import (
+from twohot.figures.correlations import (
     correlation_map_figure,
     dendrogram_figure,
     map_order,
 )
-from twohot.report.description import (
-    ClassStructure,
-    Description,
-    describe_table,
-    with_superclasses,
-)
+from twohot.figures.file import write_figure
+from twohot.tables import write_features
 
 
 def describe(

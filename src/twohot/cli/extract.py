@@ -16,9 +16,15 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from twohot.data import Extraction, LabelledItems, load, read_image_folder, read_item_table
-from twohot.data import extract as extract_features
-from twohot.data.datasets import NAMES
+from twohot.extract import (
+    Extraction,
+    LabelledItems,
+    load_data_set,
+    read_image_folder,
+    read_item_table,
+)
+from twohot.extract import extract as extract_features
+from twohot.extract.data_sets import NAMES
 
 # Files that could not be read and are listed in the summary; all of them are in the feature file.
 N_LISTED = 20
@@ -119,7 +125,7 @@ def _items(
     if source in NAMES:
         if unlabelled:
             raise ValueError(f"unlabelled=True is not for data sets: {source} has labels.")
-        return load(source, root, labels=labels)
+        return load_data_set(source, root, labels=labels)
     if Path(source).is_dir():
         return read_image_folder(source, unlabelled=unlabelled)
     if Path(source).is_file():

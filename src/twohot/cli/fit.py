@@ -7,8 +7,6 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from twohot.audit.selection import AutoProbe
-from twohot.cli._figures import check_figure, write_figure
 from twohot.cli._progress import choosing
 from twohot.cli._tables import (
     ClassesOption,
@@ -21,6 +19,8 @@ from twohot.cli._tables import (
     read_source,
     rows_of_split,
 )
+from twohot.figures.file import check_figure, write_figure
+from twohot.select.auto_probe import AutoProbe
 
 
 def fit(

@@ -13,9 +13,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from twohot._files import whole_file
-from twohot.audit.forecast import Forecast
-from twohot.audit.forecast import forecast as make_forecast
-from twohot.cli._figures import write_figure
 from twohot.cli._progress import choosing
 from twohot.cli._tables import (
     ClassesOption,
@@ -28,9 +25,12 @@ from twohot.cli._tables import (
     read_source,
     rows_of_split,
 )
-from twohot.data import FeatureTable
-from twohot.report.forecast_figures import forecast_figure
-from twohot.report.forecast_record import candidate_rows, class_rows, forecast_record
+from twohot.figures.file import write_figure
+from twohot.figures.forecast import forecast_figure
+from twohot.forecast.forecast import Forecast
+from twohot.forecast.forecast import forecast as make_forecast
+from twohot.forecast.record import candidate_rows, class_rows, forecast_record
+from twohot.tables import FeatureTable
 
 # Classes that are shown, the ones with the smallest margin.
 WEAKEST_CLASSES = 5
@@ -179,7 +179,8 @@ def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path
     text = json_format.dumps(record, indent=1, ensure_ascii=False, allow_nan=False).encode()
     paths = [] if json is None else [json]
     if output is not None:
-        figure = forecast_figure(found)  # before the folder is made: it may lack an extra
+        # Before the folder is made: it may lack an extra.
+        figure = forecast_figure(candidate_rows(found), class_rows(found), found.theory.ridge)
         output.mkdir(parents=True, exist_ok=True)
         paths.append(output / "forecast.json")
         write_figure(output / "forecast.png", figure)

@@ -17,11 +17,11 @@ from twohot.cli._tables import (
     read_source,
     rows_of_split,
 )
-from twohot.data import FeatureTable
-from twohot.data.labels import as_text
 from twohot.distill.fitted import FittedProbe
 from twohot.distill.probe import load
-from twohot.report.csv_text import write_csv
+from twohot.tables import FeatureTable
+from twohot.tables.csv_text import write_csv
+from twohot.tables.labels import as_text
 
 # Rows that are predicted at once.
 BLOCK_ROWS = 10_000

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
+from twohot._checks.numbers import check_within
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot._validation import check_within
 
 ClassWeight: TypeAlias = dict[Any, float] | str | None
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
-from twohot._validation import check_candidates, check_choice, check_count, check_within
+from twohot._checks.numbers import check_candidates, check_choice, check_count, check_within
 from twohot.distill._inputs import ClassWeight
 from twohot.distill.probe import LOSSES, Penalty, Probe, Stage, Start
 
@@ -148,7 +148,7 @@ class DistilledProbe(Probe):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from twohot import DistilledProbe
-    >>> from twohot.features import corrupt_labels, symmetric
+    >>> from twohot.noise import corrupt_labels, symmetric
     >>> X, y = load_digits(return_X_y=True)
     >>> noisy = corrupt_labels(y[:1000], symmetric(10, 0.7), random_state=0).given_labels
     >>> probe = DistilledProbe(n_rounds=3).fit(X[:1000], noisy)
@@ -241,7 +241,7 @@ class PartialLabelProbe(Probe):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from twohot import PartialLabelProbe
-    >>> from twohot.features import corrupt_labels, symmetric
+    >>> from twohot.noise import corrupt_labels, symmetric
     >>> X, y = load_digits(return_X_y=True)
     >>> noisy = corrupt_labels(y[:1000], symmetric(10, 0.7), random_state=0).given_labels
     >>> probe = PartialLabelProbe().fit(X[:1000], noisy)

@@ -10,12 +10,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from twohot._checks.arrays import check_finite, check_precision
+from twohot._checks.labels import check_known_labels, code_labels
+from twohot._checks.numbers import check_choice
 from twohot._types import FloatArray, Matrix, Round
-from twohot._validation import check_choice, check_finite, check_known_labels, check_precision
 from twohot.distill._inputs import check_features
 from twohot.distill.saving import FittedState, read_state, write_state
-from twohot.features.passes import count_jobs, map_blocks
-from twohot.features.preparation import FeatureSet, Preparation
+from twohot.rows.preparation import FeatureSet, Preparation
+from twohot.rows.threads import count_jobs, map_blocks
 from twohot.solve.terms import softmax
 
 
@@ -70,7 +72,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the accuracy of `predict` on labels that the probe knows."""
         predicted = self.predict(X)
         labels = np.asarray(y)
-        check_known_labels(labels, self.classes_)
+        check_known_labels(code_labels(labels), self.classes_)
         return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
 
     def _last(self) -> Round:

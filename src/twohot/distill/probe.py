@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from twohot._types import Matrix
-from twohot._validation import (
+from twohot._checks.arrays import check_soft_targets, check_start
+from twohot._checks.numbers import (
     check_choice,
     check_count,
     check_penalty,
     check_positive,
-    check_soft_targets,
-    check_start,
     check_within,
 )
+from twohot._types import Matrix
 from twohot.distill._inputs import (
     ClassWeight,
     check_class_names,
@@ -32,8 +31,8 @@ from twohot.distill._inputs import (
 from twohot.distill.fitted import FittedProbe
 from twohot.distill.rounds import Plan, run_rounds
 from twohot.distill.targets import StoredTargets, one_hot
-from twohot.features.coordinates import prepare, unit_penalty
-from twohot.features.passes import count_jobs, one_blas_thread
+from twohot.rows.coordinates import prepare, unit_penalty
+from twohot.rows.threads import count_jobs, one_blas_thread
 from twohot.solve.fit import Settings
 
 Penalty: TypeAlias = float | Sequence[float] | None

@@ -11,7 +11,7 @@ import numpy as np
 
 from twohot._types import FloatArray, Round
 from twohot.distill.targets import StoredTargets, blend, candidates, keep, tied_classes
-from twohot.features.coordinates import Coordinates
+from twohot.rows.coordinates import Coordinates
 from twohot.solve.fit import Settings, fit_cross_entropy, fit_generalized
 from twohot.solve.lbfgs import Solution
 from twohot.solve.objective import Evaluation, Problem

@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 from twohot._files import whole_file
 from twohot._types import Round
-from twohot.features.preparation import Preparation
+from twohot.rows.preparation import Preparation
 
 FORMAT_VERSION = 1
 HEADER = "twohot"

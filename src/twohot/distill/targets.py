@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from twohot._checks.numbers import check_candidates
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot._validation import check_candidates
-from twohot.features.passes import map_blocks
-from twohot.features.preparation import Block, FeatureSet
+from twohot.rows.preparation import Block, FeatureSet
+from twohot.rows.threads import map_blocks
 from twohot.solve.terms import softmax
 
 # Outputs that differ by less than this, relative to the boundary, share its weight. Two solves

@@ -33,9 +33,9 @@ from typing import Protocol
 import numpy as np
 
 from twohot._types import FloatArray
-from twohot.features.passes import Terms, sum_over_blocks
-from twohot.features.preparation import FeatureSet
-from twohot.features.spectrum import Spectrum
+from twohot.rows.preparation import FeatureSet
+from twohot.rows.principal_axes import Spectrum
+from twohot.rows.threads import Terms, sum_over_blocks
 from twohot.solve.terms import Targets, cross_entropy_terms, generalized_terms
 
 # The curvature of a class that no row is predicted to be in; the preconditioner divides by it.

@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from twohot._types import FloatArray, Matrix
-from twohot.features.coordinates import Coordinates
-from twohot.features.passes import Terms, sum_over_blocks
-from twohot.features.preparation import Block, scale_rows
+from twohot.rows.coordinates import Coordinates
+from twohot.rows.preparation import Block, scale_rows
+from twohot.rows.threads import Terms, sum_over_blocks
 
 # Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
 SMALL_LOGIT = 0.1

@@ -1,0 +1,1 @@
+"""What a user passes, checked: numbers, arrays, labels, and the words of an error."""

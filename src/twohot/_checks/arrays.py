@@ -1,0 +1,84 @@
+"""Arrays that a user passes: features, probabilities, coefficients."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike
+
+from twohot._types import FloatArray, Matrix
+
+# Soft targets may miss one by what storing them as float16 costs.
+SOFT_TARGET_TOLERANCE = 1e-3
+
+
+def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return a precision to compute in: float32 or float64."""
+    allowed: tuple[np.dtype[Any], ...] = (np.dtype(np.float32), np.dtype(np.float64))
+    for precision in allowed:
+        if dtype in (precision, precision.name, precision.type):
+            return precision
+    raise ValueError(f"dtype={dtype!r} is not a precision to compute in: pass float32 or float64.")
+
+
+def check_finite(name: str, block: Matrix, first_row: int) -> None:
+    """Raise if a block of rows holds NaN or infinity, with the place of the first."""
+    values = block.data if sp.issparse(block) else block
+    # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    dense = block.toarray() if sp.issparse(block) else block
+    row, column = np.argwhere(~np.isfinite(dense))[0]
+    kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
+    raise ValueError(
+        f"{name} contains {kind} at row {first_row + row}, column {column}: features must be "
+        "finite, so drop or impute the row (NaN and inf cannot be used)."
+    )
+
+
+def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """Return given start coefficients as float64."""
+    array = np.asarray(start, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(
+            f"start has shape {array.shape} or holds NaN or infinity: pass finite coefficients of "
+            f"shape {shape} (n_classes, n_features), or 'teacher' or 'zero'."
+        )
+    return array
+
+
+def check_soft_targets(
+    targets: Matrix, n_samples: int, *, name: str = "targets", beside: str = "X"
+) -> Matrix:
+    """Return soft targets, dense or CSR, with rows that are not negative and sum to one.
+
+    A message calls them by `name`, and by `beside` what has a row for each of theirs.
+    """
+    rows: Any = sp.csr_array(targets) if sp.issparse(targets) else np.asarray(targets)
+    values = rows.data if sp.issparse(targets) else rows
+    if values.dtype.kind not in "fiu":
+        raise ValueError(f"{name} has dtype {values.dtype}: pass probabilities, as real numbers.")
+    if rows.ndim != 2 or rows.shape[1] < 2:
+        raise ValueError(
+            f"{name} has shape {rows.shape}: pass one row of probabilities per sample and one "
+            "column per class, at least two classes."
+        )
+    if rows.shape[0] != n_samples:
+        raise ValueError(
+            f"{name} has {rows.shape[0]} rows and {beside} has {n_samples}: pass one row of "
+            f"probabilities per row of {beside}."
+        )
+    sums = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
+    # Written so that NaN fails too.
+    if not np.all(values >= 0):
+        raise ValueError(
+            f"{name} has the negative or missing value {np.min(values)}: pass probabilities."
+        )
+    if not np.all(np.abs(sums - 1) <= SOFT_TARGET_TOLERANCE):
+        row = int(np.argmax(np.abs(sums - 1)))
+        raise ValueError(
+            f"{name} has rows that do not sum to one (row {row}: {sums[row]:.6g}): divide each "
+            "row by its sum."
+        )
+    return rows

@@ -1,0 +1,93 @@
+"""The words of an error: which argument, what came, what is allowed, what to do.
+
+An error keeps the arguments it speaks of apart from its words. In Python an argument is written
+`label_column='y'`; the command line writes the same error with `--label-column='y'`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+# How many of many names a sentence lists.
+FEW = 5
+
+
+class ArgumentError(ValueError):
+    """An argument that cannot be used.
+
+    Parameters
+    ----------
+    arguments : str or dict
+        The arguments with their values; or the name of one whose value is not shown; or nothing.
+    problem : str
+        What is wrong, the sentence that the arguments begin. It may hold any text of a user.
+    advice : str
+        What to do. `{name}` stands for an argument that `mentions` gives the value of.
+    mentions
+        Arguments that the advice speaks of; `...` stands for any value.
+
+    Examples
+    --------
+    >>> print(ArgumentError({"seed": -1}, "seeds nothing", "pass an integer of at least 0."))
+    seed=-1 seeds nothing: pass an integer of at least 0.
+    >>> print(ArgumentError("", "'y' and 'label' are both there", "pass {label}.", label=...))
+    'y' and 'label' are both there: pass label=….
+    """
+
+    def __init__(
+        self,
+        arguments: str | Mapping[str, object],
+        problem: str,
+        advice: str = "",
+        **mentions: object,
+    ) -> None:
+        self.arguments = arguments
+        self.problem = problem
+        self.advice = advice
+        self.mentions = mentions
+        super().__init__(self.worded(in_python))
+
+    def worded(self, write: Callable[[str, object], str]) -> str:
+        """Return the message, each argument written by `write(name, value)`."""
+        if isinstance(self.arguments, str):
+            opening = write(self.arguments, None).partition("=")[0] if self.arguments else ""
+        else:
+            opening = " and ".join(write(name, value) for name, value in self.arguments.items())
+        advice = self.advice
+        for name, value in self.mentions.items():
+            advice = advice.replace(f"{{{name}}}", write(name, value))
+        sentence = f"{opening} {self.problem}" if opening else self.problem
+        return f"{sentence}: {advice}" if advice else sentence
+
+
+class FileThereError(ArgumentError, FileExistsError):
+    """An output that is there already and may not be replaced."""
+
+
+def in_python(name: str, value: object) -> str:
+    """Return an argument with its value, as Python has it; `...` stands for any value."""
+    return f"{name}=…" if value is ... else f"{name}={value!r}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, in the plural where there is not one.
+
+    Examples
+    --------
+    >>> counted(1, "label"), counted(0, "label"), counted(2, "class", "classes")
+    ('1 label', '0 labels', '2 classes')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
+
+
+def first_few(names: Iterable[Any], most: int = FEW) -> str:
+    """Return the first of many names, quoted, and how many more there are.
+
+    Examples
+    --------
+    >>> first_few(["cat", "dog", "fox"], most=2)
+    "'cat', 'dog' and 1 more"
+    """
+    listed = list(names)
+    more = len(listed) - most
+    shown = ", ".join(repr(name) for name in listed[:most])
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,86 @@
+"""Numbers, counts and choices that a user passes.
+
+Every message names the argument, what came, what is allowed, and what to do. An argument is written
+`name=value`, or `name=…` where any value may stand: the command line turns that into its options.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def is_integer(value: object) -> bool:
+    """Return whether a value counts: an int or numpy integer, not a bool."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> bool:
+    """Return whether a value is one real number, not a bool."""
+    return is_integer(value) or isinstance(value, (float, np.floating))
+
+
+def check_count(name: str, value: int, minimum: int) -> int:
+    """Return `value` as an int, at least `minimum`."""
+    if is_integer(value) and int(value) >= minimum:
+        return int(value)
+    raise ValueError(f"{name}={value!r} is not allowed: pass an integer of at least {minimum}.")
+
+
+def check_within(name: str, value: float, low: float, high: float) -> float:
+    """Return `value` as a float inside [low, high]; NaN is outside."""
+    if is_real(value) and low <= float(value) <= high:
+        return float(value)
+    raise ValueError(f"{name}={value!r} is not allowed: pass a number from {low:g} to {high:g}.")
+
+
+def check_positive(name: str, value: float) -> float:
+    """Return `value` as a float, positive and finite."""
+    if is_real(value) and math.isfinite(value) and value > 0:
+        return float(value)
+    raise ValueError(f"{name}={value!r} is not allowed: pass a positive, finite number.")
+
+
+def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
+    """Return `value`, one of the allowed words."""
+    if isinstance(value, str) and value in allowed:
+        return value
+    words = ", ".join(repr(word) for word in allowed)
+    raise ValueError(f"{name}={value!r} is not known: pass one of {words}.")
+
+
+def check_candidates(n_candidates: int, n_classes: int) -> int:
+    """Return a number of candidates, at least one and at most all classes."""
+    if check_count("n_candidates", n_candidates, 1) > n_classes:
+        raise ValueError(
+            f"n_candidates={n_candidates} is more than the {n_classes} classes: pass at most "
+            f"{n_classes} (2 is the paper's)."
+        )
+    return int(n_candidates)
+
+
+def check_penalty(
+    l2: Any,
+    ridge: Any,
+    default_ridge: float,
+    n_rounds: int,
+) -> tuple[str, list[float]]:
+    """Return which strength was given, "l2" or "ridge", and its value for every round."""
+    if l2 is not None and ridge is not None:
+        raise ValueError(
+            f"l2={l2!r} and ridge={ridge!r} both set the penalty: pass one of them and leave the "
+            "other None (l2 = ridge · mean squared norm / (n_classes · total weight))."
+        )
+    name = "ridge" if l2 is None else "l2"
+    given = ridge if l2 is None else l2
+    if given is None:
+        given = default_ridge
+    if isinstance(given, (list, tuple, np.ndarray)):
+        if len(given) != n_rounds:
+            raise ValueError(
+                f"{name} has {len(given)} values for {n_rounds} rounds: pass one number, or one "
+                "per round."
+            )
+        return name, [check_positive(f"{name}[{i}]", value) for i, value in enumerate(given)]
+    return name, [check_positive(name, given)] * n_rounds

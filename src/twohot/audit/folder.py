@@ -1,0 +1,203 @@
+"""The folder of an audit: what `twohot audit` writes and `twohot apply` reads.
+
+    report.html     the review, for a browser
+    issues.csv      one line a row of the data: its given label and what the audit says about it
+    corrected.csv   row, item, label: the suggestions taken where the audit is sure
+    summary.json    the numbers of the report, its name, and the sha256 of the given labels
+
+Every file is written whole. summary.json comes last and names the report, and the report is named
+after what issues.csv holds, so files of two audits in one folder do not go unnoticed.
+"""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twohot._files import whole_file
+from twohot._types import IntArray
+from twohot.audit.issue_files import read_issues, write_issues, write_labels
+from twohot.review.page import EMBED_LIMIT, THUMBNAIL_SIZE, write_review
+from twohot.review.records import ReviewRows, ReviewSummary
+
+FORMAT_VERSION = 1
+FILES = ("report.html", "issues.csv", "corrected.csv", "summary.json")
+
+
+def write_audit_folder(
+    folder: str | os.PathLike[str],
+    rows: ReviewRows,
+    summary: ReviewSummary,
+    *,
+    image_root: str | os.PathLike[str] | None = None,
+    embed_limit: int = EMBED_LIMIT,
+    thumbnail_size: int = THUMBNAIL_SIZE,
+    force: bool = False,
+) -> str:
+    """Write the folder of an audit.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there.
+    rows : ReviewRows
+        Every row of the data.
+    summary : ReviewSummary
+        What the audit found overall.
+    image_root, embed_limit, thumbnail_size
+        See `write_review`.
+    force : bool, default=False
+        Replace the files of an earlier audit.
+
+    Returns
+    -------
+    str
+        The name of the report, which decisions carry.
+
+    Examples
+    --------
+    >>> rows = ReviewRows(
+    ...     classes=("cat", "dog"),
+    ...     row=np.arange(2),
+    ...     given_labels=np.array([0, 1]),
+    ...     suggested_labels=np.array([1, 1]),
+    ...     second_labels=np.array([0, 0]),
+    ...     label_quality=np.array([0.1, 0.9]),
+    ...     confidence=np.array([0.8, 0.9]),
+    ...     is_label_issue=np.array([True, False]),
+    ...     is_undecided=np.array([False, False]),
+    ... )
+    >>> report = write_audit_folder("audit", rows, ReviewSummary())
+    >>> print(Path("audit/corrected.csv").read_text())
+    row,item,label
+    0,,dog
+    1,,dog
+    >>> read_audit_folder("audit").report_id() == report
+    True
+    """
+    target = Path(folder)
+    present = [name for name in FILES if (target / name).exists()]
+    if present and not force:
+        raise FileExistsError(
+            f"{target} already holds {', '.join(present)}: choose another folder, or replace them "
+            "by force=True."
+        )
+    target.mkdir(parents=True, exist_ok=True)
+    report = write_review(
+        target / "report.html",
+        rows,
+        summary,
+        image_root=image_root,
+        embed_limit=embed_limit,
+        thumbnail_size=thumbnail_size,
+    )
+    write_issues(target / "issues.csv", rows)
+    write_labels(target / "corrected.csv", rows, corrected_labels(rows))
+    fields = _plain(_summary_fields(rows, summary, report))
+    with whole_file(target / "summary.json") as file:
+        file.write(json.dumps(fields, indent=1, allow_nan=False).encode())
+    return report
+
+
+def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
+    """Read the rows of an audit back, and check that they are those of its report.
+
+    Parameters
+    ----------
+    folder : path
+        As `write_audit_folder` wrote it.
+
+    Returns
+    -------
+    ReviewRows
+        Exactly what was written, but for text that UTF-8 cannot hold.
+    """
+    source = Path(folder)
+    fields = _read_summary(source / "summary.json")
+    rows = read_issues(
+        source / "issues.csv",
+        classes=fields["classes"],
+        item_kind=fields["item_kind"],
+        has_items=fields["has_items"],
+    )
+    if rows.given_labels_digest() != fields["given_labels_sha256"]:
+        raise ValueError(
+            f"{source / 'issues.csv'} does not hold the given labels that were audited: it was "
+            "changed, so run the audit again."
+        )
+    if rows.report_id() != fields["report"]:
+        raise ValueError(
+            f"{source / 'issues.csv'} belongs to report {rows.report_id()!r} and summary.json to "
+            f"{fields['report']!r}: one of them was changed, so run the audit again."
+        )
+    return rows
+
+
+def corrected_labels(rows: ReviewRows) -> IntArray:
+    """Return the labels with every suggestion taken that nobody needs to decide.
+
+    Undecided rows keep their given label, and rows without one stay without.
+    """
+    taken = rows.is_label_issue & ~rows.is_undecided
+    return np.where(taken, rows.suggested_labels, rows.given_labels)
+
+
+def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:
+    """Return what summary.json holds."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "report": report,
+        "given_labels_sha256": rows.given_labels_digest(),
+        "title": summary.title,
+        "n_rows": rows.n_rows,
+        "n_unlabelled": rows.n_unlabelled,
+        "n_issues": int(rows.is_label_issue.sum()),
+        "n_undecided": int(np.sum(rows.is_label_issue & rows.is_undecided)),
+        "noise_rate": summary.noise_rate,
+        "classes": list(rows.classes),
+        "has_items": rows.items is not None,
+        "item_kind": rows.item_kind,
+        "noise_matrix": summary.noise_matrix,
+        "methods": [asdict(method) for method in summary.methods],
+        "choice": None if summary.choice is None else asdict(summary.choice),
+        "messages": list(summary.messages),
+        "details": dict(summary.details),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: arrays as lists, and null for what is not a number."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _read_summary(path: Path) -> Mapping[str, Any]:
+    """Return the fields of summary.json that reading needs, or say what is wrong with it."""
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path} is not there: pass the folder that twohot audit wrote, with --audit."
+        )
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        names = ("format_version", "report", "given_labels_sha256", "classes", "has_items")
+        needed = {name: fields[name] for name in (*names, "item_kind")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path} is no summary of an audit ({error!r}): run the audit again."
+        ) from error
+    if needed["format_version"] != FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format_version {needed['format_version']!r}, and this twohot reads "
+            f"{FORMAT_VERSION}: install the twohot that wrote it, or run the audit again."
+        )
+    return needed

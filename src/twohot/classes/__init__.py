@@ -1,0 +1,19 @@
+"""How the classes of labelled features relate: correlations, superclasses, pairs of rows."""
+
+from twohot.classes.pairs import PairGroup, PairStatistics, pair_statistics
+from twohot.classes.superclasses import (
+    ClassCorrelation,
+    Superclasses,
+    class_correlation,
+    cluster_classes,
+)
+
+__all__ = [
+    "ClassCorrelation",
+    "PairGroup",
+    "PairStatistics",
+    "Superclasses",
+    "class_correlation",
+    "cluster_classes",
+    "pair_statistics",
+]

@@ -1,0 +1,212 @@
+"""What a feature table holds: its classes, how they correlate, and their superclasses."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._checks.labels import NO_LABEL
+from twohot._types import IntArray
+from twohot.classes import (
+    ClassCorrelation,
+    PairStatistics,
+    Superclasses,
+    class_correlation,
+    cluster_classes,
+    pair_statistics,
+)
+from twohot.classes.pairs import MAX_FEATURES
+from twohot.classes.superclasses import PAPER_CUT
+from twohot.tables.table import ALL_ROWS, FeatureTable
+
+# The split whose rows are described if a table has one of this name and none was asked for.
+TRAINING = "train"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassStructure:
+    """How the classes that have rows correlate."""
+
+    classes: tuple[str, ...]  # their names; the arrays below follow this order
+    correlation: ClassCorrelation
+    clustering: Superclasses  # the dendrogram, whatever the superclasses are
+    superclass: NDArray[np.intp]  # (n_classes,), positions in superclass_names
+    superclass_names: tuple[str, ...]
+    source: str  # where the superclasses come from
+    statistics: PairStatistics | None  # None: too many features for the spread
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON has it, null for NaN."""
+        return {
+            "classes": list(self.classes),
+            "superclass": self.superclass.tolist(),
+            "superclass_names": list(self.superclass_names),
+            "superclass_source": self.source,
+            "pairs": None if self.statistics is None else _without_nan(asdict(self.statistics)),
+            "same_class": _without_nan(self.correlation.same_class),
+            "other_class": self.correlation.other_class,
+            "means": _without_nan(self.correlation.means.tolist()),
+            "order": self.clustering.order.tolist(),
+            "linkage": self.clustering.linkage.tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A feature table in short."""
+
+    n_rows: int
+    n_features: int
+    dtype: str
+    split: str | None  # the split that was described; None: all rows
+    split_sizes: Mapping[str, int]  # rows of every split; empty if there are none
+    classes: tuple[str, ...]
+    class_sizes: IntArray  # (n_classes,), described rows of each class, by given label
+    n_without_label: int  # described rows
+    provenance: Mapping[str, Any]
+    structure: ClassStructure | None  # None: fewer than two classes have rows
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON has it."""
+        return {
+            "n_rows": self.n_rows,
+            "n_features": self.n_features,
+            "dtype": self.dtype,
+            "split": self.split,
+            "split_sizes": dict(self.split_sizes),
+            "classes": list(self.classes),
+            "class_sizes": self.class_sizes.tolist(),
+            "n_without_label": self.n_without_label,
+            "provenance": dict(self.provenance),
+            "structure": None if self.structure is None else self.structure.to_json(),
+        }
+
+
+def describe_table(
+    table: FeatureTable,
+    *,
+    split: str | None = None,
+    n_superclasses: int | None = None,
+    cut: float | None = None,
+) -> Description:
+    """Describe a feature table by its given labels.
+
+    Parameters
+    ----------
+    table : FeatureTable
+        What to describe; its features are read in blocks.
+    split : str, optional
+        The split whose rows are described, or "all"; by default "train" if there is one, else all.
+    n_superclasses : int, optional
+        Cluster the classes into so many superclasses.
+    cut : float, optional
+        Cluster the classes with this cut. With neither, superclasses that the table names are
+        taken, and otherwise those of the paper's cut, 0.8.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, labels = load_digits(return_X_y=True)
+    >>> digits = FeatureTable(features=X, labels=labels, classes=tuple("0123456789"))
+    >>> found = describe_table(digits, n_superclasses=3)
+    >>> found.structure.superclass_names
+    ('superclass 1', 'superclass 2', 'superclass 3')
+    """
+    if n_superclasses is not None and cut is not None:
+        raise ValueError(
+            f"n_superclasses={n_superclasses} and cut={cut} both say where to cut: pass one."
+        )
+    if split is None and TRAINING in table.split_names:
+        split = TRAINING
+    elif split == ALL_ROWS and split not in table.split_names:
+        split = None
+    labels = np.array(table.labels, dtype=np.intp)
+    described = np.ones(table.n_rows, dtype=bool)
+    if split is not None:
+        described[:] = False
+        described[table.rows_of(split)] = True
+        # Rows of other splits take part in nothing, without a copy of those that do.
+        labels[~described] = NO_LABEL
+    sizes = np.bincount(labels[labels >= 0], minlength=len(table.classes))
+    structure = None
+    if np.count_nonzero(sizes) >= 2:
+        structure = _class_structure(table, labels, np.flatnonzero(sizes), n_superclasses, cut)
+    return Description(
+        n_rows=table.n_rows,
+        n_features=table.n_features,
+        dtype=str(table.features.dtype),
+        split=split,
+        split_sizes=_split_sizes(table),
+        classes=table.classes,
+        class_sizes=sizes,
+        n_without_label=int(described.sum() - sizes.sum()),
+        provenance=table.provenance,
+        structure=structure,
+    )
+
+
+def with_superclasses(table: FeatureTable, description: Description) -> FeatureTable:
+    """Return the table with the superclasses of its description, for noise inside of them."""
+    structure = description.structure
+    if structure is None or len(structure.classes) < len(table.classes):
+        empty = np.flatnonzero(description.class_sizes == 0)
+        raise ValueError(
+            f"{empty.size} of the {len(table.classes)} classes have no row to cluster by, so they "
+            "have no superclass: describe rows of every class."
+        )
+    made = {"source": structure.source, "split": description.split}
+    return replace(
+        table,
+        superclass=structure.superclass,
+        superclass_names=structure.superclass_names,
+        provenance={**table.provenance, "superclasses": made},
+    )
+
+
+def _class_structure(
+    table: FeatureTable,
+    labels: NDArray[np.intp],
+    members: NDArray[np.intp],
+    n_superclasses: int | None,
+    cut: float | None,
+) -> ClassStructure:
+    """Measure the classes that have rows, numbered anew without the others."""
+    place = np.full(len(table.classes) + 1, NO_LABEL)  # the last entry is for no label, at -1
+    place[members] = np.arange(len(members))
+    codes = place[labels]
+    correlation = class_correlation(table.features, codes)
+    height = PAPER_CUT if cut is None else cut
+    clustering = cluster_classes(correlation.means, n_superclasses=n_superclasses, cut=height)
+    if n_superclasses is None and cut is None and table.superclass is not None:
+        found, superclass = np.unique(table.superclass[members], return_inverse=True)
+        names, source = tuple(table.superclass_names[i] for i in found), "named in the file"
+    else:
+        superclass = clustering.superclass
+        names = tuple(f"superclass {i + 1}" for i in range(clustering.n_superclasses))
+        how = f"cut at {height:g}" if n_superclasses is None else f"{n_superclasses} asked for"
+        source = f"complete linkage, {how}"
+    statistics = None
+    if table.n_features <= MAX_FEATURES:
+        statistics = pair_statistics(table.features, codes, superclass)
+    classes = tuple(table.classes[k] for k in members)
+    return ClassStructure(classes, correlation, clustering, superclass, names, source, statistics)
+
+
+def _split_sizes(table: FeatureTable) -> dict[str, int]:
+    return {name: len(table.rows_of(name)) for name in table.split_names}
+
+
+def _without_nan(value: Any) -> Any:
+    """Return the value with None for NaN, which JSON does not know."""
+    if isinstance(value, list):
+        return [_without_nan(entry) for entry in value]
+    if isinstance(value, dict):
+        return {name: _without_nan(entry) for name, entry in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value

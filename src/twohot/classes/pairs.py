@@ -1,0 +1,184 @@
+"""Mean and spread of the correlations of all pairs of rows, by how their classes are related.
+
+For a group of n prepared rows x, the sums over all ordered pairs (i, j), i = j included, are
+
+    Σ 1 = n²,    Σ x_i · x_j = ‖Σ x‖²,    Σ (x_i · x_j)² = ‖Σ x xᵀ‖²_F.
+
+Added up over all classes (C), over all superclasses (S), for the whole (W), and over the rows by
+themselves (D), they give the three cases of the paper's table tab:cf_class_stat,
+
+    same class = C - D,    same superclass = S - C,    elsewhere = W - S,
+
+from d × d matrices of one class, one superclass and the whole, and never from an N × N one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.blas import dsyrk
+
+from twohot._checks.classes import check_superclass
+from twohot._types import FloatArray, Matrix
+from twohot.classes._labelled import LabelledRows, check_labelled
+from twohot.rows.preparation import Preparation
+from twohot.rows.threads import one_blas_thread
+
+# Entries of the rows that are read and multiplied at once: 16 MB in float64, which is enough rows
+# to make the update of a d × d matrix a matter of products rather than of memory.
+CHUNK_ENTRIES = 2**21
+
+# Three d × d matrices of so many features take 1.6 GB in float64.
+MAX_FEATURES = 2**13
+
+
+@dataclass(frozen=True)
+class PairGroup:
+    """The correlations of some pairs of rows."""
+
+    n_pairs: int  # pairs of two different rows, each counted once
+    mean: float  # NaN if there is no pair
+    std: float  # over these pairs; NaN if there is none
+
+
+@dataclass(frozen=True)
+class PairStatistics:
+    """The correlations of all pairs of different rows, in the three cases of the paper."""
+
+    same_class: PairGroup
+    same_superclass: PairGroup  # of two classes of one superclass
+    elsewhere: PairGroup  # of two superclasses
+
+
+def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> PairStatistics:
+    """Measure the correlations of all pairs of rows, by how their classes are related.
+
+    Exact, over all pairs of different rows, in two passes over X: one for its mean, one class by
+    class. A correlation is the inner product of two rows after centring by the mean of all rows
+    and scaling to unit norm.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_rows, n_features)
+        Features as they are, at most 8192 of them; three matrices of shape
+        (n_features, n_features) are held.
+    labels : array of shape (n_rows,)
+        Class of each row, 0 … n_classes - 1. A row of -1 has no label and is left out, of the
+        mean too.
+    superclass : array of shape (n_classes,)
+        Superclass of each class, 0, 1, … without a hole.
+
+    Returns
+    -------
+    PairStatistics
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> found = pair_statistics(*load_digits(return_X_y=True), superclass=[0] * 5 + [1] * 5)
+    >>> round(found.same_class.mean, 2), round(found.same_class.std, 2)
+    (0.42, 0.28)
+    >>> found.elsewhere.n_pairs
+    807296
+    """
+    superclasses = check_superclass(superclass)
+    rows = check_labelled(X, labels, len(superclasses))
+    n_features = rows.X.shape[1]
+    if n_features > MAX_FEATURES:
+        raise ValueError(
+            f"X has {n_features} features, and the spread of correlations takes three matrices of "
+            f"{n_features} × {n_features}: pass at most {MAX_FEATURES}, for instance the leading "
+            "components of sklearn.decomposition.TruncatedSVD, or take the means alone from "
+            "class_correlation."
+        )
+    # On one thread the sums are the same on every machine, and small products do not wait.
+    with one_blas_thread():
+        return _sum_pairs(rows, superclasses)
+
+
+def _sum_pairs(rows: LabelledRows, superclass: NDArray[np.intp]) -> PairStatistics:
+    """Return the statistics from the moments of one class, one superclass and the whole."""
+    preparation = rows.fit_preparation()
+    of_class, of_superclass, of_all = (_Moments(rows.X.shape[1]) for _ in range(3))
+    singles, within_classes, within_superclasses = np.zeros((3, 3))
+    for group in range(superclass.max() + 1):
+        of_superclass.clear()
+        for label in np.flatnonzero(superclass == group):
+            of_class.clear()
+            for x in _prepared_chunks(rows, preparation, int(label)):
+                of_class.add_rows(x)
+                singles += _single_sums(x)
+            within_classes += of_class.pair_sums()
+            of_superclass.add(of_class)
+        within_superclasses += of_superclass.pair_sums()
+        of_all.add(of_superclass)
+    return PairStatistics(
+        same_class=_describe(within_classes - singles),
+        same_superclass=_describe(within_superclasses - within_classes),
+        elsewhere=_describe(of_all.pair_sums() - within_superclasses),
+    )
+
+
+class _Moments:
+    """Number, sum and second moment of the rows of a group, in buffers that are used again."""
+
+    def __init__(self, n_features: int) -> None:
+        self.n_rows = 0
+        self.total = np.zeros(n_features)
+        # Σ x xᵀ, its upper triangle alone, in the order of BLAS.
+        self.second = np.zeros((n_features, n_features), order="F")
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.n_rows = 0
+        self.total.fill(0)
+        self.second.fill(0)
+
+    def add_rows(self, x: FloatArray) -> None:
+        """Add some rows."""
+        self.n_rows += len(x)
+        self.total += x.sum(axis=0)
+        self.second = dsyrk(1.0, x.T, beta=1.0, c=self.second, overwrite_c=True)
+
+    def add(self, other: "_Moments") -> None:
+        """Add the rows of another group."""
+        self.n_rows += other.n_rows
+        self.total += other.total
+        self.second += other.second
+
+    def pair_sums(self) -> NDArray[np.float64]:
+        """Return the sums of 1, c and c² over all ordered pairs, c being their correlation."""
+        diagonal = np.diag(self.second)
+        squares = 2 * np.linalg.norm(self.second) ** 2 - diagonal @ diagonal
+        return np.array([float(self.n_rows) ** 2, self.total @ self.total, squares])
+
+
+def _prepared_chunks(
+    rows: LabelledRows, preparation: Preparation, label: int
+) -> Iterator[FloatArray]:
+    """Yield the prepared rows of a class, some at a time, in float64."""
+    members = np.flatnonzero(rows.labels == label)
+    chunk = max(64, CHUNK_ENTRIES // rows.X.shape[1])
+    for first in range(0, len(members), chunk):
+        raw = rows.X[members[first : first + chunk]]
+        x = np.empty(raw.shape)
+        preparation.center(raw, x)
+        x *= preparation.inverse_norms(x)
+        yield x
+
+
+def _single_sums(x: FloatArray) -> NDArray[np.float64]:
+    """Return the sums of 1, c and c² over the pairs of a row with itself."""
+    squared_norms = np.einsum("ij,ij->i", x, x)
+    return np.array([float(len(x)), squared_norms.sum(), squared_norms @ squared_norms])
+
+
+def _describe(sums: NDArray[np.float64]) -> PairGroup:
+    """Return mean and spread from the sums of 1, c and c² over ordered pairs."""
+    count = round(float(sums[0]))
+    if count == 0:
+        return PairGroup(0, float("nan"), float("nan"))
+    mean, mean_square = sums[1:] / count
+    # Rounding may leave a variance of zero a little below it.
+    return PairGroup(count // 2, float(mean), float(max(mean_square - mean**2, 0.0) ** 0.5))

@@ -1,0 +1,50 @@
+"""Backbones by name: what turns an image or a text into features.
+
+"pixels"                        the pixels themselves, with nothing but numpy
+"efficientnet_lite0"            its ImageNet weights come with twohot[vision]
+"resnet34", "resnet50",         torchvision's weights, with the transforms of the paper
+"vit_b_16"
+any other name of torchvision   with the transforms of its weights
+any name of timm                likewise; "timm/…" where torchvision has the name too
+"minilm"                        all-MiniLM-L6-v2, whose weights come with twohot[text]
+any name of sentence-transformers
+"""
+
+from twohot._checks.numbers import check_choice
+from twohot.extract.backbone import PIXELS, Backbone
+from twohot.extract.image_models import IMAGE_NAMES, load_image_model
+from twohot.extract.items import KINDS
+from twohot.extract.text_models import TEXT_NAMES, load_text_model
+
+
+def load_backbone(name: str, kind: str = "image") -> Backbone:
+    """Return the backbone of a name, with its weights.
+
+    Parameters
+    ----------
+    name : str
+        "pixels", "efficientnet_lite0", "resnet34", "resnet50", "vit_b_16", or any model of
+        torchvision or timm; for texts "minilm", or any model of sentence-transformers.
+    kind : {"image", "text"}
+        What it is to take.
+
+    Returns
+    -------
+    Backbone
+        On the graphics card if torch sees one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pixels = load_backbone("pixels")
+    >>> image = np.array([[0, 255], [128, 64]], dtype=np.uint8)
+    >>> pixels.embed([pixels.prepare(image)])
+    array([[  0., 255., 128.,  64.]], dtype=float32)
+    """
+    check_choice("kind", kind, KINDS)
+    for taken, names in (("image", ("pixels", *IMAGE_NAMES)), ("text", TEXT_NAMES)):
+        if name in names and kind != taken:
+            raise ValueError(f"backbone={name!r} takes {taken}s, and the items are {kind}s.")
+    if kind == "text":
+        return load_text_model(name)
+    return PIXELS if name == "pixels" else load_image_model(name)

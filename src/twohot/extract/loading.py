@@ -1,0 +1,57 @@
+"""Items read, hashed and prepared by threads, ahead of the model and in order."""
+
+from collections import deque
+from collections.abc import Callable, Container, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from twohot.extract.decoding import content_of, decoded, key_of, reason_of
+from twohot.extract.items import LabelledItems
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """One item on its way to the model."""
+
+    row: int  # its place among the items
+    key: bytes  # of its content; empty if that could not be read
+    prepared: Any = None  # what a batch is made of; None if it is known or could not be read
+    problem: str = ""  # why it could not be read
+
+
+def prefetch(
+    items: LabelledItems,
+    prepare: Callable[[Any], Any] | None,
+    known: Container[bytes],
+    *,
+    n_workers: int,
+    n_ahead: int,
+) -> Iterator[Loaded]:
+    """Yield every item in order; at most `n_ahead` of them wait.
+
+    Items whose key is known are not decoded, and none is where `prepare` is None.
+    """
+
+    def load(row: int) -> Loaded:
+        key = b""
+        try:
+            content = content_of(items, row)
+            key = key_of(content)
+            if prepare is None or key in known:
+                return Loaded(row, key)
+            return Loaded(row, key, prepare(decoded(items, row, content)))
+        except Exception as error:  # noqa: BLE001 (a broken file makes Pillow raise almost anything)
+            return Loaded(row, key, problem=reason_of(error))
+
+    waiting: deque[Future[Loaded]] = deque()
+    with ThreadPoolExecutor(n_workers, thread_name_prefix="twohot-read") as pool:
+        try:
+            for row in range(len(items)):
+                waiting.append(pool.submit(load, row))
+                if len(waiting) > n_ahead:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,100 @@
+"""The end of an extraction: the feature file, and what is said about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twohot._types import IntArray
+from twohot.extract.cache import PartStore
+from twohot.extract.loading import Loaded, prefetch
+from twohot.extract.plan import ExtractionPlan
+from twohot.tables.feature_blocks import FeatureBlocks
+from twohot.tables.feature_file import read_features, write_features
+from twohot.tables.table import FeatureTable
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An item that is not in the feature file."""
+
+    item: str  # its path, or its text
+    reason: str  # why it could not be read
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What an extraction did."""
+
+    output: Path
+    n_rows: int
+    n_features: int
+    n_extracted: int  # items that went through the model in this run
+    skipped: tuple[Skipped, ...]  # items that could not be read
+    up_to_date: bool  # the file was there already, made from the same content in the same way
+
+
+def assemble(
+    plan: ExtractionPlan, store: PartStore, outcomes: Sequence[Loaded], n_extracted: int
+) -> Extraction:
+    """Write the feature file from what is stored."""
+    items = plan.items
+    kept = np.array([loaded.row for loaded in outcomes if not loaded.problem], dtype=np.intp)
+    skipped = tuple(
+        Skipped(items.items[loaded.row], loaded.problem) for loaded in outcomes if loaded.problem
+    )
+    if not kept.size:
+        raise ValueError(
+            f"none of the {len(items)} items of {items.source} could be read (the first: "
+            f"{skipped[0].item}: {skipped[0].reason}): pass images or texts."
+        )
+    shape = (len(kept), store.n_features)
+    blocks = store.blocks([outcomes[row].key for row in kept])
+    table = FeatureTable(
+        features=FeatureBlocks(blocks, shape, plan.dtype),
+        labels=items.labels[kept],
+        classes=items.classes,
+        superclass=items.superclass,
+        superclass_names=items.superclass_names,
+        split=_taken(items.split, kept),
+        split_names=items.split_names,
+        items=[items.items[row] for row in kept],
+        item_kind=items.item_kind,
+        true_labels=_taken(items.true_labels, kept),
+        provenance={
+            "made_by": "twohot extract",
+            "source": items.source,
+            **plan.recipe,
+            "batch_size": plan.batch_size,
+            "content": plan.content_digest([loaded.key for loaded in outcomes]),
+            "skipped": [{"item": entry.item, "reason": entry.reason} for entry in skipped],
+        },
+    )
+    # Written inside the workspace, so that a kill leaves nothing beside the output.
+    plan.workspace.mkdir(exist_ok=True)
+    written = plan.workspace / "output"
+    write_features(written, table)
+    written.replace(plan.output)
+    return Extraction(plan.output, *shape, n_extracted, skipped, up_to_date=False)
+
+
+def _taken(values: IntArray | None, rows: IntArray) -> IntArray | None:
+    return None if values is None else values[rows]
+
+
+def finished_before(plan: ExtractionPlan) -> Extraction | None:
+    """Return what the output holds if it was made from this content in this way, else None."""
+    if not plan.output.exists():
+        return None
+    try:
+        table = read_features(plan.output)
+    except ValueError:
+        return None
+    unprepared = prefetch(plan.items, None, (), n_workers=plan.n_workers, n_ahead=plan.batch_size)
+    keys = [loaded.key for loaded in unprepared]
+    if table.provenance.get("content") != plan.content_digest(keys):
+        return None
+    skipped = tuple(Skipped(**entry) for entry in table.provenance["skipped"])
+    plan.report(len(plan.items))
+    return Extraction(plan.output, table.n_rows, table.n_features, 0, skipped, up_to_date=True)

@@ -1,0 +1,62 @@
+"""What an extraction is given, and what tells it from any other."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from twohot.extract.backbone import Backbone
+from twohot.extract.decoding import decoder_of
+from twohot.extract.items import LabelledItems
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ExtractionPlan:
+    """What an extraction is given."""
+
+    items: LabelledItems
+    backbone: Backbone
+    output: Path
+    dtype: str
+    batch_size: int
+    n_workers: int
+    strict: bool
+    progress: Progress | None
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """All that the features of one item depend on, but for its content."""
+        return {
+            "backbone": self.backbone.name,
+            **self.backbone.description,
+            "decoder": decoder_of(self.items),
+            "dtype": self.dtype,
+        }
+
+    @property
+    def workspace(self) -> Path:
+        """The folder of unfinished work: it is removed once the output is there."""
+        return self.output.with_name(self.output.name + ".parts")
+
+    def report(self, n_done: int) -> None:
+        """Tell how many items are done."""
+        if self.progress is not None:
+            self.progress(n_done, len(self.items))
+
+    def content_digest(self, keys: Sequence[bytes]) -> str:
+        """Return what tells one input from another: the recipe, and all about each item."""
+        items = self.items
+        described = (
+            self.recipe,
+            *(items.classes, items.superclass_names, items.split_names, items.item_kind),
+            *(
+                None if values is None else values.tolist()
+                for values in (items.labels, items.superclass, items.split, items.true_labels)
+            ),
+            *(list(items.items), [key.hex() for key in keys]),
+        )
+        return hashlib.sha256(json.dumps(described).encode()).hexdigest()

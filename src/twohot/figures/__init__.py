@@ -1,0 +1,1 @@
+"""All pictures, drawn with matplotlib in one palette."""

@@ -1,0 +1,130 @@
+"""Figures of how classes correlate: the map, its classes in order, and the dendrogram."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.cluster import hierarchy
+
+from twohot._extras import load_extra
+from twohot._types import FloatArray, IntArray
+from twohot.figures.palette import COLOURS
+
+if TYPE_CHECKING:
+    from twohot.classes import Superclasses
+
+# Classes whose names fit along the side of a map, and along the foot of a dendrogram.
+MAP_NAMES = 40
+DENDROGRAM_NAMES = 150
+
+# Characters of a name that are shown.
+NAME_LENGTH = 24
+
+
+def map_order(superclasses: "Superclasses", superclass: IntArray) -> IntArray:
+    """Return the classes by superclass, in each as the dendrogram has them."""
+    along = superclasses.order
+    ordered: IntArray = along[np.argsort(superclass[along], kind="stable")]
+    return ordered
+
+
+def correlation_map_figure(
+    means: FloatArray, superclass: IntArray, order: IntArray, classes: Sequence[str]
+) -> Any:
+    """Draw the mean correlation of every two classes, with a frame around each superclass.
+
+    Parameters
+    ----------
+    means : array of shape (n_classes, n_classes)
+        Mean correlations; NaN is left blank.
+    superclass : array of shape (n_classes,)
+        Superclass of each class.
+    order : array of shape (n_classes,)
+        Classes from top to bottom, those of a superclass side by side.
+    classes : sequence of str
+        Their names.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    n_classes = len(order)
+    figure = _figure(width=6.4, height=5.4)
+    axes = figure.subplots()
+    between = np.abs(means[~np.eye(n_classes, dtype=bool)])
+    # A class with itself stands out anyway: colours are for the differences between classes.
+    limit = max(float(between.max()), 1e-12)
+    # Red and blue around white are told apart by colour-blind readers too.
+    image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
+    figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
+    starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
+    for first, last in zip(starts, [*starts[1:], n_classes], strict=True):
+        corner = (first - 0.5, first - 0.5)
+        frame = load_extra("matplotlib.patches", "plot", "figures").Rectangle(
+            corner, last - first, last - first, fill=False, edgecolor="black", linewidth=1.1
+        )
+        axes.add_patch(frame)
+    if n_classes <= MAP_NAMES:
+        names = [_short(classes[k]) for k in order]
+        size = 9 if n_classes <= 20 else 6
+        axes.set_xticks(range(n_classes), names, rotation=90, fontsize=size)
+        axes.set_yticks(range(n_classes), names, fontsize=size)
+    else:
+        axes.set(xticks=[], yticks=[], xlabel=f"{n_classes} classes", ylabel="the same classes")
+    axes.set_title(f"Class correlations, superclasses framed ({len(starts)})")
+    return figure
+
+
+def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> Any:
+    """Draw the merges of complete linkage, each superclass in a colour of its own.
+
+    Parameters
+    ----------
+    superclasses : Superclasses
+        What `cluster_classes` found.
+    classes : sequence of str
+        Names of the classes.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    n_classes = len(classes)
+    named = n_classes <= DENDROGRAM_NAMES
+    figure = _figure(width=min(max(6.4, 0.13 * n_classes), 16.0), height=4.4)
+    axes = figure.subplots()
+    colours = _node_colours(superclasses)
+    hierarchy.dendrogram(
+        superclasses.linkage,
+        ax=axes,
+        labels=[_short(name) for name in classes],
+        no_labels=not named,
+        leaf_rotation=90,
+        leaf_font_size=9 if n_classes <= 40 else 6,
+        link_color_func=lambda node: colours[node],
+    )
+    title = f"Classes by complete linkage, superclasses coloured ({superclasses.n_superclasses})"
+    axes.set(ylabel="merge distance", title=title)
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    return figure
+
+
+def _node_colours(superclasses: "Superclasses") -> list[str]:
+    """Return the colour of every leaf and merge: its superclass's, or grey if it joins several."""
+    groups = superclasses.superclass.tolist()
+    for left, right in superclasses.linkage[:, :2].astype(int).tolist():
+        groups.append(groups[left] if groups[left] == groups[right] else -1)
+    return ["0.6" if group < 0 else COLOURS[group % len(COLOURS)] for group in groups]
+
+
+def _figure(*, width: float, height: float) -> Any:
+    """Return an empty figure."""
+    return load_extra("matplotlib.figure", "plot", "figures").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+
+
+def _short(name: str) -> str:
+    """Return a name that fits, with signs that matplotlib would read as mathematics kept."""
+    shown = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    return shown.replace("$", r"\$")

@@ -1,0 +1,222 @@
+"""The advice of a forecast in plain words, each with the numbers that speak for it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._types import IntArray
+from twohot.forecast.comparison import Comparison
+from twohot.forecast.noise_estimate import NoiseEstimate
+from twohot.forecast.unmixing import CorrelationEstimate
+from twohot.select import candidates as grid
+from twohot.select.result import Tried
+from twohot.theory import label_gaps
+
+# Standard deviations by which a probe must beat its own predictions in any other order to have
+# learnt something. Of a dozen that learnt nothing, one is this far up in one or two cases of 100.
+CHANCE_ERRORS = 3.0
+
+# A student must promise one point of accuracy: it costs more fits, and what is closer than that a
+# better penalty decides. Whether chance may explain the promise is said, but not asked for: on few
+# rows with much noise, where students gain most, no gain could be told from chance.
+LEAST_GAIN = 0.01
+SURE_ERRORS = 2.0
+
+# Share of the rows in classes that cannot be learnt, from which on nothing is left to advise.
+LOST_SHARE = 0.5
+
+# Names of classes that a sentence lists.
+NAMES_LISTED = 5
+
+
+class Action(StrEnum):
+    """What to do."""
+
+    PLAIN = "use a plain probe"
+    ROUNDS = "use several rounds"
+    ROBUST = "use a robust student"
+    NOTHING = "no linear method will help"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, and why."""
+
+    action: Action
+    code: str  # the probe to fit; empty if none
+    summary: str  # one sentence
+    evidence: tuple[str, ...]  # sentences with numbers
+    cautions: tuple[str, ...]  # what the evidence does not cover
+
+
+def advise(
+    comparison: Comparison,
+    noise: NoiseEstimate,
+    correlation: CorrelationEstimate,
+    *,
+    classes: NDArray[Any],
+    given_sizes: IntArray,
+    theory: str,
+) -> Advice:
+    """Weigh the candidates, the noise and the correlations; `theory` is one sentence of evidence.
+
+    What was chosen decides, where there is something to learn at all: the theory knows classes by
+    their means alone, and promises too much where rows of a class differ.
+    """
+    lost = lost_classes(noise)
+    cautions = (
+        *_doubtful_labels(noise, lost, classes.tolist()),
+        *_limits(comparison, noise, correlation, given_sizes),
+    )
+    for reason in (_nothing_learnt(comparison), _not_separated(correlation), _turned(noise, lost)):
+        if reason:
+            summary = f"{Action.NOTHING}: {reason[0]}"
+            return Advice(Action.NOTHING, "", summary, reason[1:], cautions)
+    chosen, plain = comparison.choice.chosen, comparison.plain
+    gain, error = (noise.as_accuracy(value) for value in comparison.gain(chosen))
+    seen = [_agreement(comparison, entry) for entry in dict.fromkeys([chosen, plain])]
+    evidence = (_same_choice(comparison), *seen, theory)
+    if chosen.method == grid.TEACHER or not gain >= LEAST_GAIN:
+        return Advice(
+            Action.PLAIN, plain.estimator, _plain(chosen, gain, error), evidence, cautions
+        )
+    action = Action.ROUNDS if chosen.method == grid.ROUNDS else Action.ROBUST
+    how = chosen.n_rounds if action is Action.ROUNDS else chosen.method
+    promise = f"it promises {_points(gain, error)} of accuracy more than a plain probe."
+    if gain < SURE_ERRORS * error:
+        judged = len(comparison.given)
+        unsure = f"{judged} rows with this much noise do not tell this from chance."
+        cautions = (unsure, *cautions)
+    return Advice(action, chosen.estimator, f"{action} ({how}): {promise}", evidence, cautions)
+
+
+def _plain(chosen: Tried, gain: float, error: float) -> str:
+    """Say why no student is advised."""
+    if chosen.method == grid.TEACHER:
+        return f"{Action.PLAIN}: no student is ahead of it."
+    return (
+        f"{Action.PLAIN}: the student to take promises less than a point of accuracy more "
+        f"({chosen.name}: {_points(gain, error)})."
+    )
+
+
+def _same_choice(comparison: Comparison) -> str:
+    return (
+        f"Of {len(comparison.choice.tried)} candidates AutoProbe takes "
+        f"{comparison.choice.chosen.name}, with the same rows left out."
+    )
+
+
+def lost_classes(noise: NoiseEstimate) -> IntArray:
+    """Return the classes whose rows are given another label at least as often as their own."""
+    return np.flatnonzero(label_gaps(noise.corruption) <= 0)
+
+
+def _points(gain: float, error: float) -> str:
+    return f"{100 * gain:.1f} ± {100 * error:.1f} points"
+
+
+def _agreement(comparison: Comparison, entry: Tried) -> str:
+    return (
+        f"{entry.name}: predicts {entry.agreement:.1%} of the given labels of rows it did not see "
+        f"(the same predictions in any other order: {comparison.chance(entry)[0]:.1%})."
+    )
+
+
+def _nothing_learnt(comparison: Comparison) -> tuple[str, ...]:
+    tried = comparison.choice.tried
+    for entry in tried:
+        chance, error = comparison.chance(entry)
+        # A row more than that: a probe that always says one label is at chance, up to rounding.
+        if entry.agreement > chance + CHANCE_ERRORS * error + 1 / len(comparison.given):
+            return ()
+    return (
+        "the features say nothing about these labels that a probe could learn.",
+        _agreement(comparison, max(tried, key=lambda entry: entry.agreement)),
+    )
+
+
+def _not_separated(correlation: CorrelationEstimate) -> tuple[str, ...]:
+    same, other = correlation.same_class, correlation.other_class
+    if same > other:
+        return ()
+    return (
+        "rows of one class are no more alike than rows of two.",
+        f"Mean correlation of two rows of one class {same:.3f}, of two classes {other:.3f}.",
+    )
+
+
+def _turned(noise: NoiseEstimate, lost: IntArray) -> tuple[str, ...]:
+    share = noise.class_sizes[lost].sum() / noise.class_sizes.sum()
+    if share < LOST_SHARE:
+        return ()
+    return (
+        "most rows are of a class that is given some wrong label at least as often as its own.",
+        f"{len(lost)} of {len(noise.class_sizes)} classes, with {share:.0%} of the rows.",
+    )
+
+
+def _doubtful_labels(noise: NoiseEstimate, lost: IntArray, names: list[Any]) -> list[str]:
+    """Name the classes and labels that a probe will get wrong as a whole."""
+    found = []
+    if lost.size:
+        found.append(
+            f"Rows of {len(lost)} class(es) are given some other label at least as often as their "
+            f"own and will be predicted as it: {_listed([repr(names[k]) for k in lost])}."
+        )
+    mostly = noise.posterior.argmax(axis=0)
+    outvoted = np.flatnonzero(mostly != np.arange(len(names)))
+    if outvoted.size:
+        pairs = [f"{names[b]!r} like {names[mostly[b]]!r}" for b in outvoted]
+        found.append(
+            f"Rows of {len(outvoted)} label(s) look like another label more often than like their "
+            "own, so that label is mostly wrong, or cannot be told from the other: "
+            f"{_listed(pairs)}."
+        )
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    return ", ".join(names[:NAMES_LISTED]) + more
+
+
+def _limits(
+    comparison: Comparison,
+    noise: NoiseEstimate,
+    correlation: CorrelationEstimate,
+    given_sizes: IntArray,
+) -> list[str]:
+    """Say what the estimates could not take into account."""
+    found = []
+    n_rows, n_alone = int(given_sizes.sum()), int(np.count_nonzero(given_sizes == 1))
+    if comparison.n_rows < n_rows:
+        found.append(
+            f"The choice was made on {comparison.n_rows} of {n_rows} rows: with all of them "
+            "students may gain more."
+        )
+    if n_alone:
+        found.append(
+            f"{n_alone} class(es) have one row: it was held out or fitted on, never both, and "
+            "counts as much alike as the rows of other classes are."
+        )
+    if correlation.n_limited:
+        found.append(
+            f"The noise mixes the classes so much that along {correlation.n_limited} of "
+            f"{len(given_sizes)} axes it could be taken out of the correlations in part only: "
+            "margins may be larger."
+        )
+    if correlation.n_capped:
+        found.append(
+            f"{correlation.n_capped} class(es) came out more alike inside than rows can be: rows "
+            "that are hard to predict were taken for noise, and margins may be smaller."
+        )
+    if not noise.given:
+        found.append(
+            "The noise was estimated from predictions: rows that a probe gets wrong count as "
+            "noise, and noise that turns most labels of a class into another is not seen."
+        )
+    return found

@@ -1,0 +1,70 @@
+"""The noise of the given labels, from the labels that a probe gave rows it was not fitted on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twohot._types import IntArray
+from twohot.noise import check_corruption, symmetric
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseEstimate:
+    """How often a row of each class was given each label."""
+
+    corruption: NDArray[np.float64]  # (n_classes, n_classes), row true class, column given label
+    class_sizes: NDArray[np.float64]  # (n_classes,), rows of each true class
+    given: bool  # whether a user said so, and nothing was estimated
+
+    @property
+    def rate(self) -> float:
+        """Share of the rows whose given label is not the true one."""
+        return float(np.average(1 - np.diag(self.corruption), weights=self.class_sizes))
+
+    @property
+    def posterior(self) -> NDArray[np.float64]:
+        """(n_classes, n_classes) share of each true class (row) among a given label (column)."""
+        joint = self.class_sizes[:, np.newaxis] * self.corruption
+        return np.asarray(joint / joint.sum(axis=0))
+
+    @property
+    def slope(self) -> float:
+        """What agreement with the given labels gains for each unit of accuracy.
+
+        A right prediction agrees with the label as often as labels are right; one that is wrong,
+        as often as a wrong label is that one, on average over the other classes.
+        """
+        kept = np.diag(self.corruption)
+        gain = kept - (1 - kept) / (len(kept) - 1)
+        return float(np.average(gain, weights=self.class_sizes))
+
+    def as_accuracy(self, agreement: float) -> float:
+        """Return what a difference of agreement means in accuracy; NaN if it says nothing of it."""
+        return agreement / self.slope if self.slope > 0 else float("nan")
+
+
+def count_noise(predicted: IntArray, given: IntArray, n_classes: int) -> NoiseEstimate:
+    """Take predictions for the truth and count; what the probe gets wrong is counted as noise.
+
+    Counts of K² cells from few rows are mostly chance. As far as chance explains how they differ
+    from noise that falls on all classes alike, that noise is taken instead (James and Stein).
+    """
+    # One row more of every class with its own label keeps a class that is never predicted in.
+    counts = np.eye(n_classes)
+    np.add.at(counts, (predicted, given), 1.0)
+    sizes = counts.sum(axis=1)
+    shares = counts / sizes[:, np.newaxis]
+    even = symmetric(n_classes, float(np.average(1 - np.diag(shares), weights=sizes)))
+    by_chance = sizes @ (even * (1 - even) / sizes[:, np.newaxis])
+    found = sizes @ (shares - even) ** 2
+    pull = min(1.0, float(by_chance.sum() / max(found.sum(), np.finfo(float).tiny)))
+    return NoiseEstimate(pull * even + (1 - pull) * shares, sizes, given=False)
+
+
+def take_noise(noise_matrix: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
+    """Return the noise that a user knows, with the sizes of the true classes that it implies."""
+    corruption = check_corruption(noise_matrix, len(given_sizes))
+    # given_sizes = corruptionᵀ sizes; rounding and chance can leave a class no rows, or fewer.
+    sizes = np.linalg.lstsq(corruption.T, given_sizes.astype(np.float64))[0]
+    return NoiseEstimate(corruption, np.maximum(sizes, 1.0), given=True)

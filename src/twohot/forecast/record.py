@@ -1,0 +1,100 @@
+"""A forecast as plain numbers and words, for a JSON file."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from twohot.forecast.forecast import Forecast
+
+
+def forecast_record(found: Forecast) -> dict[str, Any]:
+    """Return what a forecast says, in types that JSON has; what is not finite becomes null.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from twohot.forecast.forecast import forecast
+    >>> record = forecast_record(forecast(*load_iris(return_X_y=True)))
+    >>> list(record)
+    ['advice', 'n_rows', 'noise', 'correlation', 'theory', 'candidates', 'classes']
+    """
+    advice, correlation, noise, theory = found.advice, found.correlation, found.noise, found.theory
+    record = {
+        "advice": {
+            "action": str(advice.action),
+            "code": advice.code,
+            "summary": advice.summary,
+            "evidence": list(advice.evidence),
+            "cautions": list(advice.cautions),
+        },
+        "n_rows": int(found.given_sizes.sum()),
+        "noise": {
+            "rate": noise.rate,
+            "given": noise.given,
+            "matrix": noise.corruption.tolist(),
+        },
+        "correlation": {
+            "same_class": correlation.same_class,
+            "same_superclass": correlation.same_superclass,
+            "elsewhere": correlation.elsewhere,
+            "axes_limited": correlation.n_limited,
+            "measured": correlation.measured.tolist(),
+            "estimated": correlation.estimated.tolist(),
+        },
+        "theory": {
+            "ridge": theory.ridge,
+            "separation": theory.separation,
+            "eigengap": theory.eigengap,
+            "accuracy_by_round": [guarantee.accuracy for guarantee in theory.guarantees],
+            "rounds_needed": theory.rounds_needed.overall,
+        },
+        "candidates": candidate_rows(found),
+        "classes": class_rows(found),
+    }
+    return dict(_finite(record))
+
+
+def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
+    """Return one row for each candidate; gains are accuracy over the plain probe."""
+    rows = []
+    for entry in found.comparison.choice.tried:
+        gain, error = (found.noise.as_accuracy(value) for value in found.comparison.gain(entry))
+        rows.append(
+            {
+                "candidate": entry.name,
+                "code": entry.estimator,
+                "chosen": entry.chosen,
+                "agreement": entry.agreement,
+                "gain": gain,
+                "gain_error": error,
+            }
+        )
+    return rows
+
+
+def class_rows(found: Forecast) -> list[dict[str, Any]]:
+    """Return one row for each class, the weakest margin of the last round first."""
+    guarantees = found.theory.guarantees
+    margins = np.array([guarantee.margins for guarantee in guarantees])  # (rounds, classes)
+    return [
+        {
+            "class": found.classes.tolist()[k],
+            "rows": int(found.given_sizes[k]),
+            "labels_right": float(found.noise.corruption[k, k]),
+            "same_class": float(found.correlation.estimated[k, k]),
+            "superclass": int(found.correlation.superclass[k]),
+            "margin_by_round": margins[:, k].tolist(),
+            "rounds_needed": float(found.theory.rounds_needed.per_class[k]),
+        }
+        for k in np.argsort(margins[-1], kind="stable")
+    ]
+
+
+def _finite(value: Any) -> Any:
+    """Return the value with None for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,79 @@
+"""What the theory says about estimated correlations and noise: margins, rounds, separation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twohot.forecast.noise_estimate import NoiseEstimate
+from twohot.forecast.unmixing import CorrelationEstimate
+from twohot.theory import (
+    CorrelationModel,
+    Guarantee,
+    RoundsNeeded,
+    judge,
+    outputs_by_round,
+    rounds_until_right,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TheoryAnswer:
+    """What would happen if rows differed from others of their class by chance alone."""
+
+    model: CorrelationModel  # what the theory was asked about
+    ridge: float  # at which it was asked
+    guarantees: tuple[Guarantee, ...]  # rounds 1, 2, …: margins and accuracy
+    rounds_needed: RoundsNeeded  # until every training label of a class is right
+    separation: float  # q/p: how much less a round shrinks what a class shares than a row's own
+
+    @property
+    def eigengap(self) -> float:
+        """Smallest eigenvalue between classes minus the largest within; below zero they mix.
+
+        Centred rows leave one direction fewer between classes than there are classes.
+        """
+        spectrum = self.model.spectrum()
+        return float(spectrum.between[-2] - spectrum.within.max())
+
+    def __str__(self) -> str:
+        first, last = self.guarantees[0].accuracy, self.guarantees[-1].accuracy
+        needed = self.rounds_needed.overall
+        rounds = f"{needed:g} round(s)" if np.isfinite(needed) else "no number of rounds"
+        return (
+            "Theory, if rows differed from others of their class by chance alone, at ridge "
+            f"{self.ridge:g}: {first:.0%} of the training labels right after one round, "
+            f"{last:.0%} after {len(self.guarantees)}; all of them after {rounds}."
+        )
+
+
+def ask_theory(
+    correlation: CorrelationEstimate, noise: NoiseEstimate, *, ridge: float, n_rounds: int
+) -> TheoryAnswer:
+    """Return the theory's answer for every round up to `n_rounds`.
+
+    Examples
+    --------
+    >>> from twohot.forecast.unmixing import unmix
+    >>> noise = NoiseEstimate(np.array([[0.7, 0.3], [0.3, 0.7]]), np.array([50, 50]), given=True)
+    >>> correlation = unmix(np.array([[0.1, -0.1], [-0.1, 0.1]]), noise, np.array([0, 0]))
+    >>> print(ask_theory(correlation, noise, ridge=10.0, n_rounds=2))
+    Theory, if rows differed from others of their class by chance alone, at ridge 10: 100% of the
+    training labels right after one round, 100% after 2; all of them after 1 round(s).
+    """
+    model = CorrelationModel.from_correlation(correlation.estimated, class_sizes=noise.class_sizes)
+    l2 = ridge / (model.n_classes * model.n_samples)
+    rounds = outputs_by_round(model, noise.corruption, l2=l2, n_rounds=n_rounds)
+    return TheoryAnswer(
+        model,
+        ridge,
+        guarantees=tuple(judge(outputs) for outputs in rounds),
+        rounds_needed=rounds_until_right(model, noise.corruption, l2=l2),
+        separation=_separation(correlation, model.n_samples / model.n_classes, ridge),
+    )
+
+
+def _separation(correlation: CorrelationEstimate, n_per_class: float, ridge: float) -> float:
+    """Return q/p for classes that are all as large and as much alike as they are on average."""
+    own = 1 - correlation.same_class
+    between = own + n_per_class * (correlation.same_class - correlation.other_class)
+    return float(between * (ridge + own) / (own * (ridge + between)))

@@ -1,0 +1,27 @@
+"""Labels with a known noise, and synthetic features to try things on."""
+
+from twohot._checks.classes import check_corruption
+from twohot.noise.corruption import (
+    Corrupted,
+    asymmetric,
+    corrupt_labels,
+    pair_flip,
+    superclass_noise,
+    symmetric,
+)
+from twohot.noise.noisy_tables import corrupt_table, corruption_for
+from twohot.noise.synthetic import SyntheticFeatures, make_features
+
+__all__ = [
+    "Corrupted",
+    "SyntheticFeatures",
+    "asymmetric",
+    "check_corruption",
+    "corrupt_labels",
+    "corrupt_table",
+    "corruption_for",
+    "make_features",
+    "pair_flip",
+    "superclass_noise",
+    "symmetric",
+]

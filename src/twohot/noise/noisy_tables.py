@@ -1,0 +1,203 @@
+"""Wrong labels on purpose: a table whose given labels follow a corruption matrix.
+
+The labels before go to `true_labels`; what was asked for and what came of it, to the provenance.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twohot._checks.labels import NO_LABEL
+from twohot._checks.numbers import check_choice, check_count
+from twohot._types import FloatArray
+from twohot.noise.corruption import (
+    asymmetric,
+    corrupt_labels,
+    pair_flip,
+    superclass_noise,
+    symmetric,
+)
+from twohot.tables.csv_file import csv_columns
+from twohot.tables.numpy_files import map_array
+from twohot.tables.table import ALL_ROWS, FeatureTable
+
+# Noise that knows no more of the classes than their number.
+BY_NUMBER: dict[str, Callable[[int, float], FloatArray]] = {
+    "symmetric": symmetric,
+    "asymmetric": asymmetric,
+    "pair_flip": pair_flip,
+}
+KINDS = (*BY_NUMBER, "superclass")
+
+
+def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatArray:
+    """Return the corruption matrix of one kind of noise for the classes of a table.
+
+    Parameters
+    ----------
+    table : FeatureTable
+        Only its classes and superclasses count.
+    kind : {"symmetric", "asymmetric", "pair_flip", "superclass"}
+        See `twohot.noise`; a class is confused with the next one.
+    noise_rate : float
+        Share of the labels that change, from 0 to 1.
+
+    Returns
+    -------
+    array of shape (n_classes, n_classes)
+        Row true class, column given label.
+
+    Examples
+    --------
+    >>> table = FeatureTable(features=np.eye(2), labels=np.array([0, 1]), classes=("cat", "dog"))
+    >>> corruption_for(table, "symmetric", 0.25)
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    check_choice("kind", kind, KINDS)
+    if kind != "superclass":
+        return BY_NUMBER[kind](len(table.classes), noise_rate)
+    if table.superclass is None:
+        raise ValueError(
+            "kind='superclass' needs the superclass of each class, which this table does not "
+            "have: add them, for instance by `twohot describe --write-superclasses`, or use one of "
+            f"{', '.join(BY_NUMBER)}."
+        )
+    # A superclass may have lost all its classes; the noise wants them numbered without a hole.
+    return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)
+
+
+def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
+    r"""Return a corruption matrix from a file, in the order of the classes.
+
+    Parameters
+    ----------
+    path : Path
+        A `.npy` file in the order of the classes; or a CSV file whose first line names the classes,
+        in any order, with a line for each true class in that same order.
+    classes : tuple of str
+        The classes of a table.
+
+    Returns
+    -------
+    array of shape (n_classes, n_classes)
+        Row true class, column given label; not checked any further.
+
+    Examples
+    --------
+    >>> _ = Path("noise.csv").write_text("dog,cat\n1,0\n0.5,0.5\n")
+    >>> read_matrix(Path("noise.csv"), ("cat", "dog"))
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file: pass a corruption matrix, .csv or .npy.")
+    if path.suffix == ".npy":
+        return map_array(path)
+    columns = csv_columns(path, text_columns=())
+    if sorted(columns) != sorted(classes) or len(columns[classes[0]]) != len(classes):
+        raise ValueError(
+            f"{path} has the columns {', '.join(columns)} and {len(next(iter(columns.values())))} "
+            f"rows: name the {len(classes)} classes in its first line, and give a line to each."
+        )
+    order = [list(columns).index(name) for name in classes]
+    return np.column_stack([columns[name] for name in classes])[order]
+
+
+def corrupt_table(
+    table: FeatureTable,
+    corruption: ArrayLike,
+    *,
+    seed: int,
+    exact: bool = False,
+    split: str | None = None,
+    kind: str = "matrix",
+    rate: float | None = None,
+) -> FeatureTable:
+    """Return a table whose labels are wrong as a matrix says.
+
+    Parameters
+    ----------
+    table : FeatureTable
+        A table that has no true labels yet: its labels are taken to be right.
+    corruption : array of shape (n_classes, n_classes)
+        Row true class, column given label; rows sum to one.
+    seed : int
+        The same seed gives the same labels.
+    exact : bool, default False
+        Draw the labels, or fix their counts; see `twohot.noise.corrupt_labels`.
+    split : str, optional
+        The split whose labels change, or "all"; by default "train" if the table has splits.
+    kind, rate
+        Where the matrix comes from, for the record; by default the rate is that of the matrix.
+
+    Returns
+    -------
+    FeatureTable
+        `labels` follow the matrix, `true_labels` are those before. Rows without a label stay
+        without. `provenance["corruption"]` says what was asked for and holds the realised matrix.
+
+    Examples
+    --------
+    >>> table = FeatureTable(
+    ...     features=np.eye(8), labels=np.arange(8) % 2, classes=("cat", "dog")
+    ... )
+    >>> noisy = corrupt_table(table, corruption_for(table, "symmetric", 0.25), seed=0, exact=True)
+    >>> int((noisy.labels != noisy.true_labels).sum())
+    2
+    >>> noisy.provenance["corruption"]["matrix"]
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
+    seed = check_count("seed", seed, 0)
+    if table.true_labels is not None:
+        raise ValueError(
+            "table has true labels already, so its labels are not the right ones any more: "
+            "corrupt the table it was made from."
+        )
+    rows, name = corrupted_rows(table, split)
+    labels = np.array(table.labels)
+    corrupted = corrupt_labels(
+        labels[rows],
+        corruption,
+        exact=exact,
+        random_state=seed,
+        classes=np.arange(len(table.classes)),
+    )
+    labels[rows] = corrupted.given_labels
+    expected = np.sum(corrupted.counts, axis=1) @ (1 - np.diag(np.asarray(corruption, dtype=float)))
+    record: dict[str, Any] = {
+        "kind": kind,
+        "rate": float(expected / len(rows) if rate is None else rate),
+        "seed": seed,
+        "exact": bool(exact),
+        "split": name,
+        "n_rows": len(rows),
+        "n_changed": int(corrupted.flipped.sum()),
+        "matrix": corrupted.corruption.tolist(),
+    }
+    return replace(
+        table,
+        labels=labels,
+        true_labels=np.array(table.labels),
+        provenance={**table.provenance, "corruption": record},
+    )
+
+
+def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.intp], str]:
+    """Return the labelled rows of the split to corrupt, and its name."""
+    if split is None and table.split is not None and "train" not in table.split_names:
+        raise ValueError(
+            f"no split is called 'train' among {', '.join(table.split_names)}: choose one by "
+            f"split=…, or split={ALL_ROWS!r}."
+        )
+    name = split or (ALL_ROWS if table.split is None else "train")
+    everything = name == ALL_ROWS and name not in table.split_names
+    rows = np.arange(table.n_rows) if everything else table.rows_of(name)
+    labelled = rows[table.labels[rows] != NO_LABEL]
+    if labelled.size == 0:
+        raise ValueError(f"split={name!r} has no row with a label: there is nothing to corrupt.")
+    return labelled, name

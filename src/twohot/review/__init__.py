@@ -1,0 +1,1 @@
+"""The review page: flagged labels in a browser, to accept, reject or relabel."""

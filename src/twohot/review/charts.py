@@ -1,0 +1,136 @@
+"""Where the marks of a report's charts stand, in percent of the drawing.
+
+Percentages let a chart stretch with the page while its text keeps its size.
+"""
+
+import math
+from dataclasses import dataclass
+
+from twohot.review.records import ChoiceCurve, Method
+
+# Steps between ticks of an axis that is not logarithmic.
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+MOST_TICKS = 6
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One method as a bar with an error bar."""
+
+    name: str
+    width: float
+    low: float  # ends of the error bar: one standard error to either side
+    high: float
+    text: str  # the number in words
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve: its points, joined in this order."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A choice curve ready to be drawn; y grows downwards, as on every screen."""
+
+    x_name: str
+    lines: tuple[Line, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    chosen: tuple[float, float] | None
+
+
+def method_bars(methods: tuple[Method, ...]) -> list[Bar]:
+    """Return the methods as bars that start at zero.
+
+    Examples
+    --------
+    >>> method_bars((Method("teacher", 0.8, 0.05),))[0].text
+    '80.0 ± 5.0 %'
+    """
+    return [
+        Bar(
+            method.name,
+            _percent(method.agreement),
+            _percent(method.agreement - method.standard_error),
+            _percent(method.agreement + method.standard_error),
+            f"{100 * method.agreement:.1f} ± {100 * method.standard_error:.1f} %",
+            method.chosen,
+        )
+        for method in methods
+    ]
+
+
+def choice_plot(choice: ChoiceCurve) -> Plot | None:
+    """Return the choice curve, or None if there is no finite point to draw.
+
+    Examples
+    --------
+    >>> from twohot.review.records import Curve
+    >>> plot = choice_plot(ChoiceCurve("ridge", (Curve("GCE", (1, 10, 100), (0.6, 0.8, 0.7)),)))
+    >>> plot.lines[0].points
+    ((0.0, 100.0), (50.0, 0.0), (100.0, 50.0))
+    """
+    curves = [_marks(curve.x, curve.y, is_log=choice.is_log) for curve in choice.curves]
+    marks = [mark for curve in curves for mark in curve]
+    if not marks:
+        return None
+    xs = sorted({x for x, _ in marks})
+    y_ticks, decimals = _round_ticks(min(y for _, y in marks), max(y for _, y in marks))
+
+    def place(mark: tuple[float, float]) -> tuple[float, float]:
+        x, y = mark
+        return _share(x, xs[0], xs[-1]), round(100 - _share(y, y_ticks[0], y_ticks[-1]), 2)
+
+    x_chosen, y_chosen = choice.chosen or (math.nan, math.nan)
+    taken = _marks((x_chosen,), (y_chosen,), is_log=choice.is_log)
+    return Plot(
+        choice.x_name,
+        tuple(
+            Line(curve.name, tuple(place(mark) for mark in sorted(drawn)))
+            for curve, drawn in zip(choice.curves, curves, strict=True)
+        ),
+        # The values that were tried, thinned out evenly where they are many.
+        tuple(
+            (_share(x, xs[0], xs[-1]), f"{10**x if choice.is_log else x:.3g}")
+            for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
+        ),
+        tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks),
+        place(taken[0]) if taken else None,
+    )
+
+
+def _marks(
+    xs: tuple[float, ...], ys: tuple[float, ...], *, is_log: bool
+) -> list[tuple[float, float]]:
+    """Return the points that can be drawn, x as its logarithm if it is asked for."""
+    return [
+        (math.log10(x) if is_log else float(x), float(y))
+        for x, y in zip(xs, ys, strict=True)
+        if math.isfinite(x) and math.isfinite(y) and (x > 0 or not is_log)
+    ]
+
+
+def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
+    """Return round shares, a few, that enclose low and high, and the decimals of a percentage.
+
+    With fewer decimals two ticks could read the same.
+    """
+    step = next((step for step in STEPS if (high - low) / step <= MOST_TICKS - 2), STEPS[-1])
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    if first >= last:  # one number: an axis needs two, and no share is below 0 or above 1
+        first, last = (0, 1) if last <= 0 else (last - 1, last)
+    return [step * number for number in range(first, last + 1)], 1 if step < 0.01 else 0
+
+
+def _share(value: float, low: float, high: float) -> float:
+    """Return where a value stands between two ends, in percent; in the middle if they are one."""
+    return round(100 * (value - low) / (high - low), 2) if high > low else 50.0
+
+
+def _percent(value: float) -> float:
+    return round(100 * min(max(value, 0.0), 1.0), 2)

@@ -1,0 +1,252 @@
+"""The review: one HTML file that a browser opens offline and a person works in.
+
+The file carries its style, its scripts and its data. Text from a user's data is hostile until
+shown as text: the template escapes it, the data are JSON without a character that HTML knows, the
+scripts build every element with `textContent`, and a Content-Security-Policy admits the file's own
+scripts by their hashes and no address but those of the pictures.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+
+from twohot._checks.numbers import check_count
+from twohot._extras import load_extra
+from twohot._files import whole_file
+from twohot._types import FloatArray
+from twohot.review.charts import choice_plot, method_bars
+from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.review.thumbnails import link, thumbnail
+
+EMBED_LIMIT = 2000
+# In pixels: what a card shows, on a screen with two dots a pixel nearly sharp.
+THUMBNAIL_SIZE = 192
+# Characters of a text that a card carries; nobody reads more there, and issues.csv has it all.
+TEXT_LIMIT = 2000
+# In this order: each uses the ones before.
+SCRIPTS = (
+    "rows.js",
+    "csv.js",
+    "decisions.js",
+    "elements.js",
+    "maps.js",
+    "page.js",
+    "relabel.js",
+    "review.js",
+)
+# Characters that could end or confuse the element that carries the JSON, or a line of it.
+ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
+
+
+def write_review(
+    path: str | os.PathLike[str],
+    rows: ReviewRows,
+    summary: ReviewSummary,
+    *,
+    image_root: str | os.PathLike[str] | None = None,
+    embed_limit: int = EMBED_LIMIT,
+    thumbnail_size: int = THUMBNAIL_SIZE,
+) -> str:
+    """Write the review of an audit as one HTML file.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    rows : ReviewRows
+        Every row of the data; the flagged ones are shown.
+    summary : ReviewSummary
+        What the audit found overall.
+    image_root : path, default=None
+        Where relative paths of pictures start; None is the current folder.
+    embed_limit : int, default=2000
+        Pictures that the file carries, of the most suspicious rows; the others are linked.
+    thumbnail_size : int, default=192
+        Largest side of a picture that the file carries, in pixels.
+
+    Returns
+    -------
+    str
+        The name of the report. The same rows give the same name, and decisions carry it.
+
+    Examples
+    --------
+    >>> rows = ReviewRows(
+    ...     classes=("cat", "dog"),
+    ...     row=np.arange(2),
+    ...     given_labels=np.array([0, 1]),
+    ...     suggested_labels=np.array([1, 1]),
+    ...     second_labels=np.array([0, 0]),
+    ...     label_quality=np.array([0.1, 0.9]),
+    ...     confidence=np.array([0.8, 0.9]),
+    ...     is_label_issue=np.array([True, False]),
+    ...     is_undecided=np.array([False, False]),
+    ...     items=("it barks", "it barks louder"),
+    ...     item_kind="text",
+    ... )
+    >>> report = write_review("report.html", rows, ReviewSummary(title="Pets"))
+    >>> report in Path("report.html").read_text(encoding="utf-8")
+    True
+    """
+    check_count("embed_limit", embed_limit, 0)
+    check_count("thumbnail_size", thumbnail_size, 16)
+    _check_matrices(rows, summary)
+    target = Path(path)
+    pictures, warning = _pictures(
+        rows, target.parent, Path(image_root or "."), embed_limit, thumbnail_size
+    )
+    report = rows.report_id()
+    data = {"report": report, **_columns(rows), **pictures, **_maps(summary)}
+    page = _environment().get_template("review.html")
+    style, scripts = _source("review.css"), [_source(name) for name in SCRIPTS]
+    text = page.render(
+        report=report,
+        summary=summary,
+        messages=[*summary.messages, *warning],
+        numbers=_numbers(rows, summary),
+        bars=method_bars(summary.methods),
+        plot=None if summary.choice is None else choice_plot(summary.choice),
+        data=embedded_json(data),
+        style=style,
+        style_hash=_hash(style),
+        scripts=scripts,
+        script_hashes=[_hash(script) for script in scripts],
+    )
+    with whole_file(target) as file:
+        # Half characters are spelt out; in the JSON that is their escape.
+        file.write(text.encode("utf-8", "backslashreplace"))
+    return report
+
+
+def embedded_json(data: Any) -> str:
+    r"""Return JSON that can stand in an HTML element, whatever text the data hold.
+
+    Examples
+    --------
+    >>> embedded_json(["</script>"])
+    '["\\u003c/script\\u003e"]'
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(ESCAPES)
+
+
+def _columns(rows: ReviewRows) -> dict[str, Any]:
+    """Return the flagged rows as columns, the most suspicious first."""
+    order = rows.flagged
+    items = [rows.item(i) for i in order.tolist()] if rows.items is not None else None
+    if items is not None and rows.item_kind != "image":
+        items = [item[:TEXT_LIMIT] + "…" * (len(item) > TEXT_LIMIT) for item in items]
+    return {
+        "classes": rows.classes,
+        "row": rows.row[order].tolist(),
+        "given": rows.given_labels[order].tolist(),
+        "suggested": rows.suggested_labels[order].tolist(),
+        "second": rows.second_labels[order].tolist(),
+        "quality": _thousandths(rows.label_quality[order]),
+        "confidence": _thousandths(rows.confidence[order]),
+        "undecided": rows.is_undecided[order].astype(int).tolist(),
+        "items": items,
+        "kind": rows.item_kind,
+    }
+
+
+def _pictures(
+    rows: ReviewRows, folder: Path, image_root: Path, embed_limit: int, size: int
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the pictures of the flagged rows and their addresses, and what to say about them."""
+    if rows.items is None or rows.item_kind != "image":
+        return {"links": None, "thumbnails": []}, []
+    items = [rows.items[i] for i in rows.flagged.tolist()]
+    links = [link(item, image_root, folder) for item in items]
+    try:
+        load_extra("PIL.Image", "vision", "thumbnails")
+    except ImportError as error:
+        return {"links": links, "thumbnails": []}, [f"Pictures are linked, not embedded: {error}."]
+    small = [thumbnail(image_root / item, size) for item in items[:embed_limit]]
+    n_missing = sum(picture is None for picture in small)
+    said = (
+        [f"{n_missing} of the first {len(small)} pictures could not be read."] if n_missing else []
+    )
+    return {"links": links, "thumbnails": small}, said
+
+
+def _maps(summary: ReviewSummary) -> dict[str, Any]:
+    """Return the matrices row by row, in thousandths."""
+    order = summary.class_order
+    return {
+        "noise": _map(summary.noise_matrix),
+        "correlation": _map(summary.correlation),
+        "order": None if order is None else np.asarray(order).tolist(),
+    }
+
+
+def _map(matrix: FloatArray | None) -> list[int | None] | None:
+    return None if matrix is None else _thousandths(np.asarray(matrix, dtype=np.float64).ravel())
+
+
+def _thousandths(values: FloatArray) -> list[int | None]:
+    """Return whole numbers, which are short in a page; None for what is not a number."""
+    return [None if math.isnan(value) else round(1000 * value) for value in values.tolist()]
+
+
+def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, str]]:
+    """Return the numbers at the top of the report: what, how many, and a remark."""
+    n_flagged = int(rows.is_label_issue.sum())
+    n_undecided = int(np.sum(rows.is_label_issue & rows.is_undecided))
+    n_labelled = rows.n_rows - rows.n_unlabelled
+    share = f"{100 * n_flagged / max(n_labelled, 1):.1f} % of the labels"
+    numbers = [
+        ("rows", f"{rows.n_rows:,}", f"{len(rows.classes):,} classes"),
+        ("flagged", f"{n_flagged:,}", share),
+        ("undecided", f"{n_undecided:,}", "flagged, top two close"),
+    ]
+    if summary.noise_rate is not None:
+        numbers.insert(1, ("wrong labels", f"{100 * summary.noise_rate:.1f} %", "estimated"))
+    if rows.n_unlabelled:
+        numbers.append(("without a label", f"{rows.n_unlabelled:,}", "never flagged"))
+    return numbers
+
+
+def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
+    """Raise if a matrix of the summary is not one of the classes."""
+    n_classes = len(rows.classes)
+    for name in ("noise_matrix", "correlation"):
+        matrix = getattr(summary, name)
+        if matrix is not None and np.shape(matrix) != (n_classes, n_classes):
+            raise ValueError(
+                f"{name} has shape {np.shape(matrix)}: pass ({n_classes}, {n_classes}), a row and "
+                "a column a class."
+            )
+    order = summary.class_order
+    if order is not None and sorted(np.asarray(order).tolist()) != list(range(n_classes)):
+        raise ValueError(f"class_order must name each of the {n_classes} classes once.")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        autoescape=True,
+        loader=jinja2.PackageLoader("twohot.review"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def _source(name: str) -> str:
+    """Return a file of the templates as it is."""
+    source, *_ = jinja2.PackageLoader("twohot.review").get_source(_environment(), name)
+    return source
+
+
+def _hash(text: str) -> str:
+    """Return the hash by which a Content-Security-Policy admits a script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,197 @@
+"""What a review needs to know: the rows of the data, and what the audit found overall.
+
+Labels are positions in `classes`; NO_LABEL stands where there is none. A row is *flagged* where
+`is_label_issue` holds: flagged rows are the ones a person looks at.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._checks.labels import NO_LABEL
+from twohot._checks.numbers import check_choice
+from twohot._types import FloatArray, IntArray
+
+ITEM_KINDS = ("image", "text", "")
+# Digits of the hash that name a report: 80 bits, so no two reports on earth share them by chance.
+ID_DIGITS = 20
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReviewRows:
+    """Every row of the data, with the verdict of the audit on its label."""
+
+    classes: tuple[str, ...]
+    row: IntArray  # (n_rows,), number of the row in the user's data, from 0
+    given_labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: none
+    suggested_labels: IntArray  # (n_rows,), what the audit takes for right
+    second_labels: IntArray  # (n_rows,), its second candidate; NO_LABEL: none
+    label_quality: FloatArray  # (n_rows,), in [0, 1], low is suspicious; NaN without a label
+    confidence: FloatArray  # (n_rows,), in [0, 1], of the suggestion
+    is_label_issue: NDArray[np.bool_]  # (n_rows,), flagged: to be looked at
+    is_undecided: NDArray[np.bool_]  # (n_rows,), the top two candidates are close
+    items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
+    item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
+
+    def __post_init__(self) -> None:
+        check_choice("item_kind", self.item_kind, ITEM_KINDS)
+        _check_classes(self.classes)
+        _check_lengths(self)
+        _check_codes("given_labels", self.given_labels, len(self.classes), NO_LABEL)
+        _check_codes("suggested_labels", self.suggested_labels, len(self.classes), 0)
+        _check_codes("second_labels", self.second_labels, len(self.classes), NO_LABEL)
+        _check_row_numbers(self.row)
+        unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
+        if unlabelled.size:
+            raise ValueError(
+                f"is_label_issue flags row {self.row[unlabelled[0]]}, which has no label: flag "
+                "rows with a given label only (the others cannot be wrong)."
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, flagged or not."""
+        return len(self.row)
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Number of rows without a given label."""
+        return int(np.sum(self.given_labels == NO_LABEL))
+
+    @property
+    def flagged(self) -> IntArray:
+        """Positions of the flagged rows, the most suspicious first."""
+        positions = np.flatnonzero(self.is_label_issue)
+        return positions[np.lexsort((positions, self.label_quality[positions]))]
+
+    def item(self, position: int) -> str:
+        """Return what a row came from as text that any file can hold, empty if not known."""
+        return readable(self.items[position]) if self.items is not None else ""
+
+    def label_name(self, code: int) -> str:
+        """Return the name of a label, empty for NO_LABEL."""
+        return "" if code == NO_LABEL else self.classes[code]
+
+    def report_id(self) -> str:
+        """Return the name of the report of these rows: the same rows give the same name.
+
+        Scores are left out: they may differ in the last digit between two machines, and what a
+        person decided does not depend on them.
+        """
+        content = [
+            *(list(self.classes), self.row.tolist(), self.given_labels.tolist()),
+            *(self.suggested_labels.tolist(), self.second_labels.tolist()),
+            np.flatnonzero(self.is_label_issue).tolist(),
+            None if self.items is None else [self.item(i) for i in range(self.n_rows)],
+        ]
+        # A letter in front: no spreadsheet takes the name for a number and rounds it.
+        return "r" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:ID_DIGITS]
+
+    def given_labels_digest(self) -> str:
+        """Return the sha256 of the given labels by name."""
+        names = [self.label_name(code) for code in self.given_labels.tolist()]
+        return hashlib.sha256(json.dumps(names).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Method:
+    """How well one way to learn agrees with labels it has not seen."""
+
+    name: str
+    agreement: float  # in [0, 1]
+    standard_error: float = 0.0
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of the choice curve."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]  # in [0, 1]
+
+
+@dataclass(frozen=True)
+class ChoiceCurve:
+    """What was tried on the way to the choice."""
+
+    x_name: str  # what was varied, for instance "ridge"
+    curves: tuple[Curve, ...]
+    chosen: tuple[float, float] | None = None  # the point that was taken
+    is_log: bool = True  # whether x spans orders of magnitude
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReviewSummary:
+    """What the audit found overall; parts that are None or empty are not shown."""
+
+    title: str = "Label audit"
+    noise_rate: float | None = None  # estimated share of wrong labels
+    noise_matrix: FloatArray | None = None  # (n_classes, n_classes), row true, column given
+    methods: tuple[Method, ...] = ()
+    choice: ChoiceCurve | None = None
+    correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
+    class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
+    messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was left out, …
+    details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
+
+
+def readable(text: str) -> str:
+    r"""Return text that UTF-8 can hold: half characters are spelt out, all else stays.
+
+    Examples
+    --------
+    >>> readable("caf\u00e9"), readable("half \ud83d")
+    ('café', 'half \\ud83d')
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _check_classes(classes: tuple[str, ...]) -> None:
+    """Raise if classes cannot be told apart in a file."""
+    name, count = Counter(classes).most_common(1)[0] if classes else ("", 0)
+    if count > 1:
+        raise ValueError(f"classes has {name!r} {count} times: name every class once.")
+    for name in classes:
+        if not name or readable(name) != name:
+            raise ValueError(
+                f"classes has {name!r}: pass names that are not empty (empty means no label) and "
+                "that UTF-8 can hold."
+            )
+
+
+def _check_lengths(rows: ReviewRows) -> None:
+    """Raise if the columns do not have one entry a row."""
+    for name in (
+        *("given_labels", "suggested_labels", "second_labels", "label_quality", "confidence"),
+        *("is_label_issue", "is_undecided", "items"),
+    ):
+        column = getattr(rows, name)
+        if column is not None and len(column) != rows.n_rows:
+            raise ValueError(
+                f"{name} has {len(column)} entries and row has {rows.n_rows}: pass one a row."
+            )
+
+
+def _check_codes(name: str, codes: IntArray, n_classes: int, lowest: int) -> None:
+    """Raise if a label is no position in the classes."""
+    wrong = codes[(codes < lowest) | (codes >= n_classes)]
+    if wrong.size:
+        raise ValueError(
+            f"{name} has {wrong[0]}: pass positions in the {n_classes} classes"
+            + (f", or {NO_LABEL} for no label." if lowest == NO_LABEL else ".")
+        )
+
+
+def _check_row_numbers(row: IntArray) -> None:
+    """Raise if row numbers are negative or stand twice."""
+    numbers, counts = np.unique(row, return_counts=True)
+    if (counts > 1).any() or (numbers < 0).any():
+        wrong = numbers[(counts > 1) | (numbers < 0)][0]
+        raise ValueError(f"row has {wrong} twice or below zero: number every row once, from 0.")

@@ -1,0 +1,1 @@
+"""The rows of a feature matrix as a fit reads them: prepared, block by block."""

@@ -1,0 +1,1 @@
+"""Which probe to fit: candidates, compared on held-out noisy labels."""

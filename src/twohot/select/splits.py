@@ -1,0 +1,103 @@
+"""Which rows are fitted on and which are left out."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.classes import check_generator
+from twohot._checks.numbers import check_count, is_integer
+from twohot._types import FloatArray, IntArray
+
+# Of the splits that a fifth of the rows each is left out in, so many are used that about this many
+# rows are judged on. With these the choice loses a tenth of a point; more cost more than they gain.
+JUDGED_ROWS = 2_000
+N_FOLDS = 5
+
+# The choice is made on at most so many rows, drawn at random; the chosen probe is fitted on all.
+SEARCH_ROWS = 50_000
+
+Splits = list[tuple[IntArray, IntArray]]
+
+
+def choose_splits(
+    cv: Any, labels: IntArray, weights: FloatArray | None, random_state: Any
+) -> Splits:
+    """Return pairs of rows to fit on and rows left out.
+
+    `cv` is None (see above), a number of folds, a splitter of scikit-learn, or the pairs. Rows
+    without weight are as good as absent.
+    """
+    n_rows = len(labels)
+    if cv is None:
+        counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+        return _default_splits(counted, labels, check_generator(random_state))
+    splits = [_checked(pair, n_rows, weights) for pair in _pairs(cv, labels, random_state)]
+    if not splits:
+        raise ValueError("cv has no splits: pass at least one pair of row numbers.")
+    for rows in (side for pair in splits for side in pair):
+        if not rows.size:
+            raise ValueError(
+                "cv has a split without rows, or without weight, on one side: give each side rows "
+                "that count."
+            )
+    return splits
+
+
+def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
+    n_rows = len(labels)
+    if is_integer(cv):
+        n_folds = check_count("cv", cv, 2)
+        if n_folds > n_rows:
+            raise ValueError(
+                f"cv={cv} is more than the {n_rows} rows: pass at most {n_rows} folds."
+            )
+        return _folds(check_generator(random_state).permutation(n_rows), labels, n_folds)
+    # A string has a method `split` too.
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(
+            f"cv={cv!r} is not allowed: pass None, a number of folds, a splitter of scikit-learn "
+            "or pairs of row numbers (to fit on, to leave out)."
+        )
+    pairs: Iterable[Any] = cv
+    if hasattr(cv, "split"):
+        pairs = cv.split(np.zeros((n_rows, 1)), labels)
+    return pairs
+
+
+def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:
+    if len(counted) < 2:
+        raise ValueError(
+            "sample_weight leaves one row only: pass weights for rows of at least two classes."
+        )
+    order = rng.permutation(counted)[:SEARCH_ROWS]
+    folds = _folds(order, labels, min(N_FOLDS, len(order)))
+    return folds[: -(-JUDGED_ROWS * len(folds) // len(order))]
+
+
+def _folds(order: IntArray, labels: IntArray, n_folds: int) -> Splits:
+    """Leave out every n-th of the rows of each label, in this order.
+
+    Each part has its share of every label: a label that is frequent among the rows left out is rare
+    among those fitted on otherwise, which can hide all that was learnt from noisy labels.
+    """
+    by_label = order[np.argsort(labels[order], kind="stable")]
+    parts = [by_label[first::n_folds] for first in range(n_folds)]
+    return [
+        (np.sort(np.concatenate(parts[:place] + parts[place + 1 :])), np.sort(part))
+        for place, part in enumerate(parts)
+    ]
+
+
+def _checked(pair: Any, n_rows: int, weights: FloatArray | None) -> tuple[IntArray, IntArray]:
+    """Return a pair of rows as row numbers, of the rows that count."""
+    try:
+        fitted, left_out = (np.arange(n_rows)[np.asarray(rows)] for rows in pair)
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv has a split that is no pair of rows ({error}): pass the rows to fit on and those "
+            f"to leave out, as numbers from 0 to {n_rows - 1} or as masks."
+        ) from error
+    if weights is not None:
+        fitted, left_out = (rows[weights[rows] > 0] for rows in (fitted, left_out))
+    return fitted.ravel(), left_out.ravel()

@@ -1,0 +1,167 @@
+"""Feature files: a feature table as safetensors, with everything but the arrays as JSON.
+
+    metadata   {"twohot.features": JSON of format_version, classes, superclass_names, split_names,
+               item_kind, provenance}
+    tensors    "features" (F16, F32 or F64), "labels" (I32); if there are any, "true_labels" (I32),
+               "split" (I32), "superclass" (I32), "item_bytes" (U8) and "item_offsets" (I64)
+
+Features are mapped when read and go through memory block by block when written. The same table
+gives the same bytes: no time, no machine and no path is in a file that the table does not name.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._files import whole_file
+from twohot._types import Matrix
+from twohot.tables.feature_blocks import stored_blocks
+from twohot.tables.packed_strings import Items
+from twohot.tables.table import FeatureTable
+from twohot.tables.tensor_file import DTYPES, StreamedTensor, map_tensors, streamed, write_tensors
+
+FORMAT_VERSION = 1
+HEADER = "twohot.features"
+FEATURE_DTYPES = (DTYPES["F16"], DTYPES["F32"], DTYPES["F64"])
+CODES = ("labels", "true_labels", "split", "superclass")
+
+
+def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
+    """Write a feature file; it is complete or not there at all.
+
+    Parameters
+    ----------
+    path : path
+        Where to write, by custom a name that ends in ".features".
+    table : FeatureTable
+        Its features may be a `FeatureBlocks`; they are never held whole.
+
+    Examples
+    --------
+    >>> table = FeatureTable(features=np.eye(2), labels=np.array([0, 1]), classes=("cat", "dog"))
+    >>> write_features("pets.features", table)
+    >>> read_features("pets.features").features
+    memmap([[1., 0.],
+            [0., 1.]])
+    """
+    features, dtype = table.features, _stored_dtype(table.features)
+    tensors = {
+        name: streamed(getattr(table, name), DTYPES["I32"])
+        for name in CODES
+        if getattr(table, name) is not None
+    }
+    tensors["features"] = StreamedTensor(
+        dtype, features.shape, lambda: stored_blocks(features, dtype)
+    )
+    if table.items is not None:
+        items = Items.encode(table.items)
+        tensors["item_bytes"] = streamed(items.text, DTYPES["U8"])
+        tensors["item_offsets"] = streamed(items.offsets, DTYPES["I64"])
+    description = _description(table)
+    with whole_file(path) as file:
+        write_tensors(file, tensors, {HEADER: description})
+
+
+def read_features(path: str | os.PathLike[str]) -> FeatureTable:
+    """Read a feature file; its features are a read-only memory map.
+
+    Parameters
+    ----------
+    path : path
+        A file that `write_features` wrote.
+
+    Returns
+    -------
+    FeatureTable
+        `features` is a map of the file, `items` are decoded as they are asked for.
+
+    Examples
+    --------
+    >>> read_features("none.features")
+    Traceback (most recent call last):
+    FileNotFoundError: none.features is not a file: pass the path of a feature file.
+    """
+    metadata, tensors = map_tensors(Path(path))
+    if HEADER not in metadata:
+        raise ValueError(
+            f"{path} is a safetensors file but holds no feature table: pass a file that "
+            "`write_features` wrote."
+        )
+    try:
+        header = json.loads(metadata[HEADER])
+        version = int(header["format_version"])
+        table = _table(header, tensors) if version <= FORMAT_VERSION else None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} says it holds features, but part of it is missing or wrong ({error}): write "
+            "it again."
+        ) from error
+    if table is None:
+        raise ValueError(
+            f"{path} has format version {version} and this version of twohot reads up to "
+            f"{FORMAT_VERSION}: upgrade twohot to read it."
+        )
+    return table
+
+
+def _stored_dtype(features: Matrix) -> np.dtype[Any]:
+    """Return the type that features are stored as, or say why they cannot be."""
+    dtype: np.dtype[Any] = np.dtype(features.dtype).newbyteorder("<")
+    is_sparse = hasattr(features, "toarray")
+    if is_sparse or dtype not in FEATURE_DTYPES:
+        raise ValueError(
+            f"features is {'sparse' if is_sparse else dtype.name} and a feature file holds dense "
+            "float16, float32 or float64: convert it by .toarray() or .astype(np.float32)."
+        )
+    if 0 in features.shape:
+        raise ValueError(
+            f"features has shape {tuple(features.shape)}: write at least one row and one feature."
+        )
+    return dtype
+
+
+def _description(table: FeatureTable) -> str:
+    """Return all of a table that is not an array, as JSON in one order."""
+    parts = {
+        "format_version": FORMAT_VERSION,
+        "classes": list(table.classes),
+        "superclass_names": list(table.superclass_names),
+        "split_names": list(table.split_names),
+        "item_kind": table.item_kind,
+        "provenance": dict(table.provenance),
+    }
+    try:
+        return json.dumps(parts, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"provenance cannot be written as JSON ({error}): use finite numbers, strings, lists "
+            "and dicts with strings as keys."
+        ) from error
+
+
+def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureTable:
+    """Return the table that a header and its tensors describe; anything may be raised if none."""
+    features = tensors["features"]
+    _stored_dtype(features)
+    # Codes and items are mapped too, but look like any other array.
+    arrays = {name: np.asarray(tensor) for name, tensor in tensors.items() if name != "features"}
+    items = None
+    if "item_offsets" in arrays:
+        items = Items(arrays["item_bytes"], arrays["item_offsets"])
+    return FeatureTable(
+        features=features,
+        labels=arrays["labels"],
+        classes=tuple(header["classes"]),
+        superclass=arrays.get("superclass"),
+        superclass_names=tuple(header["superclass_names"]),
+        split=arrays.get("split"),
+        split_names=tuple(header["split_names"]),
+        items=items,
+        item_kind=str(header["item_kind"]),
+        true_labels=arrays.get("true_labels"),
+        provenance=dict(header["provenance"]),
+    )

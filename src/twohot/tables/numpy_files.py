@@ -1,0 +1,144 @@
+"""`.npy` and `.npz` files, as columns.
+
+An archive holds features and labels, `X` and `y` for instance, or those of each split apart, as in
+`X_train`, `y_train`, `X_test`, `y_test`. The splits are then put together. Beside them may stand
+`classes`, `superclass` and `superclass_names`, which describe classes and not rows.
+"""
+
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot.tables.columns import FEATURES, LABELS, ColumnChoice, Columns, pick
+
+
+def map_array(path: Path) -> NDArray[Any]:
+    """Return the array of a `.npy` file, as a read-only memory map.
+
+    Examples
+    --------
+    >>> np.save("ones.npy", np.ones(2))
+    >>> map_array(Path("ones.npy"))
+    memmap([1., 1.])
+    """
+    with _friendly(path):
+        mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        return mapped
+
+
+def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a `.npz` file by name.
+
+    Examples
+    --------
+    >>> np.savez("pets.npz", X=np.eye(2), y=np.array(["cat", "dog"]))
+    >>> list(load_arrays(Path("pets.npz")))
+    ['X', 'y']
+    """
+    with _friendly(path), path.open("rb") as file, np.load(file) as archive:
+        twice = [name for name, count in Counter(archive.files).items() if count > 1]
+        if twice:
+            raise ValueError(f"two arrays are named {twice[0]!r}")
+        return {name: archive[name] for name in archive.files}
+
+
+@contextmanager
+def _friendly(path: Path) -> Iterator[None]:
+    """Say which file numpy could not read.
+
+    numpy refuses arrays of Python objects, which could run anything when they are read.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(
+            f"{path} is cut short, or not of plain arrays of numbers and strings ({error}): write "
+            "it again by np.save or np.savez."
+        ) from error
+
+
+def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, ColumnChoice]:
+    """Return the columns of an archive and what they are, its splits put together.
+
+    A choice may name an array of one split: `y_train_human` for the labels means `y_test_human` in
+    the split `test`, and `y_test` if there is none.
+
+    Examples
+    --------
+    >>> arrays = {"X_train": np.eye(2), "y_train": [0, 1], "X_test": np.ones((1, 2)), "y_test": [1]}
+    >>> columns, choice = archive_columns(arrays, ColumnChoice())
+    >>> columns["label"].tolist(), columns["split"].tolist()
+    ([0, 1, 1], ['train', 'train', 'test'])
+    """
+    features = _split_features(arrays, choice.features)
+    if not features:
+        return arrays, choice
+    sizes = {split: len(arrays[name]) for split, name in features.items()}
+    columns = {
+        "X": np.concatenate([arrays[name] for name in features.values()]),
+        "split": np.repeat(list(sizes), list(sizes.values())),
+    }
+    columns["label"] = _joined("label_column", choice.label, LABELS, arrays, sizes)
+    if choice.true_label in arrays:
+        columns["true_label"] = _joined(
+            "true_label_column", choice.true_label, LABELS, arrays, sizes
+        )
+        choice = replace(choice, true_label=None)
+    if choice.item in arrays:
+        columns["item"] = _joined("item_column", choice.item, (), arrays, sizes)
+        choice = replace(choice, item=None)
+    return columns, replace(choice, features="X", label=None)
+
+
+def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict[str, str]:
+    """Return the name of the features of each split; nothing if they are not apart."""
+    if not isinstance(chosen, str | None) or chosen in arrays:
+        return {}
+    bases = FEATURES if chosen is None else (chosen,)
+    whole = next((name for name in bases if name in arrays), None)
+    found: dict[str, str] = {}
+    for name in arrays:
+        base, _, split = name.rpartition("_")
+        if base not in bases or np.ndim(arrays[name]) != 2:
+            continue
+        if split in found or whole is not None:
+            raise ValueError(
+                f"{found.get(split, whole)!r} and {name!r} could both be meant: choose one by "
+                "feature_column=…"
+            )
+        found[split] = name
+    return found
+
+
+def _joined(
+    argument: str,
+    chosen: str | None,
+    usual: Sequence[str],
+    arrays: Columns,
+    sizes: Mapping[str, int],
+) -> NDArray[Any]:
+    """Return one column of all splits; None in the rows of a split that has no such array."""
+    if chosen is not None:
+        pick(argument, chosen, (), arrays)
+    words = [] if chosen is None else chosen.split("_")
+    parts: list[NDArray[Any]] = []
+    for split, size in sizes.items():
+        own = "_".join(split if word in sizes else word for word in words)
+        others = [f"{base}_{split}" for base in usual]
+        name = own if own in arrays else pick(argument, None, others, arrays)
+        values = np.full(size, None) if name is None else np.asarray(arrays[name])
+        if values.shape != (size,):
+            raise ValueError(
+                f"{name!r} has shape {values.shape} for the {size} rows of {split!r}: pass one "
+                "value per row."
+            )
+        parts.append(values)
+    return np.concatenate(parts)

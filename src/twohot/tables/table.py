@@ -1,0 +1,137 @@
+"""A feature table: features with their labels, and all that is known about both."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twohot._checks.labels import NO_LABEL
+from twohot._types import IntArray, Matrix
+
+# Stands for the rows of every split.
+ALL_ROWS = "all"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FeatureTable:
+    """Features and labels of the same rows.
+
+    `labels` are always the given ones, the ones to learn from and to distrust. What is known to be
+    right, because noise was added on purpose or somebody checked, stands apart in `true_labels`,
+    which nothing reads but what asks for it by name.
+
+    Examples
+    --------
+    >>> table = FeatureTable(
+    ...     features=np.eye(3), labels=np.array([1, -1, 0]), classes=("cat", "dog"),
+    ...     split=np.array([0, 0, 1]), split_names=("train", "test"),
+    ... )
+    >>> table.given_labels.tolist()
+    ['dog', None, 'cat']
+    >>> table.take(table.rows_of("test")).labels
+    array([0])
+    """
+
+    features: Matrix  # (n_rows, n_features), floats; may be a read-only memory map
+    labels: IntArray  # (n_rows,), positions in classes; -1: no label
+    classes: tuple[str, ...]
+    superclass: IntArray | None = None  # (n_classes,), positions in superclass_names
+    superclass_names: tuple[str, ...] = ()
+    split: IntArray | None = None  # (n_rows,), positions in split_names
+    split_names: tuple[str, ...] = ()  # for instance ("train", "test")
+    items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
+    item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
+    true_labels: IntArray | None = None  # (n_rows,), positions in classes; -1: not known
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # JSON: how the table was made
+
+    def __post_init__(self) -> None:
+        """Raise if the parts do not describe the same rows and classes."""
+        if len(self.features.shape) != 2:
+            raise ValueError(
+                f"features has shape {tuple(self.features.shape)}: pass one row of features per "
+                "sample, in two dimensions."
+            )
+        for name in ("classes", "superclass_names", "split_names"):
+            _check_names(name, getattr(self, name))
+        n_rows, n_classes = self.n_rows, len(self.classes)
+        _check_codes("labels", self.labels, n_rows, NO_LABEL, n_classes)
+        if self.true_labels is not None:
+            _check_codes("true_labels", self.true_labels, n_rows, NO_LABEL, n_classes)
+        if self.superclass is not None:
+            _check_codes("superclass", self.superclass, n_classes, 0, len(self.superclass_names))
+        if self.split is not None:
+            _check_codes("split", self.split, n_rows, 0, len(self.split_names))
+        if self.items is not None and len(self.items) != n_rows:
+            raise ValueError(
+                f"items has {len(self.items)} entries for {n_rows} rows: pass one path or text "
+                "per row, or None."
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.features.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.features.shape[1])
+
+    @property
+    def given_labels(self) -> NDArray[Any]:
+        """The given labels by name (n_rows,), None where there is none: the `y` of a probe."""
+        names = np.array([*self.classes, None], dtype=object)
+        named: NDArray[Any] = names[self.labels]
+        return named
+
+    def rows_of(self, split: str) -> NDArray[np.intp]:
+        """Return the positions of the rows of one split, in order."""
+        if self.split is None or split not in self.split_names:
+            known = ", ".join(repr(name) for name in self.split_names) or "no splits"
+            raise ValueError(f"split={split!r} is not in this table, which has {known}.")
+        return np.flatnonzero(self.split == self.split_names.index(split))
+
+    def take(self, rows: ArrayLike) -> "FeatureTable":
+        """Return the table of some rows: a mask, or positions in any order.
+
+        Rows that follow each other stay a view of the same features, and of the same memory map.
+        """
+        # An empty list has no type of its own.
+        chosen = np.arange(self.n_rows)[np.asarray(rows) if np.size(rows) else slice(0)]
+        if chosen.size and np.array_equal(chosen, np.arange(chosen[0], chosen[-1] + 1)):
+            features = self.features[chosen[0] : chosen[-1] + 1]
+        else:
+            features = self.features[chosen]
+        return replace(
+            self,
+            features=features,
+            labels=self.labels[chosen],
+            split=None if self.split is None else self.split[chosen],
+            items=None if self.items is None else tuple(self.items[row] for row in chosen),
+            true_labels=None if self.true_labels is None else self.true_labels[chosen],
+        )
+
+
+def _check_names(name: str, names: Sequence[str]) -> None:
+    """Raise unless names are strings that differ."""
+    if isinstance(names, str) or not all(isinstance(entry, str) for entry in names):
+        raise ValueError(f"{name}={names!r} is not allowed: pass a tuple of strings.")
+    if len(set(names)) < len(names):
+        twice = next(entry for place, entry in enumerate(names) if entry in names[:place])
+        raise ValueError(f"{name} holds {twice!r} twice: pass each name once.")
+
+
+def _check_codes(name: str, codes: IntArray, n_codes: int, low: int, n_names: int) -> None:
+    """Raise unless there are so many integers, each a position among the names (or `low`)."""
+    if codes.shape != (n_codes,) or codes.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} has shape {codes.shape} and dtype {codes.dtype}: pass {n_codes} integers."
+        )
+    outside = np.flatnonzero((codes < low) | (codes >= n_names))
+    if outside.size:
+        raise ValueError(
+            f"{name}[{outside[0]}]={codes[outside[0]]} names nothing: there are {n_names} names, "
+            f"so pass integers from {low} to {n_names - 1}."
+        )

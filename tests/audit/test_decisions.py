@@ -1,0 +1,122 @@
+"""Decisions lead to labels, or to a sentence that says why not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audits import ANIMALS, audit_rows
+from twohot.audit.decisions import DECISIONS, Decision, apply_decisions, read_decisions
+from twohot.tables.table import NO_LABEL
+
+ROWS = audit_rows(12)
+REPORT = ROWS.report_id()
+HEADER = "report,row,decision,label"
+
+
+def decided(row: int, decision: str, label: str = "", **fields: str) -> Decision:
+    return Decision(REPORT, row, decision, label, **fields)
+
+
+@given(st.dictionaries(st.integers(0, 11), st.sampled_from(DECISIONS)), st.integers(0, 3))
+def test_labels_follow_the_decisions_and_all_others_stay(chosen, other) -> None:
+    made = [
+        decided(row, kind, ANIMALS[other] if kind == "relabel" else "")
+        for row, kind in chosen.items()
+    ]
+    applied = apply_decisions(ROWS, made)
+    expected = ROWS.given_labels.tolist()
+    for row, kind in chosen.items():
+        expected[row] = {
+            "accept": ROWS.suggested_labels[row],
+            "reject": ROWS.given_labels[row],
+            "second": ROWS.second_labels[row],
+            "relabel": other,
+        }[kind]
+    assert applied.labels.tolist() == expected
+    assert applied.n_changed == sum(np.array(expected) != ROWS.given_labels)
+    assert sum(applied.n_decided.values()) == len(chosen)
+    assert applied.n_open == sum(row not in chosen for row in range(0, 12, 2))
+    # The order does not matter, and neither does saying the same twice.
+    again = apply_decisions(ROWS, [*reversed(made), *made])
+    assert again.labels.tolist() == expected
+    assert again.n_decided == applied.n_decided
+
+
+def test_rows_are_found_by_their_number() -> None:
+    rows = audit_rows(4, row=np.array([70, 30, 50, 10]))
+    applied = apply_decisions(rows, [Decision(rows.report_id(), 50, "relabel", "owl")])
+    assert applied.labels.tolist() == [0, 0, 3, 1]
+
+
+def test_given_labels_are_not_written_to() -> None:
+    before = ROWS.given_labels.copy()
+    apply_decisions(ROWS, [decided(0, "accept")])
+    np.testing.assert_array_equal(ROWS.given_labels, before)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ([decided(99, "accept")], r"row 99 was decided and is not in the audit, which has 12 rows"),
+        (
+            [replace(decided(0, "accept"), report="r0")],
+            rf"decided in report 'r0', and the audit's is '{REPORT}': pass the folder",
+        ),
+        ([decided(0, "relabel", "yak")], r"label 'yak', which is none of the 4 classes: use one"),
+        ([decided(0, "relabel")], r"row 0 is to be relabelled and has no label"),
+        ([decided(0, "accept", "owl")], r"accept means 'dog', but its label says 'owl'"),
+        (
+            [decided(0, "accept"), decided(0, "reject")],
+            r"row 0 was decided twice, as 'dog' and as 'cat': keep one",
+        ),
+        ([decided(0, "accept", given_label="owl")], r"given_label 'owl' .* and 'cat' in the audit"),
+        ([decided(0, "accept", suggested_label="owl")], r"suggested_label 'owl' .* and 'dog' in"),
+    ],
+)
+def test_what_does_not_fit_the_audit_is_refused(made, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        apply_decisions(ROWS, made)
+
+
+def test_a_missing_second_candidate_cannot_be_taken() -> None:
+    rows = audit_rows(4, second_labels=np.full(4, NO_LABEL))
+    with pytest.raises(ValueError, match="no second candidate to take: use relabel"):
+        apply_decisions(rows, [Decision(rows.report_id(), 0, "second", "")])
+
+
+def test_a_long_list_of_classes_is_cut_in_the_message() -> None:
+    rows = audit_rows(4, classes=tuple("abcdefgh"))
+    with pytest.raises(ValueError, match=r"\('a', 'b', 'c', 'd', 'e', …\)"):
+        apply_decisions(rows, [Decision(rows.report_id(), 0, "relabel", "z")])
+
+
+def test_columns_come_in_any_order_and_guards_are_taken_off(tmp_path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text(
+        "label,row,given_label,decision,report\n'=x,7,-1,relabel,r1\n", encoding="utf-8"
+    )
+    assert read_decisions(path) == [Decision("r1", 7, "relabel", "=x", "-1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "lacks report, row, decision, label: its columns must be"),
+        ("report,row,decision\n", r"decisions\.csv lacks label:"),
+        (f"{HEADER},mood\n", "has 'mood' that are not known or repeated"),
+        (f"{HEADER},row\n", "has 'row', 'row' that are not known or repeated"),
+        ("report;row;decision;label\n", "separated by commas"),
+        (f"{HEADER}\nr1,1,accept\n", "decision 1 has 3 fields and the header has 4"),
+        (f"{HEADER}\nr1,1,accept,\nr1,-2,accept,\n", "decision 2 has row '-2'"),
+        (f"{HEADER}\nr1,1.5,accept,\n", "row '1.5': pass the number"),
+        (f"{HEADER}\nr1,²,accept,\n", "row '²'"),
+        (f"{HEADER}\nr1,1,dance,\n", "decision 'dance': pass one of accept, reject, second, rel"),
+    ],
+)
+def test_a_file_that_holds_no_decisions_is_refused(tmp_path, text, message) -> None:
+    (tmp_path / "decisions.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_decisions(tmp_path / "decisions.csv")

@@ -1,0 +1,173 @@
+"""The folder of an audit is written whole and read back exactly."""
+
+import json
+from dataclasses import fields
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits import ANIMALS, HOSTILE, audit_rows
+from twohot.audit import folder as audit_folder
+from twohot.audit.folder import FILES, read_audit_folder, write_audit_folder
+from twohot.audit.issue_files import read_issues, write_issues
+from twohot.review.records import Method, ReviewRows, ReviewSummary
+from twohot.tables.table import NO_LABEL
+
+TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1)
+UNIT = st.floats(0, 1)
+
+
+@st.composite
+def any_rows(draw) -> ReviewRows:
+    classes = tuple(draw(st.lists(TEXT, min_size=1, max_size=5, unique=True)))
+    n_rows = draw(st.integers(0, 6))
+
+    def column(values, dtype):
+        return np.array(draw(st.lists(values, min_size=n_rows, max_size=n_rows)), dtype=dtype)
+
+    code = st.integers(0, len(classes) - 1)
+    given_labels = column(st.integers(NO_LABEL, len(classes) - 1), int)
+    return ReviewRows(
+        classes=classes,
+        row=np.array(
+            draw(st.lists(st.integers(0, 99), min_size=n_rows, max_size=n_rows, unique=True)),
+            dtype=int,
+        ),
+        given_labels=given_labels,
+        suggested_labels=column(code, int),
+        second_labels=column(st.integers(NO_LABEL, len(classes) - 1), int),
+        label_quality=column(UNIT | st.just(np.nan), float),
+        confidence=column(UNIT, float),
+        is_label_issue=column(st.booleans(), bool) & (given_labels != NO_LABEL),
+        is_undecided=column(st.booleans(), bool),
+        items=draw(st.none() | st.lists(TEXT | st.just(""), min_size=n_rows, max_size=n_rows)),
+        item_kind=draw(st.sampled_from(["image", "text", ""])),
+    )
+
+
+@settings(max_examples=60)
+@given(any_rows())
+def test_issues_come_back_exactly(tmp_path_factory, rows) -> None:
+    path = tmp_path_factory.getbasetemp() / "issues.csv"
+    write_issues(path, rows)
+    again = read_issues(
+        path, classes=rows.classes, item_kind=rows.item_kind, has_items=rows.items is not None
+    )
+    for field in fields(ReviewRows):
+        before, after = getattr(rows, field.name), getattr(again, field.name)
+        if isinstance(before, np.ndarray):
+            np.testing.assert_array_equal(before, after, err_msg=field.name)
+        else:
+            assert (before is None) == (after is None)
+            assert list(before or []) == list(after or [])
+    assert again.report_id() == rows.report_id()
+
+
+def test_the_files_say_what_was_found(tmp_path) -> None:
+    rows = audit_rows(12, given_labels=np.array([0, NO_LABEL, *[1, 1, 2, 2, 3, 3, 0, 0, 1, 1]]))
+    summary = ReviewSummary(
+        noise_rate=0.25,
+        noise_matrix=np.eye(4),
+        methods=(Method("teacher", np.float64(0.7), float("nan"), np.bool_(True)),),
+        messages=("Look.",),
+        details={"version": "1"},
+    )
+    report = write_audit_folder(tmp_path / "a" / "audit", rows, summary)
+    folder = tmp_path / "a" / "audit"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+
+    issues = pd.read_csv(folder / "issues.csv", dtype={"item": str})
+    assert issues["is_label_issue"].dtype == bool
+    np.testing.assert_array_equal(issues["is_label_issue"], rows.is_label_issue)
+    np.testing.assert_array_equal(issues["confidence"], rows.confidence)
+    assert issues["given_label"].isna().sum() == 1
+
+    corrected = pd.read_csv(folder / "corrected.csv", keep_default_na=False)
+    taken = rows.is_label_issue & ~rows.is_undecided
+    names = np.array([*ANIMALS, ""])
+    expected = np.where(taken, names[rows.suggested_labels], names[rows.given_labels])
+    assert corrected["label"].tolist() == expected.tolist()
+
+    said = json.loads((folder / "summary.json").read_text())
+    assert said["report"] == report
+    assert said["n_issues"] == 6
+    assert said["n_undecided"] == 2
+    assert said["n_unlabelled"] == 1
+    assert said["noise_matrix"] == np.eye(4).tolist()
+    assert said["methods"] == [
+        {"name": "teacher", "agreement": 0.7, "standard_error": None, "chosen": True}
+    ]
+
+
+def test_hostile_text_and_half_characters_are_no_hindrance(tmp_path) -> None:
+    n_rows = 2 * len(HOSTILE)
+    items = tuple(text + "\ud83d" for text in HOSTILE for _ in range(2))
+    rows = audit_rows(n_rows, classes=HOSTILE, items=items, item_kind="image")
+    write_audit_folder(tmp_path / "audit", rows, ReviewSummary(title="\ud83d"))
+    again = read_audit_folder(tmp_path / "audit")
+    assert again.classes == HOSTILE
+    assert again.items[0] == HOSTILE[0] + "\\ud83d"
+
+
+def contents(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_files_of_an_earlier_audit_are_replaced_only_when_asked(tmp_path) -> None:
+    write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
+    (tmp_path / "notes.txt").write_text("mine")
+    before = contents(tmp_path)
+    with pytest.raises(FileExistsError, match=r"already holds report\.html, issues.* force=True"):
+        write_audit_folder(tmp_path, audit_rows(14), ReviewSummary())
+    assert contents(tmp_path) == before
+    write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)
+    assert read_audit_folder(tmp_path).n_rows == 14
+    assert contents(tmp_path)["notes.txt"] == b"mine"
+
+
+def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
+    write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(audit_folder, "write_labels", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)
+    with pytest.raises(ValueError, match="run the audit again"):
+        read_audit_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("issues.csv", lambda text: text.replace("0,,cat", "0,,owl"), "not hold the given labels"),
+        ("issues.csv", lambda text: text.replace(",dog,", ",fox,", 1), "was changed"),
+        ("issues.csv", lambda text: text.replace("0,,cat", "0,,yak"), "was changed .'yak'."),
+        ("issues.csv", lambda text: text.replace("true", "yes", 1), "was changed .'yes'."),
+        ("issues.csv", lambda text: text.replace("0,,cat", "0,cat"), "was changed"),
+        ("issues.csv", lambda text: text.replace("row,", "line,"), r"has the columns \['line'"),
+        ("summary.json", lambda text: text[:50], "is no summary of an audit"),
+        ("summary.json", lambda text: text.replace('"classes"', '"kinds"'), "no summary of an"),
+        (
+            "summary.json",
+            lambda text: text.replace('"format_version": 1', '"format_version": 2'),
+            "format_version 2, and this twohot reads 1",
+        ),
+    ],
+)
+def test_a_changed_folder_is_refused(tmp_path, name, change, message) -> None:
+    write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
+    text = (tmp_path / name).read_text()
+    assert change(text) != text
+    (tmp_path / name).write_text(change(text))
+    with pytest.raises(ValueError, match=message):
+        read_audit_folder(tmp_path)
+
+
+def test_a_folder_without_an_audit_is_named(tmp_path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"summary\.json is not there: pass the folder"):
+        read_audit_folder(tmp_path)

@@ -1,0 +1,124 @@
+"""`twohot apply` writes the labels that follow from a review, or nothing."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from audits import ANIMALS, audit_rows
+from twohot.audit.folder import write_audit_folder
+from twohot.cli import app
+from twohot.review.records import ReviewSummary
+from twohot.tables.csv_text import read_csv, write_csv
+
+COLUMNS = ["report", "row", "decision", "label"]
+ROWS = audit_rows(12, items=tuple(f"item, {i}" for i in range(12)), item_kind="text")
+REPORT = ROWS.report_id()
+WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, ["apply", *map(str, arguments)], env=WIDE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder with an audit in audit/ and decisions beside it."""
+    monkeypatch.chdir(tmp_path)
+    write_audit_folder(tmp_path / "audit", ROWS, ReviewSummary())
+    lines = [
+        ["0", "accept", "dog"],
+        ["2", "reject", ""],
+        ["4", "second", ""],
+        ["6", "relabel", "fox"],
+    ]
+    write_csv(tmp_path / "decisions.csv", COLUMNS, [[REPORT, *line] for line in lines])
+    return tmp_path
+
+
+def everything(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_labels_follow_from_the_decisions() -> None:
+    result = run("decisions.csv", "--audit", "audit", "-o", "corrected.csv")
+    assert result.exit_code == 0, result.output
+    expected = np.array(ROWS.given_labels)
+    expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
+    lines = [[str(i), f"item, {i}", ANIMALS[k]] for i, k in enumerate(expected)]
+    assert read_csv("corrected.csv") == [["row", "item", "label"], *lines]
+    assert "4 rows decided: 1 suggestions accepted, 1 second candidates taken" in result.output
+    assert "3 of 12 labels changed; 2 flagged rows without a decision" in result.output
+    assert "corrected.csv" in result.output
+
+
+def test_the_audit_is_looked_for_beside_the_decisions_then_here(folder, monkeypatch) -> None:
+    (folder / "decisions.csv").rename(folder / "audit" / "decisions.csv")
+    assert run("audit/decisions.csv").exit_code == 0
+    assert (folder / "audit" / "reviewed.csv").exists()
+    (folder / "audit" / "decisions.csv").rename(folder / "decisions.csv")
+    monkeypatch.chdir(folder / "audit")
+    (folder / "audit" / "reviewed.csv").unlink()
+    assert run("../decisions.csv").exit_code == 0
+    assert (folder / "audit" / "reviewed.csv").exists()
+
+
+def test_an_output_is_replaced_only_when_asked(folder) -> None:
+    (folder / "out.csv").write_text("mine")
+    arguments = ("decisions.csv", "--audit", "audit", "-o", "out.csv")
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "out.csv is there already" in result.output
+    assert (folder / "out.csv").read_text() == "mine"
+    assert run(*arguments, "--force").exit_code == 0
+    assert (folder / "out.csv").read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines", "message"),
+    [
+        (COLUMNS, [[REPORT, "99", "accept", ""]], "row 99 was decided and is not in the audit"),
+        (COLUMNS, [["r0", "0", "accept", ""]], f"report 'r0', and the audit's is '{REPORT}'"),
+        (COLUMNS, [[REPORT, "0", "relabel", "[yak]"]], "label '[yak]', which is none of the 4"),
+        (COLUMNS, [[REPORT, "0", "accept", ""], [REPORT, "0", "reject", ""]], "decided twice"),
+        (COLUMNS[:3], [[REPORT, "0", "accept"]], "decisions.csv lacks label"),
+        ([*COLUMNS, "mood"], [[REPORT, "0", "accept", "", "x"]], "has 'mood' that are not known"),
+    ],
+)
+def test_bad_decisions_leave_every_file_as_it_was(folder, columns, lines, message) -> None:
+    write_csv("decisions.csv", columns, lines)
+    before = everything(folder)
+    result = run("decisions.csv", "--audit", "audit", "-o", "out.csv")
+    assert result.exit_code == 1
+    assert message in result.output
+    assert everything(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.csv", "--audit", "audit"], "no.csv"),
+        (["decisions.csv"], "summary.json is not there"),
+        (["decisions.csv", "--audit", "nowhere"], "summary.json is not there"),
+        (["decisions.csv", "--audit", "audit", "-o", "no/such/out.csv"], "no/such"),
+    ],
+)
+def test_missing_files_are_named(folder, arguments, message) -> None:
+    before = everything(folder)
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert everything(folder) == before
+
+
+@pytest.mark.parametrize(
+    "output", ["decisions.csv", "audit/issues.csv", "audit/summary.json", "audit/report.html"]
+)
+def test_what_is_read_is_not_replaced_even_by_force(folder, output) -> None:
+    before = everything(folder)
+    result = run("decisions.csv", "--audit", "audit", "-o", output, "--force")
+    assert result.exit_code == 1
+    assert "is the input itself: choose another name" in result.output
+    assert everything(folder) == before

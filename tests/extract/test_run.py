@@ -1,0 +1,319 @@
+"""Extraction: every item once, in whole batches, and nothing twice."""
+
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from counting import Counting
+from pictures import encoded, noise, write_photos, write_picture
+from twohot.extract import LabelledItems, Skipped, extract, read_image_folder, read_item_table
+from twohot.tables import read_features
+
+
+@pytest.fixture
+def photos(tmp_path):
+    return write_photos(tmp_path / "photos")
+
+
+@pytest.fixture
+def output(tmp_path):
+    return tmp_path / "photos.features"
+
+
+def means(seeds):
+    """The first feature of images with these seeds, as float16 keeps it."""
+    return np.array([noise(seed).ravel()[:48].mean(dtype=np.float32) for seed in seeds], np.float16)
+
+
+def test_a_table_of_all_images_in_order(photos, output):
+    counting, seen = Counting(), []
+    report = extract(
+        read_image_folder(photos),
+        counting.backbone(),
+        output,
+        batch_size=3,
+        progress=lambda n_done, n_items: seen.append((n_done, n_items)),
+    )
+    assert counting.batches == [3, 3, 2]
+    assert (report.n_rows, report.n_features, report.n_extracted) == (8, 2, 8)
+    assert not report.skipped
+    assert not report.up_to_date
+    assert seen == [(0, 8), (3, 8), (6, 8), (8, 8)]
+    table = read_features(output)
+    assert table.features.dtype == np.float16
+    np.testing.assert_array_equal(table.features[:, 0], means(range(8)))
+    assert table.given_labels.tolist() == ["cat"] * 4 + ["dog"] * 4
+    assert table.items[4] == str(photos / "dog" / "000.png")
+    assert table.item_kind == "image"
+    assert table.provenance["backbone"] == "counting"
+    assert table.provenance["source"] == str(photos)
+    assert table.provenance["skipped"] == []
+
+
+def test_everything_that_is_known_of_items_is_kept(output):
+    items = LabelledItems(
+        kind="image",
+        items=("a", "b", "c"),
+        images=np.stack([noise(seed, (4, 4)) for seed in range(3)]),
+        labels=np.array([0, -1, 1]),
+        classes=("x", "y"),
+        superclass=np.array([0, 0]),
+        superclass_names=("all",),
+        split=np.array([1, 0, 0]),
+        split_names=("train", "test"),
+        true_labels=np.array([1, 1, 0]),
+        source="memory",
+    )
+    extract(items, "pixels", output, dtype="float32")
+    table = read_features(output)
+    np.testing.assert_array_equal(table.features, items.images.reshape(3, -1))
+    assert table.features.dtype == np.float32
+    for name in ("labels", "superclass", "split", "true_labels"):
+        np.testing.assert_array_equal(getattr(table, name), getattr(items, name))
+    assert table.superclass_names == ("all",)
+    assert table.split_names == ("train", "test")
+    assert list(table.items) == ["a", "b", "c"]
+    assert table.item_kind == ""
+
+
+def test_texts(tmp_path, output):
+    (tmp_path / "texts.csv").write_text('text,label\nno,a\n"  ",a\nyes,b\n')
+    report = extract(read_item_table(tmp_path / "texts.csv"), Counting().backbone("text"), output)
+    assert report.skipped == (Skipped("  ", "the text is empty"),)
+    table = read_features(output)
+    assert list(table.items) == ["no", "yes"]
+    assert table.item_kind == "text"
+
+
+def spoil(photos):
+    """Spoil four of eight images, each in its own way; return why each cannot be read."""
+    (photos / "cat" / "000.png").write_text("This is no image.")
+    whole = photos / "cat" / "002.png"
+    whole.write_bytes(whole.read_bytes()[:200])
+    (photos / "dog" / "001.png").write_bytes(b"")
+    return {
+        "cat/000.png": "is not an image in a format that Pillow reads",
+        "cat/002.png": "truncated",
+        "dog/001.png": "is not an image in a format that Pillow reads",
+        "dog/003.png": "No such file or directory",
+    }
+
+
+def test_what_cannot_be_read_is_listed_and_left_out(photos, output):
+    reasons, counting = spoil(photos), Counting()
+    items = read_image_folder(photos)
+    (photos / "dog" / "003.png").unlink()
+    report = extract(items, counting.backbone(), output, batch_size=3)
+    assert [skipped.item for skipped in report.skipped] == [str(photos / name) for name in reasons]
+    for skipped, reason in zip(report.skipped, reasons.values(), strict=True):
+        assert reason in skipped.reason
+    table = read_features(output)
+    np.testing.assert_array_equal(table.features[:, 0], means([1, 3, 4, 6]))
+    assert table.labels.tolist() == [0, 0, 1, 1]
+    assert len(table.items) == 4
+    assert table.provenance["skipped"] == [
+        {"item": skipped.item, "reason": skipped.reason} for skipped in report.skipped
+    ]
+    # They take no place in a batch.
+    assert counting.batches == [3, 1]
+
+
+def test_strict_stops_at_the_first_and_goes_on_once_it_is_mended(photos, output):
+    (photos / "dog" / "001.png").write_text("This is no image.")
+    counting = Counting()
+    with pytest.raises(ValueError, match=r"dog/001.png could not be read \(is not an image"):
+        extract(read_image_folder(photos), counting.backbone(), output, batch_size=2, strict=True)
+    assert not output.exists()
+    assert counting.batches == [2, 2]
+    write_picture(photos / "dog" / "001.png", 5)
+    extract(read_image_folder(photos), counting.backbone(), output, batch_size=2, strict=True)
+    assert counting.batches == [2, 2, 2, 2]
+    np.testing.assert_array_equal(read_features(output).features[:, 0], means(range(8)))
+
+
+def test_nothing_that_can_be_read(photos, output):
+    for path in photos.rglob("*.png"):
+        path.write_text("This is no image.")
+    with pytest.raises(ValueError, match=r"none of the 8 items .*cat/000.png: is not an image"):
+        extract(read_image_folder(photos), Counting().backbone(), output)
+    assert sorted(path.name for path in output.parent.iterdir()) == ["photos"]
+
+
+def test_running_again_extracts_nothing(photos, output):
+    extract(read_image_folder(photos), Counting().backbone(), output)
+    before, counting, seen = output.read_bytes(), Counting(), []
+    report = extract(
+        read_image_folder(photos), counting.backbone(), output, progress=lambda *n: seen.append(n)
+    )
+    assert report.up_to_date
+    assert (report.n_rows, report.n_features, report.n_extracted) == (8, 2, 0)
+    assert counting.n_prepared == 0
+    assert seen == [(8, 8)]
+    assert output.read_bytes() == before
+
+
+def test_running_again_lists_again_what_was_left_out(photos, output):
+    (photos / "cat" / "000.png").write_text("This is no image.")
+    first, again = (
+        extract(read_image_folder(photos), Counting().backbone(), output) for _ in range(2)
+    )
+    assert again.up_to_date
+    assert again.skipped == first.skipped != ()
+
+
+@pytest.mark.parametrize("change", ["content", "label", "dtype", "backbone", "unrelated", "broken"])
+def test_an_output_made_from_something_else_is_not_overwritten(photos, output, change):
+    extract(read_image_folder(photos), Counting().backbone(), output)
+    options, backbone = {}, Counting().backbone()
+    if change == "content":
+        write_picture(photos / "cat" / "000.png", 77)
+    elif change == "label":
+        (photos / "cat" / "000.png").rename(photos / "dog" / "999.png")
+    elif change == "dtype":
+        options["dtype"] = "float32"
+    elif change == "backbone":
+        backbone = "pixels"
+    elif change == "unrelated":
+        extract(read_image_folder(photos), "pixels", output, force=True)
+    else:
+        output.write_text("my notes")
+    before = output.read_bytes()
+    with pytest.raises(FileExistsError, match="was made from something else: pass force=True"):
+        extract(read_image_folder(photos), backbone, output, **options)
+    assert output.read_bytes() == before
+    assert not extract(
+        read_image_folder(photos), backbone, output, force=True, **options
+    ).up_to_date
+    assert output.read_bytes() != before
+
+
+def test_other_labels_of_the_same_items_are_something_else(photos, output):
+    items = read_image_folder(photos)
+    extract(items, Counting().backbone(), output)
+    for changes in ({"labels": 1 - items.labels}, {"classes": ("dog", "cat")}):
+        with pytest.raises(FileExistsError):
+            extract(replace(items, **changes), Counting().backbone(), output)
+
+
+def test_a_cache_is_kept_and_new_images_alone_are_extracted(photos, output, tmp_path):
+    counting, cache = Counting(), tmp_path / "cache"
+    extract(read_image_folder(photos), counting.backbone(), output, batch_size=4, cache=cache)
+    first = read_features(output).features.copy()
+    write_picture(photos / "cat" / "0005.png", 50)
+    write_picture(photos / "emu" / "1.png", 51)
+    report = extract(
+        read_image_folder(photos), counting.backbone(), output, cache=cache, force=True
+    )
+    assert report.n_extracted == 2
+    assert counting.batches == [4, 4, 2]
+    assert counting.n_prepared == 10
+    table = read_features(output)
+    np.testing.assert_array_equal(table.features[:, 0], means([0, 50, *range(1, 8), 51]))
+    old = [row for row in range(10) if row not in {1, 9}]
+    np.testing.assert_array_equal(table.features[old], first)
+
+
+def test_a_cache_is_shared_by_outputs_and_told_apart_by_recipe(photos, output, tmp_path):
+    counting, cache = Counting(), tmp_path / "cache"
+    items = read_image_folder(photos)
+    extract(items, counting.backbone(), output, cache=cache)
+    extract(items, counting.backbone(), tmp_path / "b.features", cache=cache)
+    assert counting.batches == [8]
+    assert output.read_bytes() == (tmp_path / "b.features").read_bytes()
+    extract(items, counting.backbone(), tmp_path / "c.features", cache=cache, dtype="float32")
+    assert counting.batches == [8, 8]
+    assert read_features(tmp_path / "c.features").features.dtype == np.float32
+
+
+def test_the_same_content_is_extracted_once(photos, output):
+    # Copies in the same batch and in later ones.
+    seeds = [0, 0, 1, 2, 0, 3, 3, 1]
+    for seed, path in zip(seeds, sorted(photos.rglob("*.png")), strict=True):
+        write_picture(path, seed)
+    counting = Counting()
+    report = extract(read_image_folder(photos), counting.backbone(), output, batch_size=3)
+    assert counting.batches == [3, 1]
+    assert (report.n_rows, report.n_extracted) == (8, 4)
+    np.testing.assert_array_equal(read_features(output).features[:, 0], means(seeds))
+
+
+def test_nothing_is_left_beside_the_output(photos, output):
+    extract(read_image_folder(photos), Counting().backbone(), output, batch_size=3)
+    assert sorted(path.name for path in output.parent.iterdir()) == ["photos", "photos.features"]
+
+
+# Which of twelve images cannot be read, and at which batches the run breaks down.
+@settings(max_examples=40)
+@given(
+    batch_size=st.integers(1, 5),
+    unreadable=st.sets(st.integers(0, 11), max_size=4),
+    copies=st.sets(st.integers(0, 11), max_size=3),
+    stops=st.lists(st.integers(0, 11), max_size=3, unique=True).map(sorted),
+    n_workers=st.integers(1, 3),
+)
+def test_broken_down_anywhere_the_file_is_the_same(
+    batch_size, unreadable, copies, stops, n_workers
+):
+    with tempfile.TemporaryDirectory() as folder:
+        photos = Path(folder) / "photos" / "class"
+        photos.mkdir(parents=True)
+        for seed in range(12):
+            content = encoded(noise(0 if seed in copies else seed + 1, (4, 4)))
+            content = b"none" if seed in unreadable else content
+            (photos / f"{seed:02d}.png").write_bytes(content)
+        items = read_image_folder(photos.parent)
+        whole, broken = Counting(), Counting(stops)
+        outputs = [Path(folder) / name for name in ("whole.features", "broken.features")]
+        extract(items, whole.backbone(), outputs[0], batch_size=batch_size, n_workers=1)
+        for _ in range(len(stops) + 1):
+            try:
+                extract(
+                    items, broken.backbone(), outputs[1], batch_size=batch_size, n_workers=n_workers
+                )
+            except KeyboardInterrupt:
+                assert not outputs[1].exists()
+        assert outputs[0].read_bytes() == outputs[1].read_bytes()
+        # No batch went through the model twice, and none in other company.
+        assert broken.batches == whole.batches
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "batch_size=0 is not allowed"),
+        ({"n_workers": 0}, "n_workers=0 is not allowed"),
+        ({"dtype": "float64"}, "dtype='float64' is not known: pass one of 'float16', 'float32'"),
+        ({"output": "photos.npz"}, r"output='photos.npz' is no feature file: .*\.features"),
+        ({"output": "none/a.features"}, "is in a folder that is not there: make it first"),
+        ({"output": "folder.features"}, "is a folder: pass the name of a file"),
+        ({"backbone": Counting().backbone("text")}, "takes texts, and the items are images"),
+        ({"backbone": Counting(scale=1e4).backbone()}, "'float16' is too narrow for .*000.png"),
+        ({"backbone": Counting(scale=np.nan).backbone()}, "no finite numbers for .*000.png"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else ",".join(value),
+)
+def test_bad_arguments(photos, monkeypatch, options, message):
+    monkeypatch.chdir(photos.parent)
+    Path("folder.features").mkdir()
+    arguments = {"backbone": Counting().backbone(), "output": "a.features", **options}
+    with pytest.raises((ValueError, OSError), match=message):
+        extract(read_image_folder(photos), **arguments)
+    assert sorted(path.name for path in Path().iterdir()) == ["folder.features", "photos"]
+
+
+def test_images_without_pillow_are_not_taken_for_unreadable(photos, output, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ImportError, match=r'images need pillow: pip install "twohot\[vision\]"'):
+        extract(read_image_folder(photos), "pixels", output)
+
+
+def test_images_of_several_sizes_as_pixels(photos, output):
+    write_picture(photos / "dog" / "003.png", 7, (9, 9))
+    with pytest.raises(ValueError, match="gave 243 features a row after 1440"):
+        extract(read_image_folder(photos), "pixels", output, batch_size=1)

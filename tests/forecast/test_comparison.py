@@ -1,0 +1,80 @@
+"""What a search knows about rows left out, against counting by hand."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from compared import make_comparison, make_tried
+from problems import synthetic
+from twohot import AutoProbe
+from twohot.forecast.comparison import compare
+from twohot.select import candidates as grid
+from twohot.select.result import choice_of
+
+DATA = synthetic(noise_rate=0.5)
+N_ROWS = len(DATA.X)
+
+
+@pytest.fixture(scope="module")
+def searched():
+    """A search that leaves every fifth row out, and its best trial."""
+    rows = np.arange(N_ROWS)
+    splits = [(rows[rows % 5 != fold], rows[rows % 5 == fold]) for fold in (0, 1)]
+    probe = AutoProbe(cv=splits, n_jobs=1)
+    _, search = probe.prepare_search(DATA.X, DATA.given_labels, DATA.n_classes, None, None)
+    return search, search.run()
+
+
+def test_predictions_are_those_the_agreement_was_counted_from(searched):
+    search, best = searched
+    found = compare(search, best)
+    assert found.choice == choice_of(search, best)
+    np.testing.assert_array_equal(
+        found.given, np.concatenate([DATA.given_labels[0::5], DATA.given_labels[1::5]])
+    )
+    assert tuple(found.predicted) == found.choice.tried
+    for entry, predicted in found.predicted.items():
+        assert predicted.itemsize <= 4
+        assert entry.agreement == pytest.approx((predicted == found.given).mean())
+    assert found.n_rows == N_ROWS
+
+
+def test_plain_and_robust_are_what_the_rule_chooses_of_their_kind(searched):
+    search, best = searched
+    found = compare(search, best)
+    for entry, methods in (
+        (found.plain, {grid.TEACHER}),
+        (found.robust, {grid.ROBUST, grid.ROBUST_ROUNDS}),
+    ):
+        trials = [trial for trial in search.trials.values() if trial.candidate.method in methods]
+        candidate = search.best(trials).candidate
+        assert (entry.method, entry.ridge, entry.n_rounds, entry.given_share) == (
+            candidate.method,
+            candidate.ridge,
+            candidate.n_rounds,
+            candidate.given_share,
+        )
+
+
+def test_gains_are_paired():
+    given = np.array([0, 0, 1, 1])
+    plain, other = make_tried("teacher", 0.5), make_tried("robust", 0.75, chosen=True)
+    predicted = {plain: np.array([0, 1, 1, 0]), other: np.array([0, 0, 1, 0])}
+    found = make_comparison(given, predicted)
+    gain, error = found.gain(other)
+    assert gain == 0.25
+    assert error == pytest.approx(np.std([0, 1, 0, 0]) / 2)
+    assert found.gain(plain) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "predicted"),
+    [([0, 0, 0, 1, 2], [0, 1, 1, 2, 0]), ([0, 1, 1, 1], [1, 1, 1, 1]), ([1], [1]), ([1], [0])],
+)
+def test_chance_is_that_of_all_orders(given, predicted):
+    entry = make_tried("teacher", 0.5, chosen=True)
+    orders = np.array(list(permutations(predicted)))
+    agreement = (orders == given).mean(axis=1)
+    chance = make_comparison(np.array(given), {entry: np.array(predicted)}).chance(entry)
+    assert chance == pytest.approx((agreement.mean(), agreement.std()))

@@ -1,0 +1,296 @@
+"""Forecasts say what then happens, on data whose answer is known, in both directions."""
+
+import numpy as np
+import pytest
+
+from problems import digits
+from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.forecast.advice import Action
+from twohot.forecast.forecast import forecast
+from twohot.forecast.record import candidate_rows
+from twohot.noise import corrupt_labels, make_features, pair_flip, symmetric
+from twohot.theory import LabelAveraging, judge, type_outputs
+
+PROBES = {
+    "LinearProbe": LinearProbe,
+    "DistilledProbe": DistilledProbe,
+    "PartialLabelProbe": PartialLabelProbe,
+}
+
+
+def made_features(noise_rate, same_class=0.25, n_classes=10, n_per_class=60):
+    """Noisy training rows, and twice as many clean ones to test on."""
+    made = make_features(
+        n_classes=n_classes,
+        n_per_class=3 * n_per_class,
+        n_features=128,
+        same_class=same_class,
+        random_state=0,
+    )
+    train = np.arange(len(made.labels)) % 3 == 0
+    noise = symmetric(n_classes, noise_rate)
+    given = corrupt_labels(made.labels[train], noise, random_state=0).given_labels
+    return made.features[train], given, made.features[~train], made.labels[~train]
+
+
+def score(code, X, given, X_test, test_labels):
+    probe = eval(code, {}, PROBES)  # noqa: S307 - code of our own
+    return probe.fit(X, given).score(X_test, test_labels)
+
+
+def best_plain(*data):
+    return max(score(f"LinearProbe(ridge={ridge})", *data) for ridge in (10, 50))
+
+
+def test_much_noise_on_good_features_calls_for_a_student_and_it_gains():
+    data = made_features(0.6)
+    found = forecast(*data[:2], n_jobs=1)
+    assert found.advice.action in {Action.ROBUST, Action.ROUNDS}
+    assert "promises" in found.advice.summary
+    assert score(found.advice.code, *data) > best_plain(*data) + 0.01
+    assert found.noise.rate == pytest.approx(0.6, abs=0.05)
+
+
+def test_little_noise_on_good_features_needs_a_plain_probe_and_no_student_gains():
+    data = made_features(0.05, same_class=0.4)
+    found = forecast(*data[:2], n_jobs=1)
+    assert found.advice.action is Action.PLAIN
+    plain = score(found.advice.code, *data)
+    assert plain > 0.98
+    students = ("DistilledProbe(n_rounds=3)", "PartialLabelProbe()", 'LinearProbe(loss="gce")')
+    assert max(score(code, *data) for code in students) < plain + 0.01
+    assert found.noise.rate == pytest.approx(0.05, abs=0.02)
+
+
+def test_features_that_know_nothing_are_called_so():
+    generator = np.random.default_rng(0)
+    found = forecast(generator.standard_normal((400, 20)), np.arange(400) % 4, n_jobs=1)
+    assert found.advice.action is Action.NOTHING
+    assert found.advice.code == ""
+    assert "the features say nothing about these labels" in found.advice.summary
+
+
+@pytest.mark.parametrize("distance", [0.0, 6.0])
+def test_a_rare_class_is_learnt_where_it_differs(distance):
+    generator = np.random.default_rng(1)
+    labels = (np.arange(400) % 20 == 0).astype(int)
+    X = generator.standard_normal((400, 5))
+    X[:, 0] += distance * labels
+    found = forecast(X, labels, n_jobs=1)
+    # Where it does not differ, saying the other class always is all there is to learn.
+    best = max(entry.agreement for entry in found.comparison.choice.tried)
+    assert (best > 0.96) == (distance > 0)
+    assert (found.advice.action is Action.NOTHING) == (distance == 0)
+
+
+def test_shuffled_labels_are_called_hopeless():
+    data = digits(0.0)
+    shuffled = np.random.default_rng(0).permutation(data.given_labels)
+    assert forecast(data.X, shuffled, n_jobs=1).advice.action is Action.NOTHING
+
+
+@pytest.mark.parametrize(("rate", "hopeless"), [(0.3, False), (0.6, True)])
+def test_a_known_majority_of_wrong_labels_is_hopeless_and_probes_then_learn_it(rate, hopeless):
+    data = digits(0.0)
+    noise = pair_flip(10, rate)
+    given = corrupt_labels(data.true_labels, noise, random_state=0).given_labels
+    found = forecast(data.X, given, noise_matrix=noise, n_jobs=1)
+    assert (found.advice.action is Action.NOTHING) == hopeless
+    assert (best_plain(data.X, given, data.X_test, data.test_labels) < 0.5) == hopeless
+    if hopeless:
+        assert "given some wrong label at least as often as its own" in found.advice.summary
+        said = "Rows of 10 class(es) are given some other label"
+        assert any(c.startswith(said) and "and 5 more" in c for c in found.advice.cautions)
+
+
+def test_a_majority_of_wrong_labels_that_nobody_knows_of_is_not_seen_and_that_is_said():
+    data = digits(0.0)
+    given = corrupt_labels(data.true_labels, pair_flip(10, 0.6), random_state=0).given_labels
+    found = forecast(data.X, given, n_jobs=1)
+    assert found.advice.action is not Action.NOTHING
+    assert any("is not seen" in caution for caution in found.advice.cautions)
+
+
+def test_a_label_whose_rows_look_like_another_is_named():
+    data = digits(0.0)
+    given = data.true_labels.copy()
+    # Most sevens are called one: what is left as seven looks like a one to any probe.
+    sevens = np.flatnonzero(given == 7)
+    given[sevens[: int(0.8 * len(sevens))]] = 1
+    found = forecast(data.X, given, n_jobs=1)
+    assert any("look like another label" in c and "7 like 1" in c for c in found.advice.cautions)
+
+
+@pytest.mark.parametrize(("noise_rate", "helps"), [(0.05, False), (0.5, True), (0.7, True)])
+def test_digits_call_for_a_student_where_one_gains(noise_rate, helps):
+    data = digits(noise_rate)
+    found = forecast(data.X, data.given_labels, n_jobs=1)
+    everything = (data.X, data.given_labels, data.X_test, data.test_labels)
+    student = found.comparison.robust.estimator
+    assert (score(student, *everything) > best_plain(*everything) + 0.01) == helps
+    assert found.advice.action is (Action.ROBUST if helps else Action.PLAIN)
+    assert found.noise.rate == pytest.approx(noise_rate, abs=0.07)
+
+
+def test_the_theory_predicts_label_averaging_from_noisy_labels_alone():
+    made = make_features(
+        n_classes=6,
+        n_per_class=80,
+        n_features=512,
+        same_class=0.4,
+        decay=0,
+        random_state=0,
+        dtype=np.float64,
+    )
+    given = corrupt_labels(made.labels, symmetric(6, 0.5), random_state=0).given_labels
+    ridge = 0.5
+    found = forecast(made.features, given, ridge=ridge, n_rounds=5, n_jobs=1)
+    rows = made.features - made.features.mean(axis=0)
+    averaging = LabelAveraging.from_features(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    l2 = ridge / (6 * len(rows))
+    right = [
+        (averaging.deviations(np.eye(6)[given], l2=l2, n_rounds=t).argmax(axis=1) == made.labels)
+        for t in range(1, 6)
+    ]
+    # The block model jumps where the rows of a class, which differ, get there one after another.
+    predicted = [guarantee.accuracy for guarantee in found.theory.guarantees]
+    for t in (1, 3, 4, 5):
+        assert predicted[t - 1] == pytest.approx(right[t - 1].mean(), abs=0.06)
+    assert found.theory.rounds_needed.overall == 4
+    # Centring takes one sixth of the correlation inside of six classes.
+    assert found.correlation.same_class == pytest.approx(0.4 * 5 / 6, abs=0.02)
+    assert found.theory.separation == pytest.approx(1.72, abs=0.05)
+    assert found.theory.eigengap > 0
+
+
+def test_the_theory_is_asked_about_the_estimates():
+    data = digits(0.5)
+    found = forecast(data.X, data.given_labels, ridge=3.0, n_rounds=2, n_jobs=1)
+    l2 = 3.0 / (10 * found.theory.model.n_samples)
+    for t, guarantee in enumerate(found.theory.guarantees, start=1):
+        expected = judge(
+            type_outputs(found.theory.model, found.noise.corruption, l2=l2, n_rounds=t)
+        )
+        np.testing.assert_allclose(guarantee.margins, expected.margins)
+    assert found.theory.model.n_samples == pytest.approx(1000)
+
+
+def test_own_probabilities_and_superclasses_are_used():
+    data = digits(0.5)
+    truth = np.eye(10)[data.true_labels]
+    groups = np.arange(10) // 5
+    found = forecast(
+        data.X, data.given_labels, probabilities=truth, superclass=groups, n_jobs=1, cv=2
+    )
+    assert found.noise.rate == pytest.approx(0.5, abs=0.01)
+    np.testing.assert_array_equal(found.correlation.superclass, groups)
+
+
+def test_a_class_of_one_row_is_kept():
+    data = digits(0.0)
+    y = data.given_labels.astype(object)
+    y[0] = 10
+    y[1:5] = None
+    found = forecast(data.X, y, n_jobs=1)
+    assert found.given_sizes[-1] == 1
+    assert found.given_sizes.sum() == len(y) - 4
+    assert np.isfinite(found.correlation.estimated).all()
+    assert found.advice.action is Action.PLAIN
+    assert any(c.startswith("1 class(es) have one row") for c in found.advice.cautions)
+
+
+@pytest.mark.parametrize(
+    ("noise_rate", "options"),
+    [(0.0, {}), (0.6, {}), (0.6, {"random_state": 3}), (0.8, {}), (0.6, {"cv": 3})],
+)
+def test_auto_probe_chooses_the_same_on_the_same_rows(noise_rate, options):
+    data = digits(noise_rate)
+    found = forecast(data.X, data.given_labels, n_jobs=1, **options)
+    probe = AutoProbe(n_jobs=1, **options).fit(data.X, data.given_labels)
+    assert found.comparison.choice == probe.choice_
+    assert found.advice.action is (Action.ROBUST if noise_rate else Action.PLAIN)
+    # A student that promises less than a point is no reason to advise against a plain probe.
+    advised = probe.choice_.chosen if noise_rate else found.comparison.plain
+    assert found.advice.code == advised.estimator
+
+
+def test_rows_without_a_label_are_as_good_as_absent():
+    data = digits(0.6)
+    y = data.given_labels.astype(object)
+    y[::7] = None
+    present = np.flatnonzero(np.arange(len(y)) % 7)
+    found = forecast(data.X, y, n_jobs=1)
+    probe = AutoProbe(n_jobs=1).fit(data.X[present], data.given_labels[present])
+    assert found.comparison.choice.chosen.estimator == probe.choice_.chosen.estimator
+    assert len(found.comparison.given) == probe.choice_.n_held_out == len(present)
+    # Rows to hold out are numbers of rows of X, with or without a label.
+    halves = [np.arange(500), np.arange(500, 1000)]
+    named = forecast(data.X, y, cv=[tuple(halves)], n_jobs=1).comparison
+    expected = data.given_labels[present[present >= 500]]
+    np.testing.assert_array_equal(named.given, expected)
+
+
+def test_every_candidate_is_reported():
+    data = digits(0.6)
+    said = []
+    found = forecast(data.X, data.given_labels, n_jobs=1, report=said.append)
+    names = [entry.name for entry in found.comparison.choice.tried]
+    assert [line.split(":")[0] for line in said] == names
+
+
+def test_a_forecast_is_printed_with_its_evidence_and_shown_shortly():
+    data = digits(0.6)
+    found = forecast(data.X, data.given_labels, n_jobs=1)
+    advice = found.advice
+    assert str(found).splitlines() == [
+        advice.summary,
+        f"  {advice.code}",
+        *(f"- {sentence}" for sentence in (*advice.evidence, *advice.cautions)),
+    ]
+    rate = f"{found.noise.rate:.0%}"
+    assert repr(found) == (
+        f"<Forecast: use a robust student; 1000 rows, 10 classes, {rate} of the labels wrong>"
+    )
+
+
+X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": [1] * 30}, r"y has one class only \(1\)"),
+        ({"y": [None] * 30}, "y has no label in any of its 30 rows"),
+        ({"y": [""] * 30}, "y has no label in any"),
+        ({"y": [0] * 28 + [1, 2]}, r"y has 1 class\(es\) with two rows or more, of 3"),
+        ({"y": LABELS[:20]}, r"y has shape \(20,\) and X has 30 rows"),
+        ({"X": np.where(np.eye(30, 4), np.nan, X)}, "X contains NaN"),
+        ({"X": np.where(np.eye(30, 4), np.inf, X)}, "X contains infinity"),
+        ({"noise_matrix": np.eye(2)}, "corruption has 2 rows for 3 classes"),
+        ({"noise_matrix": 2 * np.eye(3)}, "does not sum to one"),
+        ({"probabilities": np.ones((30, 2))}, r"probabilities has shape \(30, 2\).*\(30, 3\)"),
+        ({"probabilities": np.full((30, 3), np.nan)}, "or holds NaN"),
+        ({"superclass": [0, 0]}, "superclass has 2 entries for 3 classes"),
+        ({"ridge": -1.0}, "ridge=-1.0 is not allowed"),
+        ({"n_rounds": 1}, "n_rounds=1 is not allowed: pass an integer of at least 2"),
+        ({"cv": 1}, "cv=1 is not allowed"),
+        ({"cv": []}, "cv has no splits"),
+        ({"random_state": -1}, "random_state=-1 seeds nothing"),
+        ({"n_jobs": 0}, "n_jobs=0 is not a number of threads"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+def test_bad_input_of_a_forecast_is_named(change, message):
+    arguments = {"X": X, "y": LABELS, **change}
+    with pytest.raises(ValueError, match=message):
+        forecast(arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+def test_agreement_that_says_nothing_of_accuracy_promises_nothing():
+    data = digits(0.0)
+    even = np.full((10, 10), 1 / 9)  # a right label is rarer than any wrong one
+    np.fill_diagonal(even, 0)
+    found = forecast(data.X, data.given_labels, noise_matrix=even, n_jobs=1)
+    assert found.advice.action is Action.NOTHING
+    assert found.noise.slope <= 0
+    assert all(np.isnan(row["gain"]) for row in candidate_rows(found))

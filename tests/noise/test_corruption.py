@@ -1,0 +1,360 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twohot.noise import (
+    asymmetric,
+    check_corruption,
+    corrupt_labels,
+    pair_flip,
+    superclass_noise,
+    symmetric,
+)
+
+rates = st.floats(0, 1)
+class_counts = st.integers(2, 12)
+
+
+@st.composite
+def stochastic_matrices(draw, n_classes):
+    """Rows of small whole weights, many of them zero, divided by their sums."""
+    row = st.lists(st.integers(0, 4), min_size=n_classes, max_size=n_classes).filter(any)
+    weights = np.array(draw(st.lists(row, min_size=n_classes, max_size=n_classes)), dtype=float)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+@st.composite
+def problems(draw):
+    """Class sizes, a matrix, and a seed; every class may be absent but not all."""
+    n_classes = draw(st.integers(1, 7))
+    size = st.integers(0, 15)
+    sizes = draw(st.lists(size, min_size=n_classes, max_size=n_classes).filter(any))
+    return np.array(sizes), draw(stochastic_matrices(n_classes)), draw(st.integers(0, 2**32))
+
+
+@st.composite
+def doubly_stochastic(draw):
+    """A mixture of permutations, as every such matrix is."""
+    n_classes = draw(st.integers(2, 7))
+    orders = draw(st.lists(st.permutations(range(n_classes)), min_size=1, max_size=5))
+    weights = np.array(draw(st.lists(st.integers(1, 9), min_size=5, max_size=5)), dtype=float)
+    weights = weights[: len(orders)] / weights[: len(orders)].sum()
+    return sum(w * np.eye(n_classes)[list(o)] for w, o in zip(weights, orders, strict=True))
+
+
+def is_floor_or_ceiling(counts, expected):
+    # 2.9999999 is a 3 that lost its last digits on the way.
+    whole = np.abs(expected - np.rint(expected)) < 1e-6
+    between = (np.floor(expected) <= counts) & (counts <= np.ceil(expected))
+    return np.all(np.where(whole, counts == np.rint(expected), between))
+
+
+# Matrices
+
+
+@given(class_counts, rates)
+def test_all_matrices_are_row_stochastic_with_the_rate_off_the_diagonal(n_classes, rate):
+    superclass = np.arange(n_classes) // 2
+    for matrix in (
+        symmetric(n_classes, rate),
+        asymmetric(n_classes, rate),
+        pair_flip(n_classes, rate),
+        superclass_noise(superclass, rate),
+    ):
+        np.testing.assert_allclose(matrix.sum(axis=1), 1, rtol=1e-13)
+        assert matrix.min() >= 0
+        assert matrix.dtype == np.float64
+        np.testing.assert_array_equal(check_corruption(matrix) > 0, matrix > 0)
+    np.testing.assert_allclose(np.diag(symmetric(n_classes, rate)), 1 - rate)
+    np.testing.assert_allclose(np.diag(asymmetric(n_classes, rate)), 1 - rate)
+    np.testing.assert_allclose(np.diag(pair_flip(n_classes, rate)), 1 - rate)
+
+
+def test_known_matrices():
+    np.testing.assert_allclose(
+        asymmetric(4, 0.4, confused_with=[2, 0, 1, 1]),
+        [[0.6, 0.1, 0.2, 0.1], [0.2, 0.6, 0.1, 0.1], [0.1, 0.2, 0.6, 0.1], [0.1, 0.2, 0.1, 0.6]],
+    )
+    np.testing.assert_allclose(asymmetric(2, 0.3), symmetric(2, 0.3))
+    np.testing.assert_allclose(pair_flip(3, 0.2), [[0.8, 0.2, 0], [0, 0.8, 0.2], [0.2, 0, 0.8]])
+    np.testing.assert_allclose(
+        superclass_noise([1, 0, 1, 2, 1], 0.6),
+        [
+            [0.4, 0, 0.3, 0, 0.3],
+            [0, 1, 0, 0, 0],
+            [0.3, 0, 0.4, 0, 0.3],
+            [0, 0, 0, 1, 0],
+            [0.3, 0, 0.3, 0, 0.4],
+        ],
+    )
+
+
+def test_one_superclass_of_all_classes_is_symmetric_noise():
+    np.testing.assert_allclose(superclass_noise(np.zeros(5, dtype=int), 0.3), symmetric(5, 0.3))
+
+
+@given(class_counts.flatmap(stochastic_matrices))
+def test_any_row_stochastic_matrix_passes_in_any_number_type(matrix):
+    np.testing.assert_allclose(check_corruption(matrix), matrix, atol=1e-15)
+    single = check_corruption(matrix.astype(np.float32))
+    np.testing.assert_allclose(single, matrix, atol=1e-6)
+    np.testing.assert_allclose(single.sum(axis=1), 1, rtol=1e-14)
+
+
+# Labels
+
+
+@given(problems(), st.booleans())
+def test_the_record_agrees_with_the_labels(problem, exact):
+    sizes, matrix, seed = problem
+    true_labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    result = corrupt_labels(
+        true_labels, matrix, exact=exact, random_state=seed, classes=np.arange(len(sizes))
+    )
+    counted = np.zeros(matrix.shape, dtype=int)
+    np.add.at(counted, (true_labels, result.given_labels), 1)
+    np.testing.assert_array_equal(result.counts, counted)
+    np.testing.assert_array_equal(result.flipped, result.given_labels != true_labels)
+    assert result.noise_rate == pytest.approx(1 - np.trace(counted) / len(true_labels))
+    for size, row, asked, count in zip(sizes, result.corruption, matrix, counted, strict=True):
+        np.testing.assert_allclose(row, count / size if size else asked, atol=1e-15)
+    assert not counted[matrix == 0].any()
+
+
+@given(problems())
+def test_exact_counts_round_every_expectation_and_both_margins(problem):
+    sizes, matrix, seed = problem
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    counts = corrupt_labels(
+        labels, matrix, exact=True, random_state=seed, classes=np.arange(len(sizes))
+    ).counts
+    expected = sizes[:, np.newaxis] * matrix
+    assert is_floor_or_ceiling(counts, expected)
+    assert is_floor_or_ceiling(counts.sum(axis=0), expected.sum(axis=0))
+    np.testing.assert_array_equal(counts.sum(axis=1), sizes)
+
+
+@given(doubly_stochastic(), st.integers(1, 30), st.integers(0, 2**32))
+def test_exact_counts_keep_equal_classes_equal(matrix, n_per_class, seed):
+    labels = np.repeat(np.arange(len(matrix)), n_per_class)
+    result = corrupt_labels(labels, matrix, exact=True, random_state=seed)
+    np.testing.assert_array_equal(result.counts.sum(axis=0), n_per_class)
+
+
+@pytest.mark.parametrize("n_per_class", [1, 7, 100])
+@pytest.mark.parametrize("rate", [0.0, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize("kind", [symmetric, asymmetric, pair_flip])
+def test_the_noise_models_keep_given_labels_balanced(kind, rate, n_per_class):
+    result = corrupt_labels(
+        np.repeat(np.arange(60), n_per_class), kind(60, rate), exact=True, random_state=0
+    )
+    np.testing.assert_array_equal(np.bincount(result.given_labels), n_per_class)
+
+
+def test_exact_counts_of_a_sparse_matrix_need_the_repair():
+    # Class k goes half to k, half to k + 1: no row can mend its neighbour's columns directly.
+    matrix = pair_flip(200, 0.5)
+    for seed in range(5):
+        result = corrupt_labels(np.arange(200), matrix, exact=True, random_state=seed)
+        np.testing.assert_array_equal(np.bincount(result.given_labels), 1)
+
+
+def test_exact_counts_of_a_thousand_classes():
+    generator = np.random.default_rng(0)
+    sizes = generator.integers(0, 60, 1000)
+    matrix = generator.random((1000, 1000)) * (generator.random((1000, 1000)) < 0.01)
+    matrix += 0.5 * np.eye(1000)
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    counts = corrupt_labels(
+        np.repeat(np.arange(1000), sizes),
+        matrix,
+        exact=True,
+        random_state=0,
+        classes=np.arange(1000),
+    ).counts
+    expected = sizes[:, np.newaxis] * matrix
+    assert is_floor_or_ceiling(counts, expected)
+    assert is_floor_or_ceiling(counts.sum(axis=0), expected.sum(axis=0))
+
+
+def test_exact_counts_go_up_about_as_often_as_their_remainder_says():
+    # Expected: 0.6 samples at confused_with, 0.3 at the rest; a plain maximum flow gives 0.3 both.
+    labels = np.repeat(np.arange(100), 100)
+    counts = np.mean(
+        [
+            corrupt_labels(labels, asymmetric(100, 0.3), exact=True, random_state=seed).counts
+            for seed in range(10)
+        ],
+        axis=0,
+    )
+    classes = np.arange(100)
+    assert counts[classes, (classes + 1) % 100].mean() == pytest.approx(0.6, abs=0.03)
+    assert counts[classes, (classes + 2) % 100].mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_drawn_labels_follow_the_matrix():
+    matrix = asymmetric(5, 0.6)
+    result = corrupt_labels(np.repeat(np.arange(5), 20_000), matrix, random_state=3)
+    # Five standard errors of a share of 20,000 draws are at most 0.018.
+    np.testing.assert_allclose(result.corruption, matrix, atol=0.018)
+
+
+def test_drawn_labels_are_independent_of_their_place():
+    flipped = corrupt_labels(
+        np.zeros(20_000, dtype=int), symmetric(2, 0.5), random_state=1, classes=[0, 1]
+    ).flipped
+    assert flipped[:10_000].mean() == pytest.approx(0.5, abs=0.025)
+    assert np.mean(flipped[1:] == flipped[:-1]) == pytest.approx(0.5, abs=0.025)
+
+
+@given(problems(), st.booleans())
+def test_a_seed_decides_everything(problem, exact):
+    sizes, matrix, seed = problem
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    first, second, third = (
+        corrupt_labels(labels, matrix, exact=exact, random_state=state, classes=range(len(sizes)))
+        for state in (seed, seed, np.random.default_rng(seed))
+    )
+    np.testing.assert_array_equal(first.given_labels, second.given_labels)
+    np.testing.assert_array_equal(first.given_labels, third.given_labels)
+
+
+def test_seeds_differ_and_none_is_allowed():
+    labels = np.repeat(np.arange(4), 50)
+    drawn = [
+        corrupt_labels(labels, symmetric(4, 0.5), exact=exact, random_state=state).given_labels
+        for exact in (False, True)
+        for state in (0, 1, None)
+    ]
+    assert len({tuple(labels) for labels in drawn}) == 6
+
+
+@given(problems())
+@settings(max_examples=30)
+def test_names_do_not_matter(problem):
+    sizes, matrix, seed = problem
+    names = np.array([f"class {chr(97 + k)}" for k in range(len(sizes))])
+    index = np.repeat(np.arange(len(sizes)), sizes)
+    numbers = corrupt_labels(index, matrix, random_state=seed, classes=np.arange(len(sizes)))
+    strings = corrupt_labels(names[index], matrix, random_state=seed, classes=names)
+    np.testing.assert_array_equal(strings.given_labels, names[numbers.given_labels])
+
+
+def test_the_order_of_classes_is_sorted_or_given():
+    labels = ["owl", "ant", "owl"]
+    to_the_first = [[1, 0], [1, 0]]
+    assert corrupt_labels(labels, to_the_first).given_labels.tolist() == ["ant"] * 3
+    reordered = corrupt_labels(labels, to_the_first, classes=["owl", "ant"])
+    assert reordered.given_labels.tolist() == ["owl"] * 3
+    assert reordered.flipped.tolist() == [False, True, False]
+
+
+def test_labels_keep_their_type():
+    assert corrupt_labels(np.int16([3, 5]), np.eye(2)).given_labels.dtype == np.int16
+    series = pd.Series(["b", "a", "b"], index=[7, 8, 9])
+    assert corrupt_labels(series, np.eye(2)).given_labels.tolist() == ["b", "a", "b"]
+    assert corrupt_labels([True, False], pair_flip(2, 1)).given_labels.tolist() == [False, True]
+
+
+def test_a_class_without_samples_keeps_the_row_asked_for():
+    matrix = np.array([[0, 1, 0], [0.25, 0.5, 0.25], [0, 0, 1]])
+    result = corrupt_labels([0, 0, 2], matrix, classes=[0, 1, 2], random_state=0)
+    np.testing.assert_array_equal(result.corruption, matrix)
+    assert result.counts[1].tolist() == [0, 0, 0]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, np.nan, "0.5", None])
+def test_rates_outside_zero_and_one(rate):
+    for make in (symmetric, asymmetric, pair_flip):
+        with pytest.raises(ValueError, match=r"noise_rate=.* pass a number from 0 to 1"):
+            make(3, rate)
+    with pytest.raises(ValueError, match=r"noise_rate=.* pass a number from 0 to 1"):
+        superclass_noise([0, 0, 1], rate)
+
+
+@pytest.mark.parametrize("n_classes", [1, 0, 2.0, True, "3"])
+def test_too_few_classes(n_classes):
+    for make in (symmetric, asymmetric, pair_flip):
+        with pytest.raises(ValueError, match=r"n_classes=.* an integer of at least 2"):
+            make(n_classes, 0.1)
+
+
+@pytest.mark.parametrize("make", [asymmetric, pair_flip])
+@pytest.mark.parametrize(
+    ("confused_with", "message"),
+    [
+        ([1, 0], r"confused_with has 2 entries for 3 classes"),
+        ([1, 2, 3], r"confused_with ranges from 1 to 3: pass classes from 0 to 2"),
+        ([1, 2, -1], r"confused_with ranges from -1 to 2"),
+        ([1, 1, 0], r"confused_with\[1\]=1 takes a class for itself"),
+        ([1.0, 2.0, 0.0], r"confused_with has shape \(3,\) and dtype float64"),
+        ([[1, 2, 0]], r"confused_with has shape \(1, 3\)"),
+    ],
+)
+def test_bad_confused_with(make, confused_with, message):
+    with pytest.raises(ValueError, match=message):
+        make(3, 0.2, confused_with)
+
+
+@pytest.mark.parametrize(
+    ("superclass", "message"),
+    [
+        ([0, 2, 2], r"superclass numbers 2 superclasses from 0 to 2.* without a hole"),
+        ([1, 1, 2], r"superclass numbers 2 superclasses from 1 to 2"),
+        ([-1, 0, 1], r"superclass numbers 3 superclasses from -1 to 1"),
+        (["a", "b"], r"superclass has shape \(2,\) and dtype <U1"),
+        ([], r"superclass has shape \(0,\)"),
+    ],
+)
+def test_bad_superclass(superclass, message):
+    with pytest.raises(ValueError, match=message):
+        superclass_noise(superclass, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((2, 3)) / 3, r"corruption has shape \(2, 3\): pass a square matrix"),
+        ([0.5, 0.5], r"corruption has shape \(2,\): pass a square matrix"),
+        (np.empty((0, 0)), r"corruption has shape \(0, 0\)"),
+        ([["a", "b"], ["c", "d"]], r"corruption has dtype <U1: pass real numbers"),
+        ([[1.1, -0.1], [0, 1]], r"corruption\[0, 1\]=-0.1 is not a probability"),
+        ([[1, 0], [np.nan, 1]], r"corruption\[1, 0\]=nan is not a probability"),
+        ([[1, 0], [0.5, 0.4]], r"corruption has a row .* sum to one \(row 1: 0.9\)"),
+        ([[np.inf, 0], [0.5, 0.5]], r"corruption has a row .* sum to one \(row 0: inf\)"),
+        (np.eye(3), r"corruption has 3 rows for 2 classes.*no sample in `classes`"),
+    ],
+)
+def test_bad_matrices(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        corrupt_labels([0, 1], matrix)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "message"),
+    [
+        ([], None, r"labels has shape \(0,\): pass one label per sample"),
+        ([[0, 1]], None, r"labels has shape \(1, 2\)"),
+        ([0, 1, np.nan], None, r"labels holds NaN"),
+        (np.array([1.0, np.nan], dtype=object), None, r"labels holds NaN"),
+        (np.array(["a", None, 1], dtype=object), None, r"labels mixes values that do not sort"),
+        ([0, 7], [0, 1], r"labels holds 7, which is not among the 2 classes"),
+        ([0, 1], ["0", "1"], r"labels holds 0, which is not among the 2 classes"),
+        ([0, 1], [0, 0], r"classes has shape \(2,\) or names a class twice"),
+        ([0, 1], [[0, 1]], r"classes has shape \(1, 2\) or names a class twice"),
+    ],
+)
+def test_bad_labels(labels, classes, message):
+    with pytest.raises(ValueError, match=message):
+        corrupt_labels(labels, np.eye(2), classes=classes)
+
+
+@pytest.mark.parametrize("state", [-1, 0.5, "zero", True])
+def test_bad_seeds(state):
+    with pytest.raises(ValueError, match=r"random_state=.* pass a non-negative integer"):
+        corrupt_labels([0, 1], np.eye(2), random_state=state)

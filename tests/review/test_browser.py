@@ -1,0 +1,527 @@
+"""The report in a real browser: what a reviewer sees, does and takes away."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
+
+from audits import ANIMALS, HOSTILE, audit_rows
+from twohot.audit.decisions import apply_decisions, read_decisions
+from twohot.review.page import write_review
+from twohot.review.records import (
+    ChoiceCurve,
+    Curve,
+    Method,
+    ReviewRows,
+    ReviewSummary,
+)
+from twohot.tables.csv_text import read_csv, unguarded
+
+
+class Page:
+    """One report in the browser."""
+
+    def __init__(self, browser: webdriver.Chrome, path: Path, downloads: Path) -> None:
+        self.browser, self.address, self.downloads = browser, path.as_uri(), downloads
+        self.load()
+
+    def load(self) -> None:
+        self.browser.get(self.address)
+        self.browser.find_element(By.ID, "tab-review").click()
+
+    def script(self, code: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(code, *arguments)
+
+    def press(self, *keys: str) -> None:
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def choose(self, name: str, value: object) -> None:
+        Select(self.browser.find_element(By.ID, name)).select_by_value(str(value))
+
+    def click(self, name: str) -> None:
+        self.script("scrollTo(0, 0)")
+        self.browser.find_element(By.ID, name).click()
+
+    def shown(self) -> list[int]:
+        """Numbers, in the data, of the rows in the page."""
+        return self.script(
+            "return [...document.querySelectorAll('#list [data-row]')]"
+            ".map(made => report.row[made.dataset.row])"
+        )
+
+    def current(self) -> int:
+        return self.script(
+            "return report.row[document.querySelector('[aria-current=true]').dataset.row]"
+        )
+
+    def decided(self) -> dict[int, list[str]]:
+        pairs = self.script(
+            "return [...decisions].map(([i, d]) => [report.row[i], d.kind, className(d.label)])"
+        )
+        return {row: rest for row, *rest in pairs}
+
+    def said(self, name: str) -> str:
+        return self.script("return document.getElementById(arguments[0]).textContent", name)
+
+    def export(self) -> Path:
+        target = self.downloads / f"decisions-{self.script('return report.report')}.csv"
+        target.unlink(missing_ok=True)
+        self.click("export")
+        WebDriverWait(self.browser, 10, 0.05).until(lambda _: target.exists())
+        return target
+
+    def bring(self, path: Path) -> str:
+        """Import a file and return what the page says about it."""
+        self.script("document.getElementById('status').textContent = ''")
+        self.browser.find_element(By.ID, "import-file").send_keys(str(path))
+        WebDriverWait(self.browser, 10, 0.05).until(lambda _: self.said("status"))
+        return self.said("status")
+
+
+@pytest.fixture
+def opened(browser, tmp_path, downloads):
+    """Open a report of rows, in a browser that remembers nothing."""
+
+    def write_and_open(rows: ReviewRows, name: str = "report.html", **summary: Any) -> Page:
+        write_review(tmp_path / name, rows, ReviewSummary(**summary), image_root=tmp_path)
+        return Page(browser, tmp_path / name, downloads)
+
+    browser.get("file:///")
+    browser.execute_script("localStorage.clear()")
+    browser.get_log("browser")
+    yield write_and_open
+    errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert errors == []
+
+
+def flagged(rows: ReviewRows, key: Any, **order: Any) -> list[int]:
+    """Flagged row numbers in the order of a key: the plain twin of the page's sorting."""
+    positions = sorted(rows.flagged.tolist(), key=key, **order)
+    return rows.row[positions].tolist()
+
+
+def test_rows_stand_in_the_order_asked_for(opened) -> None:
+    rows = audit_rows(40)
+    page = opened(rows)
+    assert page.shown() == flagged(rows, lambda i: rows.label_quality[i])
+    page.choose("sort", "confidence")
+    assert page.shown() == flagged(rows, lambda i: -rows.confidence[i])
+    page.click("direction")
+    assert page.shown() == flagged(rows, lambda i: rows.confidence[i])
+    page.choose("sort", "given")
+    page.click("direction")
+    assert page.shown() == flagged(rows, lambda i: rows.given_labels[i])
+    page.choose("sort", "row")
+    assert page.shown() == list(range(0, 40, 2))
+
+
+def test_the_headings_of_the_table_sort(opened) -> None:
+    rows = audit_rows(20)
+    page = opened(rows)  # without items a table is what shows most
+    heading = "//th/button[starts-with(text(), 'Row')]"
+    page.browser.find_element(By.XPATH, heading).click()
+    assert page.shown() == list(range(0, 20, 2))
+    page.browser.find_element(By.XPATH, heading).click()
+    assert page.shown() == list(range(18, -1, -2))
+    assert page.script("return document.querySelector('th[aria-sort=descending]').textContent")
+
+
+def test_filters_leave_the_rows_that_match(opened) -> None:
+    rows = audit_rows(40, items=tuple(f"text {i}" for i in range(40)), item_kind="text")
+    page = opened(rows)
+    page.choose("sort", "row")
+    page.choose("filter-given", 2)
+    assert page.shown() == [i for i in range(0, 40, 2) if rows.given_labels[i] == 2]
+    page.choose("filter-undecided", 1)
+    wanted = [i for i in range(0, 40, 6) if rows.given_labels[i] == 2]
+    assert page.shown() == wanted
+    page.choose("filter-suggested", 0)
+    assert page.shown() == []
+    assert "No row matches" in page.said("list")
+    page.click("clear-filters")
+    assert len(page.shown()) == 20
+    page.browser.find_element(By.ID, "search").send_keys("TEXT 1")
+    assert sorted(page.shown()) == [10, 12, 14, 16, 18]
+    page.browser.find_element(By.ID, "search").send_keys(Keys.ENTER)
+    page.press("a")
+    page.click("clear-filters")
+    page.choose("filter-decision", "open")
+    assert len(page.shown()) == 19
+    page.choose("filter-decision", "accept")
+    assert page.shown() == [18]
+
+
+def test_keys_decide_move_and_undo(opened) -> None:
+    rows = audit_rows(24)
+    page = opened(rows)
+    order = page.shown()
+    page.press("a", "r", "2", "j", "k")
+    assert page.current() == order[3]
+    names = np.array(ANIMALS)
+    expected = {
+        order[0]: ["accept", names[rows.suggested_labels[order[0]]]],
+        order[1]: ["reject", names[rows.given_labels[order[1]]]],
+        order[2]: ["second", names[rows.second_labels[order[2]]]],
+    }
+    assert page.decided() == expected
+    assert page.said("progress-text") == "3 of 12 reviewed"
+    page.press("u")
+    assert page.current() == order[2]
+    page.press("u", "u", "u")
+    assert page.decided() == {}
+    assert page.current() == order[0]
+    page.press(Keys.ARROW_UP, Keys.ARROW_DOWN)
+    assert page.current() == order[1]
+
+
+def test_any_class_can_be_typed(opened) -> None:
+    classes = tuple(f"kind {k}" for k in range(300))
+    page = opened(audit_rows(8, classes=classes))
+    first, second, *_ = page.shown()
+    page.press("l")
+    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#relabel-list li")) < 50
+    page.press("299", Keys.ENTER)
+    assert page.decided() == {first: ["relabel", "kind 299"]}
+    # Keys typed in the dialog are text, and what is found there may be the suggestion itself.
+    page.press("l", "a", "r", "u", Keys.ESCAPE)
+    assert page.decided() == {first: ["relabel", "kind 299"]}
+    page.press("l", Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
+    assert page.decided()[second][0] == "accept"
+
+
+def test_buttons_decide_and_open_again(opened) -> None:
+    page = opened(audit_rows(8, items=tuple("abcdefgh"), item_kind="text"))
+    row = page.shown()[1]
+    button = "#list li:nth-child(2) [data-action=accept]"
+    page.browser.find_element(By.CSS_SELECTOR, button).click()
+    assert page.decided()[row][0] == "accept"
+    assert page.current() == row
+    page.browser.find_element(By.CSS_SELECTOR, button).click()
+    assert page.decided() == {}
+
+
+def test_decisions_survive_a_reload_and_stay_with_their_report(opened) -> None:
+    rows = audit_rows(12)
+    other = audit_rows(12, given_labels=np.array(rows.given_labels[::-1]))
+    page = opened(rows)
+    page.press("a", "r")
+    decided = page.decided()
+    page.load()
+    assert page.decided() == decided
+    assert len(decided) == 2
+    beside = opened(other, "other.html")
+    assert beside.decided() == {}
+    beside.press("2")
+    page.load()
+    assert page.decided() == decided
+    # The same audit written again is the same report.
+    assert opened(rows, "again.html").decided() == decided
+
+
+def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:
+    page = opened(audit_rows(12))
+    for nonsense in ('{"0": "dance", "1": 99, "2": "relabel", "3": {}}', "[", "null", "7"):
+        page.script("localStorage.setItem(partKey(0), arguments[0])", nonsense)
+        page.load()
+        assert page.decided() == {}
+
+
+def test_two_windows_of_a_report_agree(opened, browser) -> None:
+    rows = audit_rows(12)
+    first = opened(rows)
+    window = browser.current_window_handle
+    browser.switch_to.new_window("window")
+    second = Page(browser, Path(first.address.removeprefix("file://")), first.downloads)
+    second.press("a")
+    decided = second.decided()
+    assert len(decided) == 1
+    browser.close()
+    browser.switch_to.window(window)
+    WebDriverWait(browser, 10, 0.05).until(lambda _: first.decided() == decided)
+    assert first.said("progress-text") == "1 of 6 reviewed"
+
+
+def test_a_browser_that_keeps_nothing_says_so(opened) -> None:
+    page = opened(audit_rows(12))
+    warning = page.browser.find_element(By.ID, "storage-warning")
+    page.script("Storage.prototype.setItem = () => { throw new Error('full'); }")
+    assert not warning.is_displayed()
+    page.press("a", "r")
+    assert warning.is_displayed()
+    assert len(page.decided()) == 2
+    assert len(read_decisions(page.export())) == 2
+
+
+def test_export_applies_and_imports_again(opened) -> None:
+    rows = audit_rows(12)
+    page = opened(rows)
+    page.press("a", "r", "2", "l", "owl", Keys.ENTER)
+    decided = page.decided()
+    path = page.export()
+    read = read_decisions(path)
+    assert {d.row: [d.decision, d.label] for d in read} == decided
+    applied = apply_decisions(rows, read)
+    names = np.array(ANIMALS)
+    for row, (_, label) in decided.items():
+        assert names[applied.labels[row]] == label
+    page.press("u", "u", "u", "u")
+    assert page.decided() == {}
+    assert "4 decisions imported" in page.bring(path)
+    assert page.decided() == decided
+    page.press("u")
+    assert page.decided() == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("\nr", "\nq"), "are those of report q"),
+        (lambda text: text.replace("label", "lable"), "no column label"),
+        (lambda text: text.replace(",10,", ",99,"), "row 99 is not in this report"),
+        (lambda text: text.replace(",accept,", ",dance,"), "unknown decision dance"),
+        (lambda text: text.replace(",accept,", ",relabel,").replace(",fox\n", ",yak\n"), "yak"),
+        (lambda text: text.replace("accept,fox", "accept,owl"), "does not lead to owl"),
+        (lambda text: text + '"', "not closed"),
+        (lambda text: text + text.splitlines()[-1].replace("accept,fox", "relabel,owl"), "twice"),
+    ],
+)
+def test_an_import_that_does_not_fit_changes_nothing(opened, tmp_path, change, said) -> None:
+    page = opened(audit_rows(12))
+    page.press("a", "a")
+    decided = page.decided()
+    text = page.export().read_text(encoding="utf-8-sig")
+    (tmp_path / "changed.csv").write_text(change(text), encoding="utf-8")
+    answer = page.bring(tmp_path / "changed.csv")
+    assert "Nothing was imported" in answer
+    assert said in answer
+    assert page.decided() == decided
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"])), min_size=2)))
+def test_csv_means_the_same_in_the_browser_and_here(browser, tmp_path_factory, lines) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    if not (folder / "csv.html").exists():
+        write_review(folder / "csv.html", audit_rows(2), ReviewSummary())
+    if not browser.current_url.endswith("csv.html"):
+        browser.get((folder / "csv.html").as_uri())
+    text = browser.execute_script("return csvText(arguments[0])", lines)
+    assert browser.execute_script("return parseCsv(arguments[0])", text) == lines
+    (folder / "csv.csv").write_bytes(text.encode())
+    assert [[unguarded(f) for f in line] for line in read_csv(folder / "csv.csv")] == lines
+
+
+def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
+    n_rows = 2 * len(HOSTILE)
+    items = tuple(text for text in HOSTILE for _ in range(2))
+    rows = audit_rows(n_rows, classes=HOSTILE, items=items, item_kind="text")
+    n_classes = len(HOSTILE)
+    page = opened(
+        rows,
+        title=HOSTILE[0],
+        noise_matrix=np.full((n_classes, n_classes), 1 / n_classes),
+        correlation=np.eye(n_classes),
+        methods=tuple(Method(text, 0.5) for text in HOSTILE),
+        choice=ChoiceCurve(HOSTILE[1], tuple(Curve(text, (1, 2), (0.1, 0.2)) for text in HOSTILE)),
+        messages=HOSTILE,
+        details={text: text for text in HOSTILE},
+    )
+    assert page.browser.title == HOSTILE[0]
+    assert page.script("return window.hacked") is None
+    assert page.script("return document.scripts.length") == 1 + 8
+    assert page.script("return document.querySelectorAll('img, iframe, object').length") == 0
+    cards = page.script(
+        "return [...document.querySelectorAll('.card')].map(made => ["
+        "made.querySelector('.text').textContent, made.querySelector('.given').textContent])"
+    )
+    expected = [(rows.items[i], HOSTILE[rows.given_labels[i]]) for i in rows.flagged.tolist()]
+    for (text, label), (item, name) in zip(cards, expected, strict=True):
+        assert text == (item if len(item) <= 2000 else item[:2000] + "…")
+        assert label == name
+    page.press(*"aaaaaaaaaaaaaaaaaa")
+    page.press("l")
+    page.press(Keys.ESCAPE)
+    decided = page.decided()
+    assert len(decided) == len(HOSTILE)
+    path = page.export()
+    read = read_decisions(path)
+    assert {d.row: [d.decision, d.label] for d in read} == decided
+    assert apply_decisions(rows, read).n_changed == len(HOSTILE)
+    # As a spreadsheet sees them, no field is a formula.
+    assert not any(field[:1] in set("=+-@\t\r\n") for line in read_csv(path) for field in line)
+    assert page.script("return window.hacked") is None
+
+
+def test_the_page_may_run_nothing_and_load_nothing_from_elsewhere(opened, browser) -> None:
+    page = opened(audit_rows(4))
+    page.browser.set_script_timeout(10)
+    blocked = page.browser.execute_async_script(
+        """
+        const done = arguments[0], blocked = [];
+        document.addEventListener("securitypolicyviolation", (event) => {
+          blocked.push(event.effectiveDirective);
+          if (blocked.length === 3) done(blocked);
+        });
+        const script = document.createElement("script");
+        script.textContent = "window.hacked = 1";
+        document.body.append(script);
+        const image = document.createElement("img");
+        image.src = "https://example.invalid/spy.png";
+        document.body.append(image);
+        fetch("https://example.invalid/").catch(() => {});
+        """
+    )
+    assert sorted(blocked) == ["connect-src", "img-src", "script-src-elem"]
+    assert page.script("return window.hacked") is None
+    # What was blocked on purpose is in the log.
+    browser.get_log("browser")
+
+
+@pytest.mark.usefixtures("opened")
+def test_pictures_are_shown_embedded_linked_or_as_missing(tmp_path, browser) -> None:
+    names = ["a b#1.png", "missing.png", "broken.png", "linked?.png"]
+    for name in (names[0], names[3]):
+        Image.new("RGB", (8, 8), "red").save(tmp_path / name)
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    rows = audit_rows(
+        4,
+        items=tuple(names),
+        item_kind="image",
+        given_labels=np.zeros(4, dtype=int),
+        suggested_labels=np.ones(4, dtype=int),
+        is_label_issue=np.ones(4, dtype=bool),
+        label_quality=np.arange(4) / 4,
+    )
+    write_review(
+        tmp_path / "report.html", rows, ReviewSummary(), image_root=tmp_path, embed_limit=3
+    )
+    page = Page(browser, tmp_path / "report.html", tmp_path)
+    state = """return [...document.querySelectorAll('.card')].map(made => {
+        const image = made.querySelector('img');
+        return image ? [image.src.slice(0, 5), image.naturalWidth]
+            : made.querySelector('.picture').textContent;
+    })"""
+    WebDriverWait(browser, 10, 0.05).until(lambda _: page.script(state)[3] == ["file:", 8])
+    assert page.script(state)[:3] == [["data:", 8], "no picture", "no picture"]
+    links = page.script("return [...document.querySelectorAll('.path a')].map(made => made.href)")
+    assert links[0] == (tmp_path / names[0]).as_uri()
+    assert "2 of the first 3 pictures could not be read" in page.said("overview")
+
+
+def test_a_hundred_thousand_rows_leave_the_page_small(opened) -> None:
+    n_rows = 200_000
+    items = tuple(f"text of row {i}" for i in range(n_rows))
+    page = opened(audit_rows(n_rows, items=items, item_kind="text"))
+    count = "return document.querySelectorAll('*').length"
+    n_elements = page.script(count)
+    assert n_elements < 2000
+    assert len(page.shown()) == 48
+    page.choose("sort", "row")
+    assert page.shown()[:2] == [0, 2]
+    page.click("direction")
+    assert page.shown()[:2] == [n_rows - 2, n_rows - 4]
+    page.browser.find_element(By.ID, "search").send_keys("199998")
+    assert page.shown() == [199998]
+    page.browser.find_element(By.ID, "search").send_keys(Keys.ENTER)
+    page.press("a")
+    page.click("clear-filters")
+    page.browser.find_element(By.CSS_SELECTOR, "#pager-bottom button:last-child").click()
+    page.press("k", "a", "a")
+    assert page.said("progress-text") == "3 of 100,000 reviewed"
+    assert abs(page.script(count) - n_elements) < 100
+
+
+def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
+    noise = np.array([[0.8, 0, 0, 0.2], [0.3, 0.7, 0, 0], [0, 0, 1, 0], [0, 0, 0.1, 0.9]])
+    rows = audit_rows(40)
+    page = opened(
+        rows,
+        noise_matrix=noise,
+        correlation=np.eye(4),
+        class_order=np.array([3, 1, 0, 2]),
+        methods=(Method("teacher", 0.7, 0.01), Method("student", 0.8, 0.01, chosen=True)),
+    )
+    page.click("tab-overview")
+    cells = page.script(
+        "return [...document.querySelectorAll('#noise-map tbody tr')].map("
+        "line => [...line.cells].map(cell => cell.textContent))"
+    )
+    order = [3, 1, 0, 2]
+    assert [line[0] for line in cells] == [ANIMALS[k] for k in order]
+    percent = np.array([[int(text) for text in line[1:]] for line in cells])
+    np.testing.assert_array_equal(percent, np.rint(100 * noise[np.ix_(order, order)]))
+    lines = page.script(
+        "return [...document.querySelectorAll('#confusions li')].map(made => made.textContent)"
+    )
+    assert [line.split()[0] for line in lines] == ["dog", "cat", "owl"]
+    assert "30.0 %" in lines[0]
+    page.browser.find_element(By.CSS_SELECTOR, "#confusions button").click()
+    shown = page.shown()
+    assert shown
+    assert all(rows.suggested_labels[i] == 1 and rows.given_labels[i] == 0 for i in shown)
+
+
+def test_a_class_without_pairs_of_rows_is_left_out_of_the_correlations(opened) -> None:
+    correlation = np.array([[0.5, 0.1, np.nan, 0.2], [0.1, 0.6, np.nan, 0.3], [np.nan] * 4])
+    correlation = np.vstack([correlation, [0.2, 0.3, np.nan, 0.7]])
+    page = opened(audit_rows(40), correlation=correlation, class_order=np.array([3, 1, 0, 2]))
+    page.click("tab-overview")
+    cells = page.script(
+        "return [...document.querySelectorAll('#correlation-map tbody tr')].map("
+        "line => [...line.cells].map(cell => cell.textContent))"
+    )
+    assert [line[0] for line in cells] == [ANIMALS[k] for k in (3, 1, 0)]
+    assert [line[1:] for line in cells] == [
+        [".70", ".30", ".20"],
+        [".30", ".60", ".10"],
+        [".20", ".10", ".50"],
+    ]
+
+
+def test_many_classes_are_mapped_on_a_canvas(opened) -> None:
+    n_classes = 40
+    classes = tuple(f"k{k}" for k in range(n_classes))
+    noise = np.eye(n_classes)
+    noise[3, 5] = 0.5
+    page = opened(audit_rows(80, classes=classes), noise_matrix=noise)
+    pixel = """const canvas = document.querySelector('#noise-map canvas');
+        return [canvas.width, [...canvas.getContext('2d').getImageData(...arguments, 1, 1).data]]"""
+    width, diagonal = page.script(pixel, 7, 7)
+    assert width == n_classes
+    ground, confused = page.script(pixel, 3, 5)[1], page.script(pixel, 5, 3)[1]
+    assert diagonal == [10, 98, 184, 255]  # the accent: the largest value
+    assert confused not in (ground, diagonal)
+
+
+def test_a_phone_shows_the_page_without_scrolling_sideways(opened, browser) -> None:
+    rows = audit_rows(12, classes=("a" * 200, "b" * 200, "c", "d"), items=("x" * 900,) * 12)
+    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        page = opened(rows, title="t" * 300, noise_matrix=np.eye(4), methods=(Method("m", 0.5),))
+        wide = "return document.documentElement.scrollWidth"
+        assert page.script(wide) <= 360
+        page.click("tab-overview")
+        assert page.script(wide) <= 360
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_every_control_has_a_name(opened) -> None:
+    page = opened(audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text"))
+    unnamed = page.script(
+        "return [...document.querySelectorAll('button, input, select')].filter(made =>"
+        "!made.textContent.trim() && !made.ariaLabel && !made.labels?.length)"
+        ".map(made => made.outerHTML)"
+    )
+    assert unnamed == []

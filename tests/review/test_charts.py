@@ -1,0 +1,72 @@
+"""Marks of the charts stand where their numbers are."""
+
+import math
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from twohot.review.charts import choice_plot, method_bars
+from twohot.review.records import ChoiceCurve, Curve, Method
+
+
+def test_bars_start_at_zero_and_stay_in_the_drawing() -> None:
+    low, high = method_bars((Method("a", 0.25, 0.5), Method("b", 0.9, 0.2, chosen=True)))
+    assert (low.low, low.width, low.high, low.chosen) == (0, 25, 75, False)
+    assert (high.low, high.width, high.high, high.chosen) == (70, 90, 100, True)
+    assert high.text == "90.0 ± 20.0 %"
+
+
+def test_a_logarithmic_axis_spaces_factors_evenly() -> None:
+    curve = Curve("a", (100, 1, 10), (0.7, 0.6, 0.8))
+    plot = choice_plot(ChoiceCurve("ridge", (curve,), chosen=(10, 0.8)))
+    assert plot.lines[0].points == ((0, 100), (50, 0), (100, 50))
+    assert plot.x_ticks == ((0, "1"), (50, "10"), (100, "100"))
+    assert plot.y_ticks[0] == (100, "60 %")
+    assert plot.y_ticks[-1] == (0, "80 %")
+    assert plot.chosen == (50, 0)
+
+
+def test_a_plain_axis_spaces_differences_evenly() -> None:
+    plot = choice_plot(ChoiceCurve("rounds", (Curve("a", (1, 2, 5), (0.5,) * 3),), is_log=False))
+    assert [x for x, _ in plot.lines[0].points] == [0, 25, 100]
+    assert [text for _, text in plot.x_ticks] == ["1", "2", "5"]
+    assert plot.chosen is None
+
+
+def test_what_cannot_be_drawn_is_left_out() -> None:
+    curve = Curve("a", (0, 1, 10, math.inf), (0.5, math.nan, 0.6, 0.7))
+    plot = choice_plot(ChoiceCurve("ridge", (curve,), chosen=(0, 0.5)))
+    assert len(plot.lines[0].points) == 1
+    assert plot.chosen is None
+    assert choice_plot(ChoiceCurve("ridge", (Curve("a", (0,), (0.5,)),))) is None
+    assert choice_plot(ChoiceCurve("ridge", ())) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "ends"), [(1.0, ("99.9 %", "100.0 %")), (0.0, ("0.0 %", "0.1 %"))]
+)
+def test_an_axis_of_one_number_has_two_ticks_that_differ(value, ends) -> None:
+    plot = choice_plot(ChoiceCurve("ridge", (Curve("a", (1.0,), (value,)),)))
+    assert (plot.y_ticks[0][1], plot.y_ticks[-1][1]) == ends
+
+
+@given(st.lists(st.tuples(st.floats(1e-9, 1e9), st.floats(0, 1)), min_size=1))
+@example([(1.0, 1.0)])
+@example([(1.0, 0.0)])
+@example([(1.0, 0.5), (2.0, 0.5 + 1e-12)])
+def test_every_mark_is_in_the_drawing_and_ticks_are_few(points) -> None:
+    xs, ys = zip(*points, strict=True)
+    plot = choice_plot(ChoiceCurve("ridge", (Curve("a", xs, ys),)))
+    for x, y in plot.lines[0].points:
+        assert 0 <= x <= 100
+        assert 0 <= y <= 100
+    assert 2 <= len(plot.y_ticks) <= 7
+    assert 1 <= len(plot.x_ticks) <= 6
+    # Read off the axis, a mark is at its number.
+    (bottom, low), (top, high) = plot.y_ticks[0], plot.y_ticks[-1]
+    low, high = float(low.split()[0]) / 100, float(high.split()[0]) / 100
+    marks = sorted(y for _, y in plot.lines[0].points)
+    assert marks[0] == pytest.approx(
+        bottom - (max(ys) - low) / (high - low) * (bottom - top), abs=0.1
+    )

@@ -1,0 +1,228 @@
+"""The report as a file: what it carries, and what no text can make of it."""
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from audits import HOSTILE, audit_rows
+from twohot.review.page import embedded_json, write_review
+from twohot.review.records import ChoiceCurve, Curve, Method, ReviewSummary
+from twohot.review.thumbnails import link, thumbnail
+
+
+class Elements(HTMLParser):
+    """The elements of a page, with their attributes and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[list] = []
+        self.inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes) -> None:
+        self.found.append([tag, dict(attributes), ""])
+        self.inside = True
+
+    def handle_endtag(self, _) -> None:
+        self.inside = False
+
+    def handle_data(self, data) -> None:
+        if self.inside:
+            self.found[-1][2] += data
+
+    def of(self, tag: str) -> list[list]:
+        return [entry for entry in self.found if entry[0] == tag]
+
+
+def page_of(tmp_path, rows, summary=None, **options):
+    write_review(tmp_path / "report.html", rows, summary or ReviewSummary(), **options)
+    return Elements((tmp_path / "report.html").read_text(encoding="utf-8"))
+
+
+def data_of(page: Elements) -> dict:
+    return json.loads(page.of("script")[0][2])
+
+
+@given(st.dictionaries(st.text(), st.lists(st.text() | st.integers())))
+def test_embedded_json_is_json_without_a_mark_of_html(data) -> None:
+    text = embedded_json(data)
+    assert json.loads(text) == data
+    assert not set("<>&\u2028\u2029") & set(text)
+
+
+def test_the_policy_admits_these_scripts_and_this_style_alone(tmp_path) -> None:
+    page = page_of(tmp_path, audit_rows(12))
+    policy = next(m[1]["content"] for m in page.of("meta") if "http-equiv" in m[1])
+
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    scripts = [digest(text) for _, attributes, text in page.of("script") if not attributes]
+    assert re.findall(r"'sha256-([^']*)'", policy) == [*scripts, digest(page.of("style")[0][2])]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(tmp_path) -> None:
+    page = page_of(
+        tmp_path,
+        audit_rows(12),
+        ReviewSummary(
+            title=HOSTILE[0],
+            messages=HOSTILE,
+            details={text: text for text in HOSTILE},
+            methods=tuple(Method(text, 0.5, 0.1, chosen=True) for text in HOSTILE),
+            choice=ChoiceCurve(HOSTILE[1], (Curve(HOSTILE[0], (1, 2), (0.5, 0.6)),), (1, 0.5)),
+        ),
+    )
+    tags = {tag for tag, *_ in page.found}
+    assert not tags & {"img", "iframe", "object", "embed", "base"}
+    for tag, attributes, _ in page.found:
+        assert not any(name.startswith("on") or name == "style" for name in attributes), tag
+        for name in ("src", "href"):
+            assert attributes.get(name, "data:,") == "data:,"
+    assert page.of("title")[0][2] == HOSTILE[0]
+
+
+def test_the_columns_are_those_of_the_flagged_rows(tmp_path) -> None:
+    rows = audit_rows(12, items=tuple(HOSTILE[:12]), item_kind="text")
+    data = data_of(page_of(tmp_path, rows))
+    order = rows.flagged
+    assert data["report"] == rows.report_id()
+    assert data["row"] == order.tolist()
+    assert data["given"] == rows.given_labels[order].tolist()
+    assert data["suggested"] == rows.suggested_labels[order].tolist()
+    assert data["second"] == rows.second_labels[order].tolist()
+    assert data["undecided"] == rows.is_undecided[order].tolist()
+    assert data["items"] == [rows.items[i] for i in order]
+    np.testing.assert_allclose(
+        np.array(data["quality"]) / 1000, rows.label_quality[order], atol=6e-4
+    )
+
+
+def test_an_audit_that_flags_nothing_has_a_report(tmp_path) -> None:
+    data = data_of(page_of(tmp_path, audit_rows(4, is_label_issue=np.zeros(4, dtype=bool))))
+    assert data["row"] == []
+
+
+def test_the_same_audit_gives_the_same_file(tmp_path) -> None:
+    for name in ("a.html", "b.html"):
+        write_review(tmp_path / name, audit_rows(12), ReviewSummary())
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_long_texts_are_cut_and_rows_cost_little(tmp_path) -> None:
+    long = audit_rows(12, items=("x" * 100_000,) * 12, item_kind="text")
+    assert len(data_of(page_of(tmp_path, long))["items"][0]) == 2001
+    sizes = []
+    for n_rows in (2_000, 22_000):
+        write_review(tmp_path / "size.html", audit_rows(n_rows), ReviewSummary())
+        sizes.append((tmp_path / "size.html").stat().st_size)
+    assert (sizes[1] - sizes[0]) / 10_000 < 32  # bytes a flagged row, without its item
+
+
+def test_pictures_are_embedded_up_to_the_limit(tmp_path) -> None:
+    items = tuple(f"pictures/{i}.png" for i in range(12))
+    (tmp_path / "pictures").mkdir()
+    for item in items:
+        Image.new("RGB", (300, 200), "teal").save(tmp_path / item)
+    rows = audit_rows(12, items=items, item_kind="image")
+    data = data_of(page_of(tmp_path, rows, image_root=tmp_path, embed_limit=4, thumbnail_size=50))
+    assert len(data["thumbnails"]) == 4
+    assert all(uri.startswith("data:image/webp;base64,") for uri in data["thumbnails"])
+    assert data["links"] == [items[i] for i in rows.flagged]
+
+
+def test_without_pillow_pictures_are_linked_and_the_report_says_so(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    rows = audit_rows(4, items=("a.png",) * 4, item_kind="image")
+    page = page_of(tmp_path, rows, image_root=tmp_path)
+    assert data_of(page)["thumbnails"] == []
+    assert data_of(page)["links"] == ["a.png"] * 2
+    said = " ".join(text for *_, text in page.found)
+    assert 'thumbnails need pillow: pip install "twohot[vision]"' in said
+
+
+@pytest.mark.parametrize(
+    ("mode", "size", "colour"),
+    [
+        ("RGB", (8, 8), "red"),
+        ("L", (500, 10), 7),
+        ("RGBA", (90, 90), (1, 2, 3, 4)),
+        ("1", (70, 70), 1),
+        ("P", (80, 80), 3),
+        ("CMYK", (300, 300), (1, 2, 3, 4)),
+        ("I;16", (100, 100), 9),
+    ],
+)
+def test_every_kind_of_picture_becomes_small(tmp_path, mode, size, colour) -> None:
+    path = tmp_path / ("p.tif" if mode in {"CMYK", "I;16"} else "p.png")
+    Image.new(mode, size, colour).save(path)
+    uri = thumbnail(path, 64)
+    (tmp_path / "t.webp").write_bytes(base64.b64decode(uri.partition(",")[2]))
+    with Image.open(tmp_path / "t.webp") as small:
+        assert max(small.size) == min(64, max(size))
+
+
+def test_small_pictures_keep_every_pixel(tmp_path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "p.png")
+    uri = thumbnail(tmp_path / "p.png", 192)
+    (tmp_path / "t.webp").write_bytes(base64.b64decode(uri.partition(",")[2]))
+    with Image.open(tmp_path / "t.webp") as small:
+        np.testing.assert_array_equal(np.asarray(small), pixels)
+
+
+def test_what_is_no_picture_is_left_out(tmp_path, monkeypatch) -> None:
+    (tmp_path / "half.png").write_bytes(b"\x89PNG\r\n\x1a\n half")
+    Image.new("L", (100, 100)).save(tmp_path / "bomb.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 6000)
+    for item in ("half.png", "bomb.png", "missing.png", "", "a\0b", "x" * 5000):
+        assert thumbnail(tmp_path / item, 64) is None
+
+
+@pytest.mark.parametrize(
+    ("item", "address"),
+    [
+        ("a.png", "../a.png"),
+        ("sub/ä ?#%.png", "../sub/%C3%A4%20%3F%23%25.png"),
+        ("/elsewhere/b.png", "../../elsewhere/b.png"),
+        ("javascript:alert(1)", "../javascript%3Aalert%281%29"),
+        ("https://example.invalid/x.png", "../https%3A/example.invalid/x.png"),
+        ('"><script>', "../%22%3E%3Cscript%3E"),
+        ("half \udc80", "../half%20%80"),
+        ("half \ud83d", ""),
+        ("a\0b", "../a%00b"),
+    ],
+)
+def test_an_address_is_a_path_whatever_the_item(item, address) -> None:
+    assert link(item, Path("/data"), Path("/data/audit")) == address
+
+
+@pytest.mark.parametrize(
+    ("options", "summary", "message"),
+    [
+        ({"embed_limit": -1}, {}, "embed_limit=-1 is not allowed"),
+        ({"thumbnail_size": 2}, {}, "thumbnail_size=2 is not allowed"),
+        ({}, {"noise_matrix": np.eye(3)}, r"noise_matrix has shape \(3, 3\): pass \(4, 4\)"),
+        ({}, {"correlation": np.ones(4)}, r"correlation has shape \(4,\)"),
+        ({}, {"class_order": np.array([0, 0, 1, 2])}, "class_order must name each of the 4"),
+    ],
+)
+def test_bad_options_are_refused_and_nothing_is_written(
+    tmp_path, options, summary, message
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        write_review(tmp_path / "r.html", audit_rows(12), ReviewSummary(**summary), **options)
+    assert list(tmp_path.iterdir()) == []

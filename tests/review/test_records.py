@@ -1,0 +1,62 @@
+"""Rows of a review are checked, ordered and named after what they hold."""
+
+import numpy as np
+import pytest
+
+from audits import audit_rows
+from twohot.tables.table import NO_LABEL
+
+
+def test_the_most_suspicious_flagged_row_comes_first() -> None:
+    rows = audit_rows(6, label_quality=np.array([0.3, 0.0, 0.1, 0.0, 0.1, 0.0]))
+    assert rows.flagged.tolist() == [2, 4, 0]
+
+
+def test_the_same_rows_have_the_same_name_whatever_their_scores() -> None:
+    rows = audit_rows(12)
+    same = audit_rows(12, label_quality=rows.label_quality / 2, confidence=rows.confidence / 2)
+    assert same.report_id() == rows.report_id()
+    # Known answer: a change of the rule would part people from their decisions.
+    assert rows.report_id() == "r4e224499bd1d403943ff"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"classes": ("cat", "dog", "fox", "yak")},
+        {"row": np.arange(1, 13)},
+        {"given_labels": np.array([3, *[0] * 11])},
+        {"suggested_labels": np.array([3, *[0] * 11])},
+        {"second_labels": np.array([3, *[0] * 11])},
+        {"is_label_issue": np.arange(12) % 4 == 0},
+        {"items": tuple("abcdefghijkl")},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_other_rows_have_another_name(change) -> None:
+    assert audit_rows(12, **change).report_id() != audit_rows(12).report_id()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": ("cat", "dog", "cat", "owl")}, "classes has 'cat' 2 times: name every"),
+        ({"classes": ("cat", "dog", "", "owl")}, "classes has '': pass names that are not empty"),
+        ({"classes": ("cat", "dog", "\ud83d", "owl")}, "that UTF-8 can hold"),
+        ({"item_kind": "sound"}, "item_kind='sound' is not known"),
+        ({"items": ("a",)}, "items has 1 entries and row has 12"),
+        ({"confidence": np.ones(3)}, "confidence has 3 entries and row has 12"),
+        (
+            {"given_labels": np.full(12, 4)},
+            "given_labels has 4: pass positions in the 4 classes, or",
+        ),
+        ({"suggested_labels": np.full(12, NO_LABEL)}, r"suggested_labels has -1: .* 4 classes\."),
+        ({"second_labels": np.full(12, -2)}, "second_labels has -2"),
+        ({"row": np.zeros(12, dtype=int)}, "row has 0 twice or below zero"),
+        ({"row": np.arange(-1, 11)}, "row has -1 twice or below zero"),
+        ({"given_labels": np.full(12, NO_LABEL)}, "is_label_issue flags row 0, which has no label"),
+    ],
+)
+def test_rows_that_make_no_sense_are_refused(change, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        audit_rows(12, **change)

@@ -1,0 +1,89 @@
+"""The principal axes are those of a brute-force second moment."""
+
+import numpy as np
+import pytest
+
+import twin
+from twohot.rows import preparation
+from twohot.rows import principal_axes as spectrum
+from twohot.rows.preparation import FeatureSet, fit_preparation
+from twohot.rows.principal_axes import measure_spectrum
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)
+
+
+def rows_and_features(*, weights=None, intercept=False, dtype="float64", normalize=True):
+    X = np.random.default_rng(0).normal(size=(300, 6)) @ np.diag([3, 2, 1, 1, 0.5, 0.1]) + 0.3
+    X = X.astype(dtype)
+    fitted = fit_preparation(X, center=True, normalize=normalize, weights=weights)
+    features = FeatureSet(
+        X, fitted, dtype=np.dtype(dtype), n_classes=3, weights=weights, intercept=intercept
+    )
+    return twin.prepare(X, v=weights, normalize=normalize), features
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_second_moment_is_diagonal_along_the_axes(dtype, weighted, intercept):
+    v = np.random.default_rng(1).random(300) if weighted else None
+    rows, features = rows_and_features(weights=v, intercept=intercept, dtype=dtype)
+    found = measure_spectrum(features, n_jobs=2)
+    v = np.ones(300) if v is None else v
+    moment, mean = (rows.T * v) @ rows / v.sum(), v @ rows / v.sum()
+    if intercept:
+        # An axis of its own: it is not mixed with the others.
+        moment = np.block([[moment, np.zeros((6, 1))], [np.zeros((1, 6)), np.ones((1, 1))]])
+        mean = np.append(mean, 1)
+    tolerance = {"rtol": 0, "atol": 1e-6 if dtype == "float32" else 1e-13}
+    np.testing.assert_allclose(found.basis.T @ found.basis, np.eye(len(mean)), **tolerance)
+    along_axes = found.basis.T @ moment @ found.basis
+    np.testing.assert_allclose(along_axes, np.diag(found.variances), **tolerance)
+    np.testing.assert_allclose(found.mean_row, mean @ found.basis, **tolerance)
+    assert found.mean_square == pytest.approx(1)
+
+
+def test_mean_square_is_weighted_and_leaves_out_the_intercept():
+    v = np.random.default_rng(1).random(300)
+    rows, features = rows_and_features(weights=v, intercept=True, normalize=False)
+    found = measure_spectrum(features, n_jobs=1)
+    expected = np.average(np.sum(rows**2, axis=1), weights=v)
+    assert found.mean_square == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_are_sampled_evenly_across_blocks(monkeypatch, weighted):
+    monkeypatch.setattr(spectrum, "MOMENT_ROWS", 100)
+    v = np.random.default_rng(1).random(300) if weighted else None
+    rows, features = rows_and_features(weights=v)
+    found = measure_spectrum(features, n_jobs=1)
+    sampled = rows[::3]
+    v = np.ones(300) if v is None else v
+    moment = (sampled.T * v[::3]) @ sampled / v[::3].sum()
+    np.testing.assert_allclose(
+        found.basis @ np.diag(found.variances) @ found.basis.T, moment, rtol=0, atol=1e-13
+    )
+    # The mean and the mean square are those of all rows.
+    np.testing.assert_allclose(found.mean_row, v @ rows / v.sum() @ found.basis, atol=1e-13)
+
+
+def test_coefficients_go_there_and_back():
+    _, features = rows_and_features(intercept=True)
+    found = measure_spectrum(features, n_jobs=1)
+    coef = np.random.default_rng(0).normal(size=(3, 7))
+    np.testing.assert_allclose(found.from_features(found.to_features(coef)), coef, atol=1e-13)
+    # Logits do not depend on the coordinates.
+    x = np.random.default_rng(1).normal(size=7)
+    np.testing.assert_allclose(
+        found.to_features(coef) @ x, coef @ found.from_features(x[np.newaxis])[0], atol=1e-12
+    )
+
+
+def test_the_spectrum_is_the_same_for_any_number_of_threads():
+    _, features = rows_and_features(dtype="float32")
+    one, three = (measure_spectrum(features, n_jobs) for n_jobs in (1, 3))
+    np.testing.assert_array_equal(one.basis, three.basis)
+    np.testing.assert_array_equal(one.variances, three.variances)

@@ -1,0 +1,179 @@
+"""What was tried, as records, a table, a picture and in a file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+from sklearn.model_selection import KFold
+
+import problems
+from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
+from twohot.select.result import Choice, Tried
+
+DATA = problems.digits(0.5, 300)
+
+
+@pytest.fixture(scope="module")
+def probe():
+    return AutoProbe().fit(DATA.X, DATA.given_labels)
+
+
+def entry(**changes):
+    fields = {
+        "method": "robust",
+        "ridge": 4.0,
+        "n_rounds": 1,
+        "given_share": 0.0,
+        "estimator": "LinearProbe()",
+        "agreement": 0.625,
+        "agreement_error": 0.011,
+        "likelihood": -1.5,
+        "likelihood_error": 0.0,
+        "noise_rate": 0.36,
+        "temperature": 0.5,
+        "n_passes": 20.0,
+        "chosen": False,
+    }
+    return Tried(**(fields | changes))
+
+
+CHOICE = Choice(
+    (
+        entry(method="teacher", ridge=30.0, agreement=0.5),
+        entry(chosen=True),
+        entry(method="robust rounds", ridge=2.0, n_rounds=2, given_share=0.5),
+    ),
+    n_held_out=1000,
+    n_splits=5,
+)
+
+
+def test_the_table_marks_what_was_chosen():
+    lines = str(CHOICE).splitlines()
+    assert [line.split()[0] for line in lines] == ["candidate", "teacher", "→", "robust"]
+    assert lines[1].split()[-6:] == ["50.0%", "±", "1.1%", "-1.5000", "36%", "20"]
+    assert "robust rounds (ridge 2, round 2, 50% given)" in lines[3]
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_one_is_chosen_and_it_has_no_error_from_itself(probe):
+    assert [each.chosen for each in probe.choice_.tried].count(True) == 1
+    assert probe.choice_.chosen.chosen
+    assert probe.choice_.chosen.likelihood_error == 0
+    assert all(each.likelihood_error > 0 for each in probe.choice_.tried if not each.chosen)
+
+
+def test_records_make_a_frame(probe):
+    table = pd.DataFrame(probe.choice_.records())
+    assert len(table) == len(probe.choice_.tried)
+    assert table["method"].tolist() == [each.method for each in probe.choice_.tried]
+    np.testing.assert_allclose(
+        table["agreement_error"],
+        np.sqrt(table["agreement"] * (1 - table["agreement"]) / probe.choice_.n_held_out),
+    )
+
+
+def test_the_picture_shows_every_candidate(probe, tmp_path):
+    figure = probe.choice_.figure()
+    (axes,) = figure.axes
+    methods = list(dict.fromkeys(each.method for each in probe.choice_.tried))
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert sorted(legend) == sorted([*methods, "chosen"])
+    shown = {
+        label: np.column_stack(bars.lines[0].get_data())
+        for bars, label in zip(axes.containers, methods, strict=True)
+    }
+    for each in probe.choice_.tried:
+        # Beside its ridge, where other methods may stand too.
+        x, y = np.abs(shown[each.method] - [each.ridge, 100 * each.agreement]).T
+        assert np.any((x < 0.12 * each.ridge) & (y < 1e-9))
+    (ring,) = (line for line in axes.get_lines() if line.get_label() == "chosen")
+    assert ring.get_ydata()[0] == 100 * probe.choice_.chosen.agreement
+    assert axes.get_xscale() == "log"
+    assert probe.choice_.chosen.name in axes.get_title()
+    figure.savefig(tmp_path / "choice.png")
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(probe, tmp_path):
+    probe.save(tmp_path / "probe.safetensors")
+    return tmp_path / "probe.safetensors"
+
+
+def test_a_file_keeps_predictions_and_the_choice(probe, path):
+    for again in (load(path), AutoProbe.load(path)):
+        assert type(again) is AutoProbe
+        assert again.choice_ == probe.choice_
+        assert again.temperature_ == probe.temperature_
+        assert again.noise_rate_ == probe.noise_rate_
+        assert again.get_params() == probe.get_params()
+        np.testing.assert_array_equal(
+            again.predict_proba(DATA.X_test), probe.predict_proba(DATA.X_test)
+        )
+        assert len(again.rounds_) == len(probe.rounds_)
+
+
+def test_load_returns_every_kind(tmp_path):
+    path = tmp_path / "probe.safetensors"
+    kinds = [LinearProbe(), DistilledProbe(), PartialLabelProbe(given_share=0.5), AutoProbe(cv=2)]
+    for probe in kinds:
+        probe.fit(DATA.X, DATA.given_labels).save(path)
+        again = load(path)
+        assert type(again) is type(probe)
+        assert again.get_params() == probe.get_params()
+        assert (again.n_iter_, again.n_features_in_) == (probe.n_iter_, probe.n_features_in_)
+    with pytest.raises(ValueError, match="holds a 'AutoProbe' and not a LinearProbe: read it with"):
+        LinearProbe.load(path)
+
+
+def rewrite(path, change):
+    """Change the header of a file."""
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["twohot"])
+    change(header)
+    save_file(load_file(path), path, {"twohot": json.dumps(header)})
+
+
+def unchoose(header):
+    for each in header["notes"]["tried"]:
+        each["chosen"] = False
+
+
+DAMAGE = {
+    "no notes": lambda header: header.pop("notes"),
+    "empty notes": lambda header: header.update(notes={}),
+    "notes of another type": lambda header: header.update(notes=[1]),
+    "nothing tried": lambda header: header["notes"].update(tried=[]),
+    "nothing chosen": unchoose,
+    "a number for a record": lambda header: header["notes"].update(tried=[3]),
+    "a field too many": lambda header: header["notes"]["tried"][0].update(extra=1),
+    "a field too few": lambda header: header["notes"]["tried"][0].pop("ridge"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_notes_give_a_clear_error(damage, path):
+    rewrite(path, DAMAGE[damage])
+    with pytest.raises(ValueError, match="AutoProbe, but part of what it knows is missing"):
+        load(path)
+
+
+def test_files_from_before_there_were_notes_are_read(tmp_path):
+    path = tmp_path / "old.safetensors"
+    probe = LinearProbe().fit(DATA.X, DATA.given_labels)
+    probe.save(path)
+    rewrite(path, lambda header: header.pop("notes"))
+    np.testing.assert_array_equal(load(path).predict(DATA.X), probe.predict(DATA.X))
+
+
+def test_a_splitter_cannot_be_written(tmp_path):
+    probe = AutoProbe(cv=KFold(2)).fit(DATA.X, DATA.given_labels)
+    with pytest.raises(ValueError, match=r"cv=KFold.* cannot be written to a file: set it to"):
+        probe.save(tmp_path / "probe.safetensors")
+    assert not list(tmp_path.iterdir())

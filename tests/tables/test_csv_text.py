@@ -1,0 +1,49 @@
+"""CSV text gives back what was written."""
+
+import csv
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twohot.tables.csv_text import read_csv, unguarded, write_csv
+
+FIELDS = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
+
+
+@given(st.lists(st.lists(FIELDS, min_size=2)))
+def test_reading_gives_back_what_was_written(tmp_path_factory, lines) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    write_csv(path, ["first", "second"], lines)
+    assert read_csv(path) == [["first", "second"], *lines]
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\nx"])
+def test_one_apostrophe_is_taken_from_what_a_spreadsheet_would_compute(text) -> None:
+    assert unguarded("'" + text) == text
+    assert unguarded("''" + text) == "'" + text
+    assert unguarded(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "'", "''", "cat", "'tis", "x=1", "' =1"])
+def test_other_text_stays(text) -> None:
+    assert unguarded(text) == text
+
+
+def test_a_long_field_is_read_and_the_limit_put_back(tmp_path) -> None:
+    limit = csv.field_size_limit()
+    write_csv(tmp_path / "long.csv", ["a", "b"], [["x" * (limit + 1), "y"]])
+    assert len(read_csv(tmp_path / "long.csv")[1][0]) == limit + 1
+    assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("content", [b'a,"b', b"\xff\xfe", b'"a"b,c'])
+def test_what_is_no_csv_is_said(tmp_path, content) -> None:
+    (tmp_path / "no.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=r"no\.csv is no CSV file in UTF-8"):
+        read_csv(tmp_path / "no.csv")
+
+
+def test_a_byte_order_mark_and_blank_lines_are_passed_over(tmp_path) -> None:
+    (tmp_path / "mark.csv").write_bytes("\ufeffrow,label\r\n\r\n1,é\r\n".encode())
+    assert read_csv(tmp_path / "mark.csv") == [["row", "label"], ["1", "é"]]

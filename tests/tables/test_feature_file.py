@@ -1,0 +1,417 @@
+"""Feature files come back exactly, through blocks only, or say why they cannot be read."""
+
+import json
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+from twohot.tables import FeatureBlocks, FeatureTable, read_features, write_features
+from twohot.tables import feature_blocks as blocks
+from twohot.tables.packed_strings import Items
+
+CODES = ("labels", "true_labels", "split", "superclass")
+FIELDS = ("classes", "superclass_names", "split_names", "item_kind", "provenance")
+
+
+def assert_same(again, table):
+    """Every field is equal, features to the last bit."""
+    assert again.features.dtype == table.features.dtype
+    assert again.features.tobytes() == np.ascontiguousarray(table.features).tobytes()
+    for name in CODES:
+        if getattr(table, name) is None:
+            assert getattr(again, name) is None
+        else:
+            np.testing.assert_array_equal(getattr(again, name), getattr(table, name))
+    for name in FIELDS:
+        assert getattr(again, name) == getattr(table, name)
+    assert (again.items is None) == (table.items is None)
+    assert list(again.items or []) == list(table.items or [])
+
+
+def full_table(n_rows=7, dtype=np.float32):
+    """Every field set; rows of three numbers, so that nothing is aligned by luck."""
+    generator = np.random.default_rng(0)
+    return FeatureTable(
+        features=generator.normal(size=(n_rows, 3)).astype(dtype),
+        labels=generator.integers(-1, 3, n_rows),
+        classes=("größe", "", "日本"),
+        superclass=np.array([0, 1, 0]),
+        superclass_names=("a", "b"),
+        split=generator.integers(0, 2, n_rows),
+        split_names=("train", "test"),
+        items=[f"bild {row}.jpg" * (row % 3) for row in range(n_rows)],
+        item_kind="image",
+        true_labels=generator.integers(-1, 3, n_rows),
+        provenance={"model": "é", "sizes": [1, 2.5], "nested": {"none": None}},
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "table.features"
+
+
+@pytest.fixture
+def written(path):
+    write_features(path, full_table())
+    return path
+
+
+names = st.lists(st.text(max_size=5), min_size=1, max_size=4, unique=True).map(tuple)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@st.composite
+def tables(draw):
+    dtype = draw(st.sampled_from([np.float16, np.float32, np.float64]))
+    shape = draw(st.tuples(st.integers(1, 6), st.integers(1, 4)))
+    classes, superclasses, splits = draw(names), draw(names), draw(names)
+
+    def codes(n_codes, n_names, low=-1):
+        return draw(hnp.arrays(np.int32, n_codes, elements=st.integers(low, n_names - 1)))
+
+    n_rows = shape[0]
+    texts = st.lists(st.text(max_size=6), min_size=n_rows, max_size=n_rows)
+    return FeatureTable(
+        # NaN and infinity are kept as they are: to refuse them is for who computes.
+        features=draw(hnp.arrays(dtype, shape)),
+        labels=codes(n_rows, len(classes)),
+        classes=classes,
+        superclass=codes(len(classes), len(superclasses), 0) if draw(st.booleans()) else None,
+        superclass_names=superclasses,
+        split=codes(n_rows, len(splits), 0) if draw(st.booleans()) else None,
+        split_names=splits,
+        items=draw(st.none() | texts),
+        item_kind=draw(st.sampled_from(["", "image", "text"])),
+        true_labels=codes(n_rows, len(classes)) if draw(st.booleans()) else None,
+        provenance=draw(st.dictionaries(st.text(max_size=4), json_values, max_size=3)),
+    )
+
+
+@given(table=tables())
+def test_any_table_comes_back(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("any") / "table.features"
+    write_features(path, table)
+    again = read_features(path)
+    assert_same(again, table)
+    # The same content is the same bytes, wherever it was.
+    write_features(path.with_name("again.features"), again)
+    assert path.with_name("again.features").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("n_rows", range(1, 9))
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_features_are_an_aligned_read_only_map(path, n_rows, dtype):
+    write_features(path, full_table(n_rows, dtype))
+    table = read_features(path)
+    assert isinstance(table.features, np.memmap)
+    assert not table.features.flags.writeable
+    assert not table.labels.flags.writeable
+    for array in (table.features, table.labels, table.split, table.superclass, table.items.offsets):
+        assert array.flags.aligned
+
+
+def test_safetensors_alone_reads_it(written):
+    table, tensors = full_table(), load_file(written)
+    np.testing.assert_array_equal(tensors["features"], table.features)
+    np.testing.assert_array_equal(tensors["labels"], table.labels)
+    text, offsets = tensors["item_bytes"].tobytes(), tensors["item_offsets"]
+    assert [text[a:b].decode() for a, b in pairwise(offsets)] == table.items
+    with safe_open(written, framework="numpy") as file:
+        about = json.loads(file.metadata()["twohot.features"])
+    assert about == {
+        "format_version": 1,
+        "classes": ["größe", "", "日本"],
+        "superclass_names": ["a", "b"],
+        "split_names": ["train", "test"],
+        "item_kind": "image",
+        "provenance": full_table().provenance,
+    }
+
+
+def test_a_file_that_safetensors_wrote_is_read(written):
+    with safe_open(written, framework="numpy") as file:
+        metadata = file.metadata()
+    save_file(load_file(written) | {"unknown": np.zeros(2, np.uint16)}, written, metadata)
+    assert_same(read_features(written), full_table())
+
+
+def test_other_layouts_in_memory_are_the_same_file(path, written):
+    table = full_table()
+    before = written.read_bytes()
+    features = table.features
+    for other in (np.asfortranarray(features), features.astype(">f4"), features.repeat(2, 0)[::2]):
+        write_features(path, FeatureTable(**(vars(table) | {"features": other})))
+        assert path.read_bytes() == before
+
+
+# Blocks ------------------------------------------------------------------------------------------
+
+
+class Counted:
+    """Features that can only be sliced, and remember the largest slice."""
+
+    def __init__(self, n_rows, n_features):
+        self.shape, self.dtype, self.largest = (n_rows, n_features), np.dtype(np.float32), 0
+
+    def __getitem__(self, rows):
+        start, stop, _ = rows.indices(self.shape[0])
+        self.largest = max(self.largest, stop - start)
+        return np.repeat(np.arange(start, stop, dtype=np.float32)[:, None], self.shape[1], axis=1)
+
+
+def test_writing_slices_features_and_no_more(path, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1000)
+    features = Counted(103, 10)
+    write_features(path, FeatureTable(features=features, labels=np.zeros(103, int), classes=("a",)))
+    assert features.largest == 1000 // 40
+    np.testing.assert_array_equal(read_features(path).features, features[0:103])
+
+
+def test_copying_a_file_holds_blocks_only(path, monkeypatch):
+    n_rows, n_features = 4000, 500
+    block, whole = 2**18, n_rows * n_features * 4
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", block)
+    table = FeatureTable(
+        features=Counted(n_rows, n_features), labels=np.zeros(n_rows, int), classes=("a",)
+    )
+    write_features(path, table)
+    tracemalloc.start()
+    again = read_features(path)
+    write_features(path.with_name("copy.features"), again)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Labels, their checks and the header are beside the blocks.
+    assert peak < block + 2**18 < whole / 8
+    assert path.with_name("copy.features").read_bytes() == path.read_bytes()
+
+
+def block_table(parts, shape, dtype="float32"):
+    return FeatureTable(
+        features=FeatureBlocks(parts, shape, dtype), labels=np.zeros(shape[0], int), classes=("a",)
+    )
+
+
+@pytest.mark.parametrize("sizes", [[5], [1, 4], [2, 0, 3], [1, 1, 1, 1, 1]])
+def test_blocks_of_any_size_are_the_same_file(path, sizes):
+    rows = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    parts = np.split(rows, np.cumsum(sizes)[:-1])
+    write_features(path, block_table(iter(parts), (5, 3)))
+    np.testing.assert_array_equal(read_features(path).features, rows)
+    write_features(path.with_name("whole.features"), block_table([rows], (5, 3)))
+    assert path.read_bytes() == path.with_name("whole.features").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ([np.ones((2, 3))], r"end after 2 of 5 rows: pass as many rows as labels"),
+        ([np.ones((4, 3)), np.ones((2, 3))], r"at row 4 has shape \(2, 3\), which does not fit"),
+        ([np.ones((5, 2))], r"at row 0 has shape \(5, 2\), which does not fit into .*\(5, 3\)"),
+        ([np.ones(3)], r"at row 0 has shape \(3,\), which does not fit"),
+        ([np.ones((1, 3)), np.full((4, 3), 1e39)], r"from row 1 on .* too large for float32"),
+    ],
+)
+def test_blocks_that_do_not_fit_leave_nothing(path, parts, message):
+    with pytest.raises(ValueError, match=message):
+        write_features(path, block_table(parts, (5, 3)))
+    assert list(path.parent.iterdir()) == []
+
+
+def test_infinity_is_no_overflow(path):
+    write_features(path, block_table([np.array([[np.inf, -np.inf, np.nan]])], (1, 3), "float16"))
+    np.testing.assert_array_equal(read_features(path).features, [[np.inf, -np.inf, np.nan]])
+
+
+# Items -------------------------------------------------------------------------------------------
+
+
+@given(strings=st.lists(st.text(max_size=5)))
+def test_items_are_a_sequence(strings):
+    items = Items.encode(strings)
+    assert list(items) == strings
+    assert list(items[::-2]) == strings[::-2]
+    assert Items.encode(items) is items
+    with pytest.raises(IndexError):
+        items[len(strings)]
+    if strings:
+        assert items[-1] == strings[-1]
+
+
+def test_a_path_that_is_no_text_comes_back():
+    name = b"caf\xe9.jpg".decode(errors="surrogateescape")
+    items = Items.encode([name])
+    assert items[0] == name
+    assert items.text.tobytes() == b"caf\xe9.jpg"
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [(3, r"items\[1\]=3 is not a string"), ("\ud800", r"items\[1\]=.* cannot be written as UTF-8")],
+)
+def test_items_that_are_no_text(item, message, path):
+    table = FeatureTable(
+        features=np.eye(2), labels=np.zeros(2, int), classes=("a",), items=["a", item]
+    )
+    with pytest.raises(ValueError, match=message):
+        write_features(path, table)
+    assert list(path.parent.iterdir()) == []
+
+
+# What cannot be written --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.eye(3, dtype=int), r"features is int64 and a feature file holds dense float16"),
+        (np.eye(3, dtype=complex), r"features is complex128"),
+        (sp.csr_array(np.eye(3)), r"features is sparse .* convert it by .toarray\(\)"),
+        (np.zeros((3, 0)), r"features has shape \(3, 0\): write at least one row and one feature"),
+    ],
+)
+def test_features_that_cannot_be_written(features, message, path):
+    table = FeatureTable(features=features, labels=np.zeros(3, int), classes=("a",))
+    with pytest.raises(ValueError, match=message):
+        write_features(path, table)
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [{1, 2}, np.float32(1), float("nan"), object()])
+def test_a_provenance_that_is_no_json(value, path):
+    table = FeatureTable(**(vars(full_table()) | {"provenance": {"value": value}}))
+    with pytest.raises(ValueError, match="provenance cannot be written as JSON"):
+        write_features(path, table)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_failing_write_leaves_the_old_file(written):
+    before = written.read_bytes()
+    with pytest.raises(ValueError, match="end after 1 of 5 rows"):
+        write_features(written, block_table([np.ones((1, 3))], (5, 3)))
+    assert written.read_bytes() == before
+    assert list(written.parent.iterdir()) == [written]
+
+
+# What cannot be read -----------------------------------------------------------------------------
+
+MISSING = "says it holds features, but part of it is missing or wrong"
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    for missing in (tmp_path / "none.features", tmp_path):
+        with pytest.raises(FileNotFoundError, match="is not a file: pass the path of a feature"):
+            read_features(missing)
+
+
+def test_a_file_cut_anywhere(written):
+    content = written.read_bytes()
+    short = written.with_name("short.features")
+    for length in range(len(content)):
+        short.write_bytes(content[:length])
+        with pytest.raises(ValueError, match=r"short.features is not a feature file, or is cut"):
+            read_features(short)
+    short.write_bytes(content + b"\0")
+    with pytest.raises(ValueError, match=r"is not a feature file"):
+        read_features(short)
+
+
+def test_bytes_that_are_no_feature_file(path):
+    generator = np.random.default_rng(0)
+    for n_bytes in (1, 8, 100, 10_000):
+        path.write_bytes(generator.bytes(n_bytes))
+        with pytest.raises(ValueError, match=r"is not a feature file, or is cut short"):
+            read_features(path)
+
+
+def test_a_safetensors_file_of_someone_else(path):
+    for metadata in (None, {"format": "pt"}):
+        save_file({"weight": np.zeros((2, 2))}, path, metadata)
+        with pytest.raises(ValueError, match=r"is a safetensors file but holds no feature table"):
+            read_features(path)
+
+
+def rewrite(path, tensors=None, **about):
+    """Write a file again with other tensors, or with other parts of its description."""
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["twohot.features"]) | about
+    header = {name: value for name, value in header.items() if value != "remove"}
+    kept = {
+        name: tensor
+        for name, tensor in (load_file(path) | (tensors or {})).items()
+        if tensor is not None
+    }
+    save_file(kept, path, {"twohot.features": json.dumps(header)})
+
+
+@pytest.mark.parametrize("version", [2, 100])
+def test_a_newer_file(written, version):
+    rewrite(written, format_version=version, classes="remove")
+    with pytest.raises(ValueError, match=f"format version {version} .* upgrade twohot to read it"):
+        read_features(written)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["format_version", "classes", "superclass_names", "split_names", "item_kind", "provenance"],
+)
+@pytest.mark.parametrize("value", ["remove", 3])
+def test_a_description_with_a_part_missing_or_wrong(written, part, value):
+    if value == 3 and part in {"item_kind", "format_version"}:
+        value = None if part == "format_version" else "remove"
+    rewrite(written, **{part: value})
+    with pytest.raises(ValueError, match=MISSING):
+        read_features(written)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null"])
+def test_a_description_that_is_none(written, text):
+    save_file(load_file(written), written, {"twohot.features": text})
+    with pytest.raises(ValueError, match=MISSING):
+        read_features(written)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ({"features": None}, "'features'"),
+        ({"labels": None}, "'labels'"),
+        ({"item_bytes": None}, "'item_bytes'"),
+        ({"labels": np.full(7, 3, np.int32)}, r"labels\[0\]=3 names nothing: there are 3 names"),
+        ({"labels": np.full(7, -2, np.int32)}, r"labels\[0\]=-2 names nothing"),
+        ({"labels": np.zeros(7, np.float32)}, "labels has shape .* dtype float32"),
+        ({"labels": np.zeros(6, np.int32)}, r"labels has shape \(6,\)"),
+        ({"true_labels": np.full(7, 9, np.int32)}, r"true_labels\[0\]=9 names nothing"),
+        ({"split": np.full(7, 2, np.int32)}, r"split\[0\]=2 names nothing"),
+        ({"split": np.full(7, -1, np.int32)}, r"split\[0\]=-1 names nothing"),
+        ({"superclass": np.zeros(7, np.int32)}, r"superclass has shape \(7,\)"),
+        ({"features": np.zeros((6, 3))}, "labels has shape"),
+        ({"features": np.zeros(7)}, "features has shape"),
+        ({"features": np.zeros((7, 3), np.int32)}, "features is int32"),
+        ({"item_offsets": np.zeros(7, np.int64)}, "does not rise from 0 to"),
+        ({"item_offsets": np.arange(8)}, "does not rise from 0 to"),
+        ({"item_offsets": np.zeros((2, 4), np.int64)}, "does not rise from 0 to"),
+    ],
+)
+def test_tensors_that_do_not_fit_together(written, tensors, message):
+    rewrite(written, tensors)
+    with pytest.raises(ValueError, match=rf"{MISSING} \(.*{message}"):
+        read_features(written)
