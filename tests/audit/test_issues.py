@@ -397,7 +397,7 @@ def test_bad_input_is_refused_with_what_to_do(case):
 
 @pytest.mark.parametrize("arguments", [{"budget": -1}, {"precision": 2}, {"classes": NAMES}])
 def test_arguments_are_checked_before_anything_is_fitted(arguments, monkeypatch):
-    monkeypatch.setattr(issues_module.AutoProbe, "fit_reporting", lambda *_: 1 / 0)
+    monkeypatch.setattr(issues_module.AutoProbe, "fit", lambda *_, **__: 1 / 0)
     with pytest.raises(ValueError, match=r"is not allowed|names the columns"):
         find_label_issues(X, Y, **arguments)
 

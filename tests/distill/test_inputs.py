@@ -105,7 +105,7 @@ def test_a_probe_that_is_not_fitted(tmp_path):
 
 @pytest.mark.parametrize("make", PROBES)
 def test_one_class_only(make):
-    message = "y has one class only.*needs rows of at least two classes"
+    message = "y has one class only.*pass rows of at least two classes"
     refuse(message, y=np.zeros(len(X)), probe=make())
     refuse("one class only.*'cat'", y=["cat"] * len(X), probe=make())
 
@@ -122,19 +122,21 @@ def test_no_labels():
     "labels",
     [
         np.where(Y == 0, np.nan, Y),
-        np.where(Y == 0, np.inf, Y),
         np.array([None if label == 0 else "x" for label in Y], dtype=object),
         pd.Series([None if label == 0 else f"c{label}" for label in Y]),
     ],
-    ids=["nan", "infinity", "None", "pandas"],
+    ids=["nan", "None", "pandas"],
 )
 def test_missing_labels(labels):
     first = int(np.argmax(Y == 0))
-    refuse(f"missing or infinite label.*first at row {first}: drop these rows", y=labels)
+    refuse(
+        f"no label in {(Y == 0).sum()} rows, the first is row {first}: drop these rows", y=labels
+    )
 
 
 def test_labels_that_are_measurements():
     refuse("continuous", y=X[:, 0])
+    refuse("holds inf, which is no class", y=np.where(Y == 0, np.inf, Y))
 
 
 def test_labels_of_several_columns():
@@ -143,14 +145,12 @@ def test_labels_of_several_columns():
 
 def test_labels_that_do_not_sort():
     labels = np.array([1, "a"] * 150, dtype=object)
-    refuse("y mixes labels that do not sort.*: pass labels of one type", y=labels)
+    refuse("y mixes numbers and text: pass labels of one type", y=labels)
 
 
 def test_labels_at_score_that_the_probe_does_not_know():
     probe = LinearProbe().fit(X, Y)
-    with pytest.raises(
-        ValueError, match=r"y has 1 label that the probe was not fitted on \(9\)"
-    ):
+    with pytest.raises(ValueError, match=r"y has 1 label that the probe was not fitted on \(9\)"):
         probe.score(X, np.where(Y == 0, 9, Y))
     named = LinearProbe().fit(X, np.array(list("abcde"))[Y])
     with pytest.raises(ValueError, match=r"y has 2 labels.*'y', 'z'.*see classes_"):

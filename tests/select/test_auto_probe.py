@@ -293,6 +293,6 @@ def test_it_says_what_it_tries(capsys):
         "of the held-out labels"
     )
     heard = []
-    AutoProbe(cv=2).fit_reporting(X, Y, heard.append)
+    AutoProbe(cv=2).fit(X, Y, callback=heard.append)
     assert [f"AutoProbe: {line}" for line in heard] == lines
     assert capsys.readouterr().err == ""

@@ -116,7 +116,7 @@ def find_label_issues(
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
             told = np.flatnonzero(labels >= 0)
             some = X if len(told) == len(labels) else _safe_indexing(X, told)
-            probe.fit_reporting(some, names[labels[told]], report)
+            probe.fit(some, names[labels[told]], callback=report)
         blocks = _probe_blocks(probe, X, len(labels))
     evidence = _collect(blocks, labels)
     return _issues(names, labels, evidence, budget=budget, precision=precision, probe=probe)

@@ -62,7 +62,7 @@ def fit(
     probe = AutoProbe(random_state=seed)
     with choosing(quiet=quiet) as report:
         names = np.array(table.classes)[chosen.labels]
-        probe.fit_reporting(chosen.features, names, report)
+        probe.fit(chosen.features, names, callback=report)
     probe.save(output)
     console = Console(highlight=False, soft_wrap=True)
     console.print(str(probe.choice_), markup=False)

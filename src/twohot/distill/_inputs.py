@@ -1,6 +1,5 @@
 """What a user passes to a probe, checked and turned into what the rounds take."""
 
-import math
 import sys
 from typing import Any, TypeAlias
 
@@ -10,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
+from twohot._checks.labels import check_all_labelled, check_two_classes, code_labels
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_within
 from twohot._types import FloatArray, IntArray, Matrix
 
@@ -48,53 +49,26 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     return sp.csr_array(checked) if sp.issparse(checked) else checked
 
 
-def check_labels(
-    estimator: Any, y: ArrayLike | None, n_samples: int
-) -> tuple[NDArray[Any], IntArray]:
+def check_labels(estimator: Any, y: Any, n_samples: int) -> tuple[NDArray[Any], IntArray]:
     """Return the sorted classes, and where each label stands among them."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: pass "
             "one label per row of X."
         )
-    labels = column_or_1d(np.asarray(y), warn=True)
-    if len(labels) != n_samples:
-        raise ValueError(
-            f"y has {len(labels)} labels and X has {n_samples} rows: pass one label per row."
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        y = column_or_1d(y, warn=True)
+    labels = code_labels(y)
+    if len(labels.codes) != n_samples:
+        raise ArgumentError(
+            "y",
+            f"has {len(labels.codes)} labels and X has {n_samples} rows",
+            "pass one label per row.",
         )
-    missing = np.flatnonzero(_missing(labels))
-    if missing.size:
-        raise ValueError(
-            f"y has {missing.size} missing or infinite label(s), the first at row {missing[0]}: "
-            "drop these rows before fitting."
-        )
-    try:
-        classes, index = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise ValueError(
-            f"y mixes labels that do not sort ({error}): pass labels of one type."
-        ) from error
-    check_classification_targets(labels)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has one class only ({classes.tolist()[0]!r}): a classifier needs rows of at least "
-            "two classes."
-        )
-    return classes, index
-
-
-def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which labels are None, NaN or infinite."""
-    if labels.dtype.kind == "f":
-        return np.array(~np.isfinite(labels))
-    if labels.dtype.kind != "O":
-        return np.zeros(len(labels), dtype=bool)
-    return np.array(
-        [
-            label is None or (isinstance(label, float) and not math.isfinite(label))
-            for label in labels.tolist()
-        ]
-    )
+    check_all_labelled(labels)
+    check_two_classes(labels)
+    check_classification_targets(labels.classes)
+    return labels.classes, labels.codes
 
 
 def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:

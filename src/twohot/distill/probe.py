@@ -100,7 +100,7 @@ class Probe(FittedProbe):
     def _default_ridge(self) -> float:
         """Return the strength of the penalty where none is given."""
 
-    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the probe on given labels.
 
         Parameters

@@ -113,7 +113,13 @@ class AutoProbe(FittedProbe):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Matrix,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        callback: Callable[[str], None] | None = None,
+    ) -> Self:
         """Choose a probe and fit it.
 
         Parameters
@@ -123,12 +129,24 @@ class AutoProbe(FittedProbe):
             Labels of any type that sorts: numbers, strings. Many may be wrong.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows.
+        callback : callable, optional
+            Is called with a line for every candidate that was tried.
         """
-        return self._fit(X, y, sample_weight, self._say if self.verbose > 0 else None)
+        report = self._say if callback is None and self.verbose > 0 else callback
+        return self._fit(X, y, sample_weight, report)
 
-    def fit_reporting(self, X: Matrix, y: ArrayLike, report: Callable[[str], None] | None) -> Self:
-        """Choose a probe and fit it; `report` gets a line for every candidate."""
-        return self._fit(X, y, None, report)
+    def predict_calibrated_proba(self, X: Matrix) -> FloatArray:
+        """Return probabilities as sharp as held-out labels ask for.
+
+        The logits of a robust probe are smaller than its hits warrant. They are divided by
+        `temperature_`, the one place where it is applied, if that makes them larger.
+        """
+        outputs = self.predict_proba(X)
+        if self.temperature_ >= 1:
+            return outputs
+        sharp = outputs ** (1 / self.temperature_)
+        sharper: FloatArray = sharp / sharp.sum(axis=1, keepdims=True)
+        return sharper
 
     def _fit(
         self,
