@@ -15,24 +15,18 @@ and a d × d eigenproblem (N × N where there are fewer rows than features), and
 costs one product with all rows.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit._rows import LabelledRows, check_labelled_rows
+from twohot.audit.averaging_weights import AveragingWeights, prepared_rows
 from twohot.distill.estimators import STUDENT_RIDGE
-from twohot.rows.preparation import FeatureSet, fit_preparation
-from twohot.rows.span import reduce_rows
-from twohot.rows.threads import Terms, count_jobs, map_blocks, sum_over_blocks
-
-# Weights held at once: some rows asked for times all training rows, 32 MB.
-CHUNK_WEIGHTS = 2**22
+from twohot.rows.threads import count_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +135,10 @@ def explain_label(
     strength = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 1)
     n_neighbours = check_count("n_neighbours", n_neighbours, 0)
-    features = _prepared(data, center=center, normalize=normalize)
-    weights = _AveragingWeights(features, data.labelled, strength, n_rounds, count_jobs(n_jobs))
+    prepared = prepared_rows(
+        data.X, data.labelled, center=center, normalize=normalize, n_jobs=count_threads(n_jobs)
+    )
+    weights = AveragingWeights(prepared, data.labelled, ridge=strength, n_rounds=n_rounds)
     return [
         _explain(data, row, found, n_neighbours)
         for row, found in zip(asked.tolist(), weights.of(asked), strict=True)
@@ -165,69 +161,6 @@ def check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
             f"rows asks for row {outside[0]} of {n_rows}: pass integers from 0 to {n_rows - 1}."
         )
     return asked.astype(np.intp)
-
-
-def _prepared(data: LabelledRows, *, center: bool, normalize: bool) -> FeatureSet:
-    """Return the rows as a probe sees them, in at most as many coordinates as there are rows."""
-    weights = data.weights
-    features = FeatureSet(
-        data.X,
-        fit_preparation(data.X, center=center, normalize=normalize, weights=weights),
-        dtype=np.dtype(np.float64),
-        n_classes=data.n_classes,
-        weights=weights,
-    )
-    few = features.n_samples < features.n_columns
-    return reduce_rows(features).features if few else features
-
-
-class _AveragingWeights:
-    """Rows of the averaging matrix: the weight of every training row at the rows asked for."""
-
-    def __init__(
-        self,
-        features: FeatureSet,
-        labelled: NDArray[np.bool_],
-        ridge: float,
-        n_rounds: int,
-        n_jobs: int,
-    ) -> None:
-        self.features, self.labelled, self.n_jobs = features, labelled, n_jobs
-
-        def terms_of(block: int) -> Terms:
-            x = features.block(block).prepared()[labelled[features.rows(block)]]
-            return (x.T @ x,)
-
-        (moment,) = sum_over_blocks(terms_of, features.n_blocks, n_jobs)
-        # The probes scale a ridge by the mean squared norm, 1 for rows of unit norm.
-        penalty = ridge * float(np.trace(moment)) / int(labelled.sum()) or 1.0
-        eigenvalues, axes = sl.eigh(moment, overwrite_a=True)
-        eigenvalues = np.maximum(eigenvalues, 0.0)
-        factors = (eigenvalues / (penalty + eigenvalues)) ** (n_rounds - 1)
-        self.filter = (axes * (factors / (penalty + eigenvalues))) @ axes.T  # V diag(h) Vᵀ
-
-    def of(self, asked: IntArray) -> Iterator[FloatArray]:
-        """Yield the weights (n_rows,) at each row asked for; zero for rows without a label."""
-        size = max(1, CHUNK_WEIGHTS // self.features.n_samples)
-        for first in range(0, len(asked), size):
-            yield from self._chunk(asked[first : first + size])
-
-    def _chunk(self, asked: IntArray) -> FloatArray:
-        features = self.features
-        place = asked // features.block_rows
-        x = np.empty((len(asked), features.n_columns))
-        for block in np.unique(place):
-            inside = place == block
-            first = features.rows(int(block)).start
-            x[inside] = features.block(int(block)).prepared()[asked[inside] - first]
-        projected = x @ self.filter
-
-        def terms_of(block: int) -> Terms:
-            return (projected @ features.block(block).prepared().T,)
-
-        blocks = map_blocks(terms_of, features.n_blocks, self.n_jobs)
-        weights = np.concatenate([terms[0] for terms in blocks], axis=1)
-        return np.where(self.labelled, weights, 0.0)
 
 
 def _explain(data: LabelledRows, row: int, weights: FloatArray, n_neighbours: int) -> Explanation:

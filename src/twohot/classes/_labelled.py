@@ -9,7 +9,8 @@ from sklearn.utils import check_array
 
 from twohot._checks.numbers import check_count
 from twohot._types import Matrix
-from twohot.rows.preparation import Preparation, fit_preparation
+from twohot.rows.preparation import Preparation
+from twohot.rows.stores import fit_preparation
 
 # Precisions that features may be stored in; anything else is converted to the first.
 STORED = [np.float64, np.float32, np.float16]

@@ -22,8 +22,9 @@ from scipy.spatial.distance import pdist
 from twohot._checks.numbers import check_count, is_real
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.classes._labelled import LabelledRows, check_labelled
-from twohot.rows.preparation import FeatureSet
-from twohot.rows.threads import count_jobs, map_blocks
+from twohot.rows.block import Block
+from twohot.rows.stores import open_rows
+from twohot.rows.threads import count_threads
 
 # Where the paper cuts its dendrograms, as a share of the largest merge distance.
 PAPER_CUT = 0.8
@@ -111,7 +112,7 @@ def class_correlation(
     (0.42, -0.05)
     """
     rows = check_labelled(X, labels, n_classes)
-    sums, squares = _class_sums(rows, count_jobs(n_jobs))
+    sums, squares = _class_sums(rows, count_threads(n_jobs))
     sizes = rows.class_sizes.astype(np.float64)
     products = sums @ sums.T
     means = products / np.outer(sizes, sizes)
@@ -124,30 +125,25 @@ def class_correlation(
 
 def _class_sums(rows: LabelledRows, n_jobs: int) -> tuple[FloatArray, FloatArray]:
     """Return the sum of the prepared rows of each class, and that of their squared norms."""
-    features = FeatureSet(
-        rows.X,
-        rows.fit_preparation(),
-        dtype=np.dtype(np.float64),
-        n_classes=1,
-    )
-
-    def sums_of(block: int) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return the classes of a block, and their sums in it."""
-        found = features.block(block)
-        labels = rows.labels[found.rows]
-        order = np.argsort(labels, kind="stable")
-        classes, first = np.unique(labels[order], return_index=True)
-        x = found.prepared()[order]
-        norms = np.einsum("ij,ij->i", x, x)
-        return classes, np.add.reduceat(x, first), np.add.reduceat(norms, first)
-
+    prepared = open_rows(rows.X, rows.fit_preparation(), n_jobs=n_jobs)
+    prepared.attach("labels", rows.labels)
     # The last row takes the rows without a label, which stand at -1, and is dropped.
     sums = np.zeros((rows.n_classes + 1, rows.X.shape[1]))
     squares = np.zeros(rows.n_classes + 1)
-    for classes, block_sums, block_squares in map_blocks(sums_of, features.n_blocks, n_jobs):
+    for classes, block_sums, block_squares in prepared.map(sums_by_class):
         sums[classes] += block_sums
         squares[classes] += block_squares
     return sums[:-1], squares[:-1]
+
+
+def sums_by_class(block: Block) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the classes of a block, and the sums of their rows and squared norms. A kernel."""
+    labels = block.columns["labels"]
+    order = np.argsort(labels, kind="stable")
+    classes, first = np.unique(labels[order], return_index=True)
+    x = block.prepared()[order]
+    norms = np.einsum("ij,ij->i", x, x)
+    return classes, np.add.reduceat(x, first), np.add.reduceat(norms, first)
 
 
 def _weighted_mean(values: FloatArray, weights: FloatArray) -> float:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from twohot.select.candidates import MOST_TRIALS
+from twohot.select.grid import MOST_TRIALS
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from twohot.cli._tables import (
     read_source,
     rows_of_split,
 )
-from twohot.distill.probe import load
+from twohot.distill.fitted import load
 from twohot.review.page import EMBED_LIMIT
 from twohot.tables import FeatureTable
 

@@ -17,8 +17,7 @@ from twohot.cli._tables import (
     read_source,
     rows_of_split,
 )
-from twohot.distill.fitted import FittedProbe
-from twohot.distill.probe import load
+from twohot.distill.fitted import FittedProbe, load
 from twohot.tables import FeatureTable
 from twohot.tables.csv_text import write_csv
 from twohot.tables.labels import as_text

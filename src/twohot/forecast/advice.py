@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._types import IntArray
+from twohot.distill import recipe as grid
 from twohot.forecast.comparison import Comparison
 from twohot.forecast.noise_estimate import NoiseEstimate
 from twohot.forecast.unmixing import CorrelationEstimate
-from twohot.select import candidates as grid
 from twohot.select.result import Tried
 from twohot.theory import label_gaps
 
@@ -84,7 +84,7 @@ def advise(
             Action.PLAIN, plain.estimator, _plain(chosen, gain, error), evidence, cautions
         )
     action = Action.ROUNDS if chosen.method == grid.ROUNDS else Action.ROBUST
-    how = chosen.n_rounds if action is Action.ROUNDS else chosen.method
+    how = chosen.recipe.n_rounds if action is Action.ROUNDS else chosen.method
     promise = f"it promises {_points(gain, error)} of accuracy more than a plain probe."
     if gain < SURE_ERRORS * error:
         judged = len(comparison.given)

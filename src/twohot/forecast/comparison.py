@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot._types import IntArray
-from twohot.select import candidates as grid
+from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, TEACHER
 from twohot.select.result import Choice, Tried, choice_of
 from twohot.select.search import Search, Trial
 
@@ -55,16 +55,15 @@ def compare(search: Search, best: Trial) -> Comparison:
     entries = dict(zip(search.trials.values(), choice.tried, strict=True))
 
     def best_of(*methods: str) -> Tried:
-        return entries[search.best([t for t in entries if t.candidate.method in methods])]
+        return entries[search.best(*methods)]
 
     return Comparison(
         choice,
-        given=search.left_out_labels,
+        given=search.held_out_labels,
         predicted={entry: trial.predicted for trial, entry in entries.items()},
-        plain=best_of(grid.TEACHER),
-        robust=best_of(grid.ROBUST, grid.ROBUST_ROUNDS),
+        plain=best_of(TEACHER),
+        robust=best_of(ROBUST, ROBUST_ROUNDS),
         n_rows=max(
-            split.fitted.features.n_samples + split.left_out.features.n_samples
-            for split in search.splits
+            split.fitted.rows.n_samples + split.held_out.rows.n_samples for split in search.splits
         ),
     )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.classes import check_superclass
+from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, check_positive
 from twohot._types import IntArray, Matrix
 from twohot.audit._rows import LabelledRows, check_labelled_rows
@@ -26,7 +27,7 @@ from twohot.forecast.noise_estimate import NoiseEstimate, count_noise, take_nois
 from twohot.forecast.theory_answer import TheoryAnswer, ask_theory
 from twohot.forecast.unmixing import CorrelationEstimate, unmix
 from twohot.rows.threads import one_blas_thread
-from twohot.select.auto_probe import AutoProbe
+from twohot.select.auto_probe import AutoProbe, search_probe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,8 +163,9 @@ def _compare(
 ) -> Comparison:
     """Choose as AutoProbe does; nothing is fitted on all rows."""
     with one_blas_thread():
-        _, search = probe.prepare_search(data.X, data.labels, data.n_classes, data.weights, report)
-        return compare(search, search.run())
+        labels = Labels(data.labels, data.classes)
+        finished = search_probe(probe, data.X, labels, data.weights, report)
+        return compare(finished.search, finished.best)
 
 
 def _counted(

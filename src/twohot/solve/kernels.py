@@ -1,4 +1,8 @@
-"""The losses on one block of rows; see solve.objective for the formulas."""
+"""The losses on one block of rows; see solve.losses for the formulas. All but softmax are kernels.
+
+A kernel is a function of a block and small shared arrays (see `twohot.rows.rows`). What is fitted
+is asked for block by block, through `targets.of(block)`.
+"""
 
 from typing import Any, Protocol
 
@@ -6,9 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from twohot._types import FloatArray, Matrix
-from twohot.rows.coordinates import Coordinates
-from twohot.rows.preparation import Block, scale_rows
-from twohot.rows.threads import Terms, sum_over_blocks
+from twohot.rows.block import Block, scale_rows
+from twohot.rows.rows import Terms
 
 # Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
 SMALL_LOGIT = 0.1
@@ -17,54 +20,17 @@ SMALL_LOGIT = 0.1
 LARGE_LOGIT = 60.0
 
 
-# Roundings, relative to its largest term, that a sum over all rows may be off by.
-MOMENT_ROUNDING = 10
-
-
 class Targets(Protocol):
-    """What the rows of a fit are to be predicted as, one block at a time."""
+    """What the rows of a fit are to be predicted as: small, so that it can go with a kernel."""
 
     @property
     def name(self) -> str:
         """What the targets are."""
         ...
 
-    @property
-    def making_passes(self) -> float:
-        """Cost of having made them and of their moment, in passes."""
-        ...
-
-    @property
-    def extra_passes(self) -> float:
-        """Cost of asking for all blocks, in passes."""
-        ...
-
     def of(self, block: Block) -> Matrix:
         """Return the targets of the rows in a block, dense or CSR."""
         ...
-
-
-def target_moment(coordinates: Coordinates, targets: Targets) -> FloatArray:
-    """Return (T - 1/K)ᵀ V X / N along the axes, in one read of X.
-
-    Rows that sum to one up to rounding leave a part that all classes share. No coefficients can
-    fit it, so it is taken out; and so is a moment that consists of rounding alone.
-    """
-    features = coordinates.features
-
-    def terms_of(block: int) -> Terms:
-        found = features.block(block)
-        rows = targets.of(found).astype(features.dtype)
-        return (found.gather(rows if found.weights is None else scale_rows(rows, found.weights)),)
-
-    (total,) = sum_over_blocks(terms_of, features.n_blocks, coordinates.n_jobs)
-    spectrum = coordinates.spectrum
-    moment: FloatArray = spectrum.from_features(total / features.n_samples)
-    moment -= moment.mean(axis=0)
-    largest = (spectrum.mean_square + features.intercept) / len(moment)  # of uniform targets
-    if np.sum(moment**2) <= (MOMENT_ROUNDING * np.finfo(features.dtype).eps) ** 2 * largest:
-        moment[...] = 0
-    return moment
 
 
 def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -102,6 +68,12 @@ def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
     logits -= mean
     logits /= n_classes * (1 + mean)
     return logits, np.log1p(mean) + np.log(n_classes)
+
+
+def target_terms(block: Block, targets: Targets, dtype: np.dtype[Any]) -> Terms:
+    """Return Σ v t xᵀ over a block."""
+    wanted = targets.of(block).astype(dtype)
+    return (block.gather(wanted if block.weights is None else scale_rows(wanted, block.weights)),)
 
 
 def cross_entropy_terms(block: Block, coef: FloatArray) -> Terms:
