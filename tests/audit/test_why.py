@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.audit import why
 from twohot.audit.why import explain_label
 from twohot.theory import LabelAveraging, average_labels
 
@@ -81,8 +80,8 @@ def test_a_ridge_means_the_same_for_features_of_any_scale():
 def test_rows_are_explained_alike_in_chunks_and_blocks(monkeypatch):
     X, labels = problem(300, 5)
     whole = explain_label(X, labels, np.arange(150, 300))
-    monkeypatch.setattr(why, "CHUNK_WEIGHTS", 7 * 300)
-    monkeypatch.setattr("twohot.rows.preparation.BLOCK_ENTRIES", 5 * 64)
+    monkeypatch.setattr(averaging_weights, "CHUNK_WEIGHTS", 7 * 300)
+    monkeypatch.setattr(averaging_weights, "open_rows", partial(open_rows, block_rows=64))
     for one, other in zip(explain_label(X, labels, np.arange(150, 300)), whole, strict=True):
         np.testing.assert_allclose(one.votes, other.votes, atol=1e-12)
         assert [each.row for each in one.neighbours] == [each.row for each in other.neighbours]

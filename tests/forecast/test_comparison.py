@@ -22,7 +22,7 @@ def searched():
     rows = np.arange(N_ROWS)
     splits = [(rows[rows % 5 != fold], rows[rows % 5 == fold]) for fold in (0, 1)]
     probe = AutoProbe(cv=splits, n_jobs=1)
-    _, search = probe.prepare_search(DATA.X, DATA.given_labels, DATA.n_classes, None, None)
+    search = search_probe(probe, DATA.X, code_labels(DATA.given_labels)).search
     return search, search.run()
 
 

@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from twohot._checks.arrays import check_precision
@@ -88,7 +87,6 @@ def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
         )
     check_all_labelled(labels)
     check_two_classes(labels)
-    check_classification_targets(labels.classes)
     return labels
 
 
