@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_candidates
+from twohot._ties import boundary, top_shares
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates
@@ -153,11 +154,5 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
         )
     n_classes = scores.shape[1]
     n_candidates = check_candidates(n_candidates, n_classes)
-    place = n_classes - n_candidates
-    boundary = np.partition(scores, place, axis=1)[:, place, np.newaxis]
-    slack = TIE_TOLERANCE * np.abs(boundary)
-    above = scores > boundary + slack
-    at_boundary = ~above & (scores >= boundary - slack)
-    left = n_candidates - above.sum(axis=1, keepdims=True)
-    share = left / at_boundary.sum(axis=1, keepdims=True)
-    return sp.csr_array((above + at_boundary * share) / n_candidates)
+    slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
+    return sp.csr_array(top_shares(scores, n_candidates, slack))
