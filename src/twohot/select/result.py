@@ -1,9 +1,11 @@
 """What AutoProbe tried, as a table and a picture."""
 
+import ast
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from twohot._extras import load_extra
+from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.figures.palette import BLUE, ORANGE, PINK, SKY, VERMILION
 from twohot.select.agreement import mean, standard_error
 from twohot.select.search import Search, Trial
@@ -33,6 +35,12 @@ class Tried:
         share = f", {self.given_share:.0%} given" if self.given_share else ""
         rounds = f", round {self.n_rounds}" if self.n_rounds > 1 else ""
         return f"{self.method} (ridge {self.ridge:g}{rounds}{share})"
+
+    def probe(self, **parameters: Any) -> Any:
+        """Return the probe that fits this candidate alone, with parameters of one's own."""
+        call: Any = ast.parse(self.estimator, mode="eval").body
+        given = {each.arg: ast.literal_eval(each.value) for each in call.keywords}
+        return PROBES[call.func.id](**(given | parameters))
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,8 @@ class Choice:
         figure.legend(loc="outside right upper", frameon=False, fontsize=8)
         return figure
 
+
+PROBES = {kind.__name__: kind for kind in (LinearProbe, DistilledProbe, PartialLabelProbe)}
 
 WIDTH = 48  # of the longest name in the printed table
 # Factor between the places of two methods of the same ridge in the picture.
