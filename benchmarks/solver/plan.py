@@ -9,7 +9,7 @@ from benchmarks.solver import problems
 from benchmarks.solver.machine import Machine
 from benchmarks.solver.memory import FITS, MemoryOfFit, is_measurable
 from benchmarks.solver.passes import CountGeneralized, CountRounds
-from benchmarks.solver.problems import DIGITS, MAIN_NAME, MANY_NAME, REAL, Load, Source
+from benchmarks.solver.problems import DIGITS_AS, MAIN_NAME, MANY_NAME, REAL, Load, Source
 from benchmarks.solver.reference import CompareLateRound
 from benchmarks.solver.results import LateRound, PeakMemory, Penalty, Ratio, Results, RoundCount
 from benchmarks.solver.targets import COARSE, FINE
@@ -60,7 +60,7 @@ def _on_main(source: Source) -> Iterator[Any]:
 
 def _on_digits() -> Iterator[Any]:
     for dtype in ("float64", "float32"):  # as scikit-learn has them, and as embeddings often come
-        source = Source(DIGITS + dtype)
+        source = Source(DIGITS_AS + dtype)
         yield SizeOf(source)
         for penalty in (SMALL_L2, LARGE_L2):
             yield from _rounds(source, penalty, n_rounds=7)

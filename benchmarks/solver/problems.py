@@ -20,7 +20,7 @@ NOISE_RATE = 0.6
 SAME_CLASS, SAME_SUPERCLASS, PRINTED_ELSEWHERE = 0.25, 0.02, -0.03  # as the paper prints them
 N_SUPERCLASSES = 3
 MAIN_NAME, MANY_NAME = "synthetic", "synthetic, many classes"
-DIGITS = "digits, "  # and the type of their numbers
+DIGITS_AS = "digits, "  # float64 or float32
 REAL = ("BANKING77", "CIFAR-100", "Flowers-102")
 
 
@@ -86,17 +86,17 @@ QUICK_MANY = Size(60, 6_000, 64, -0.01)
 def load(source: Source, folder: Path | None = None) -> Problem:
     """Return the problem of a source; real features are in a folder."""
     if source.size is not None:
-        return synthetic(source.name, source.size)
-    if source.name.startswith(DIGITS):
-        return digits(source.name.removeprefix(DIGITS))
+        return _synthetic(source.name, source.size)
+    if source.name.startswith(DIGITS_AS):
+        return _digits(source.name.removeprefix(DIGITS_AS))
     if folder is None:
         raise ValueError(
             f"{source.name} is made of real features: name their folder by --features."
         )
-    return real(source.name, folder)
+    return _real(source.name, folder)
 
 
-def synthetic(name: str, size: Size) -> Problem:
+def _synthetic(name: str, size: Size) -> Problem:
     """Return features of the paper's correlations, in random order."""
     made = make_features(
         n_classes=size.n_classes,
@@ -129,12 +129,12 @@ def why_not_as_printed() -> str:
     return "they do not contradict each other."
 
 
-def digits(dtype: str) -> Problem:
+def _digits(dtype: str) -> Problem:
     X, y = load_digits(return_X_y=True)
-    return _noisy(DIGITS + dtype, X.astype(dtype), y)
+    return _noisy(DIGITS_AS + dtype, X.astype(dtype), y)
 
 
-def real(name: str, folder: Path) -> Problem:
+def _real(name: str, folder: Path) -> Problem:
     """Return the training rows of a data set."""
     with np.load(real_file(folder, name), allow_pickle=False) as arrays:
         X, y = arrays["X_train"].astype(np.float32), arrays["y_train"].astype(np.int64)

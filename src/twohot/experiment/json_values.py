@@ -28,9 +28,9 @@ def as_json(value: object) -> Any:
         return {key: as_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(each) for each in value]
-    if isinstance(value, float) and math.isfinite(value):
-        return float(value)  # NumPy's too
     if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
         return value
     raise ArgumentError(
         "",
