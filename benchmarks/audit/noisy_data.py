@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, precision_recall_fscore_support
 
 from benchmarks.audit.data import Data
-from benchmarks.audit.records import Score, Setting
+from benchmarks.audit.runs import Score, Setting
 from twohot.noise import asymmetric, corrupt_labels, superclass_noise, symmetric
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class NoisyData:
     """What a method is given, and what it is judged by."""
 
     data: Data
@@ -52,14 +52,14 @@ class Problem:
         return Score(accuracy, float(precision), float(recall), float(f1), float(ranking))
 
 
-def make_problem(data: Data, setting: Setting, seed: int) -> Problem:
+def draw_labels(data: Data, setting: Setting, seed: int) -> NoisyData:
     """Return the labels of a setting; a seed gives the same ones to every method."""
     if setting.noise == "human":
-        return Problem(data, data.human_labels, seed)
+        return NoisyData(data, data.human_labels, seed)
     corruption = {
         "symmetric": lambda: symmetric(data.n_classes, setting.rate),
         "asymmetric": lambda: asymmetric(data.n_classes, setting.rate),
         "superclass": lambda: superclass_noise(data.superclass, setting.rate),
     }[setting.noise]()
     drawn = corrupt_labels(data.true_labels, corruption, random_state=seed)
-    return Problem(data, drawn.given_labels, seed)
+    return NoisyData(data, drawn.given_labels, seed)

@@ -1,4 +1,4 @@
-"""What a measurement returns. The document is made from these records and from nothing else."""
+"""What the runs return. The page is made from these records and from nothing else."""
 
 from dataclasses import dataclass, field
 from statistics import median
@@ -84,7 +84,7 @@ class LateRound:
 
 @dataclass
 class Results:
-    """All records of one run."""
+    """The results of all runs, as the page needs them."""
 
     quick: bool
     machine: dict[str, str]

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from passes import quietly
-from problems import Problem
-from records import LateRound
+from benchmarks.solver.passes import quietly
+from benchmarks.solver.problems import Load, Source
+from benchmarks.solver.results import LateRound
 from twohot import DistilledProbe
 
 FloatArray = NDArray[np.float64]
@@ -97,27 +97,38 @@ class Descent:
     smallest: float  # smallest of the largest entries of all gradients on the way
 
 
-def compare_late_round(problem: Problem, ridge: float, n_rounds: int) -> LateRound:
-    """Return a probe's last round beside one whose every round was solved in float64."""
-    probe = quietly(DistilledProbe(n_rounds=n_rounds, ridge=ridge), problem)
-    x = problem.prepared()
-    objective = CrossEntropy.of_labels(x, problem.given_labels, problem.l2(ridge))
-    for number in range(1, n_rounds + 1):
-        coef = objective.solve(REFERENCE_TOLERANCE)
-        reached = objective.relative_gradient(coef)
-        if number < n_rounds:
-            objective = CrossEntropy(x, objective.evaluate(coef)[2], objective.l2)
-    predicted, reference = probe.predict(problem.X), (x @ coef.T).argmax(axis=1)
-    last: Any = probe.rounds_[-1]
-    return LateRound(
-        problem=problem.name,
-        ridge=ridge,
-        n_rounds=n_rounds,
-        converged=last.converged,
-        gradient_norm=last.gradient_norm,
-        n_passes=last.n_passes,
-        accuracy=float((predicted == problem.true_labels).mean()),
-        reference_accuracy=float((reference == problem.true_labels).mean()),
-        reference_gradient=reached,
-        n_different=int((predicted != reference).sum()),
-    )
+@dataclass(frozen=True)
+class CompareLateRound:
+    """A probe's last round beside one whose every round was solved in float64."""
+
+    source: Source
+    ridge: float
+    n_rounds: int
+
+    def __str__(self) -> str:
+        return f"{self.source.name}: a late round"
+
+    def measure(self, load: Load) -> LateRound:
+        problem = load(self.source)
+        probe = quietly(DistilledProbe(n_rounds=self.n_rounds, ridge=self.ridge), problem)
+        x = problem.prepared()
+        objective = CrossEntropy.of_labels(x, problem.given_labels, problem.l2(self.ridge))
+        for number in range(1, self.n_rounds + 1):
+            coef = objective.solve(REFERENCE_TOLERANCE)
+            reached = objective.relative_gradient(coef)
+            if number < self.n_rounds:
+                objective = CrossEntropy(x, objective.evaluate(coef)[2], objective.l2)
+        predicted, reference = probe.predict(problem.X), (x @ coef.T).argmax(axis=1)
+        last: Any = probe.rounds_[-1]
+        return LateRound(
+            problem=self.source.name,
+            ridge=self.ridge,
+            n_rounds=self.n_rounds,
+            converged=last.converged,
+            gradient_norm=last.gradient_norm,
+            n_passes=last.n_passes,
+            accuracy=float((predicted == problem.true_labels).mean()),
+            reference_accuracy=float((reference == problem.true_labels).mean()),
+            reference_gradient=reached,
+            n_different=int((predicted != reference).sum()),
+        )

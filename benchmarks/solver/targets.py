@@ -3,23 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from passes import PLL
-from problems import REAL_FILES
-from records import Penalty, Ratio, Results, RoundCount
+from benchmarks.pages import NOT_MEASURED, Target
+from benchmarks.solver.passes import PLL
+from benchmarks.solver.problems import MAIN_NAME, MANY_NAME, REAL
+from benchmarks.solver.results import Penalty, Ratio, Results, RoundCount
 
-MAIN_NAME, MANY_NAME = "synthetic", "synthetic, many classes"
 COARSE, FINE = 1e-4, 1e-6  # the two relative gradients passes are counted at
-NOT_MEASURED = "not measured"
-
-
-@dataclass(frozen=True)
-class Target:
-    """One row of the table."""
-
-    what: str
-    asked: str
-    measured: str
-    met: bool | None  # None: not measured
 
 
 @dataclass(frozen=True)
@@ -106,7 +95,7 @@ def _rounds(what: str, entries: list[RoundCount], asked: tuple[float, float]) ->
 
 
 def _on_real(results: Results, penalty: Penalty) -> list[RoundCount]:
-    return [e for e in results.rounds if e.problem in REAL_FILES and e.penalty == penalty]
+    return [e for e in results.rounds if e.problem in REAL and e.penalty == penalty]
 
 
 def _time_targets(results: Results) -> list[Target]:

@@ -1,4 +1,4 @@
-"""The numbers behind the theory's figures: the paper's synthetic experiment and its two appendices.
+"""The paper's synthetic experiment and two of its appendices: the numbers that figures draw.
 
 The block model's exact outputs come from the population solver, those of its perturbed Gram
 matrix, repaired to a positive semidefinite one, from the dense solver. Both are shown: the paper

@@ -1,26 +1,26 @@
-"""The document, from the records of one run."""
+"""The page, from the results alone."""
 
 import math
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from passes import PLL
-from problems import (
+from benchmarks.pages import table, target_table
+from benchmarks.solver.passes import PLL
+from benchmarks.solver.problems import (
     MAIN,
     MANY,
     N_SUPERCLASSES,
     NOISE_RATE,
     PRINTED_ELSEWHERE,
-    REAL_FILES,
+    REAL,
     SAME_CLASS,
     SAME_SUPERCLASS,
 )
-from records import Ratio, Results, RoundCount
-from targets import COARSE, FINE, NOT_MEASURED, targets, total_passes
-from timings import BATCH_ROWS, MOMENTUM
+from benchmarks.solver.results import Ratio, Results, RoundCount
+from benchmarks.solver.targets import COARSE, FINE, targets, total_passes
+from benchmarks.solver.timings import BATCH_ROWS, MOMENTUM
+from twohot._checks.messages import counted
 
 NOTES = Path(__file__).parent / "notes.md"
-VERDICTS = {True: "yes", False: "**no**", None: NOT_MEASURED}
 
 # Passes at 1e-4 / 1e-6 of teacher, student 1 and student 2 by L-BFGS with the metric of
 # solve.precondition alone, counted once, before solve.secants was written.
@@ -37,15 +37,12 @@ BEFORE = {
 
 
 def render(results: Results) -> str:
-    """Return the whole document."""
+    """Return the whole page."""
     parts = [
         "# Benchmarks",
         _opening(results),
         "## Asked and measured",
-        table(
-            ["what", "asked", "measured", "met"],
-            [[t.what, t.asked, t.measured, VERDICTS[t.met]] for t in targets(results)],
-        ),
+        target_table(targets(results)),
         *_passes(results),
         *_real(results),
         *_generalized(results),
@@ -58,17 +55,12 @@ def render(results: Results) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def _opening(results: Results) -> str:
     machine = "; ".join(f"{name} {value}" for name, value in results.machine.items())
     opening = (
-        "`make bench` writes this page, in one run, from what it measures; `python "
-        "benchmarks/run.py --features DIR --output docs/benchmarks.md` adds the real features, "
-        f"which are not part of the project. This run took {results.minutes:.0f} minutes on: "
+        "`make bench` writes this page from the records of its runs; `make bench FEATURES=DIR` "
+        "adds the real features, which are not part of the project. The runs took "
+        f"{counted(max(1, round(results.minutes)), 'minute')} on: "
         f"{machine}. Passes are counts, and the same anywhere; times are ratios of runs taken in "
         "turn, their median given with the smallest and largest. A pass reads the features once "
         f"and does two matrix products. All labels carry {NOISE_RATE:.0%} symmetric noise. BLAS "
@@ -76,15 +68,15 @@ def _opening(results: Results) -> str:
     )
     if results.quick:
         opening += (
-            "\n\n**This is a quick run, on small problems, to check the benchmark: no number below "
-            "can be held against what is asked.**"
+            "\n\n**These are quick runs, on small problems, to check the benchmark: no number "
+            "below can be held against what is asked.**"
         )
     return opening
 
 
 def _passes(results: Results) -> list[str]:
-    entries = [entry for entry in results.rounds if entry.problem not in REAL_FILES]
-    sizes = {name: size for name, size in results.sizes.items() if name not in REAL_FILES}
+    entries = [entry for entry in results.rounds if entry.problem not in REAL]
+    sizes = {name: size for name, size in results.sizes.items() if name not in REAL}
     return [
         "## Passes per round",
         "Cross-entropy, to a relative gradient of 1e-4 / 1e-6. PLL is the student on the "
@@ -128,7 +120,7 @@ def count(entry: RoundCount) -> str:
 
 
 def _real(results: Results) -> list[str]:
-    entries = [entry for entry in results.rounds if entry.problem in REAL_FILES]
+    entries = [entry for entry in results.rounds if entry.problem in REAL]
     if not entries:
         return ["## Real features", "Not measured: `--features` was not given."]
     rows = []
@@ -138,7 +130,7 @@ def _real(results: Results) -> list[str]:
         before = BEFORE.get((problem, penalty.strength), [])
         cells = [pair(chosen, name) for name in names]
         rows.append([problem, str(penalty), *cells, ", ".join(before) or "–"])
-    sizes = "; ".join(f"{name}: {results.sizes[name]}" for name in REAL_FILES)
+    sizes = "; ".join(f"{name}: {results.sizes[name]}" for name in REAL if name in results.sizes)
     return [
         "## Real features",
         (
@@ -184,7 +176,7 @@ def _times(results: Results) -> list[str]:
         ),
         _ratio_table(results.sgd, "SGD", "twohot")
         if results.sgd
-        else "not measured: torch is not installed.",
+        else "not measured: this needs torch.",
     ]
 
 

@@ -3,25 +3,25 @@
 The labels of every problem carry 60 % symmetric noise, drawn with exact counts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
+from benchmarks.real_features import real_file
+from benchmarks.solver.results import Penalty
 from twohot.noise import corrupt_labels, make_features, symmetric
 
 NOISE_RATE = 0.6
 SAME_CLASS, SAME_SUPERCLASS, PRINTED_ELSEWHERE = 0.25, 0.02, -0.03  # as the paper prints them
 N_SUPERCLASSES = 3
-REAL_FILES = {
-    "BANKING77": "banking77_minilm.npz",
-    "CIFAR-100": "cifar100_resnet50_svd512_full.npz",
-    "Flowers-102": "flowers102_resnet50.npz",
-}
+MAIN_NAME, MANY_NAME = "synthetic", "synthetic, many classes"
+DIGITS_AS = "digits, "  # float64 or float32
+REAL = ("BANKING77", "CIFAR-100", "Flowers-102")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,10 @@ class Problem:
         """Return the strength that a dimensionless ridge stands for, on unit-norm rows."""
         return ridge / (self.n_classes * len(self.X))
 
+    def strength(self, penalty: Penalty) -> float:
+        """Return the l2 of a penalty that is given either way."""
+        return self.l2(penalty.strength) if penalty.kind == "ridge" else penalty.strength
+
     def prepared(self, dtype: str = "float64") -> NDArray[Any]:
         """Return centred rows of unit norm, made apart from the package's own preparation."""
         rows = self.X - self.X.mean(axis=0, dtype=np.float64)
@@ -62,6 +66,16 @@ class Size:
     elsewhere: float  # inner product of two superclasses
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where the rows of a problem come from."""
+
+    name: str
+    size: Size | None = None  # of synthetic rows
+
+
+Load: TypeAlias = Callable[[Source], Problem]  # what a run gets its rows by
+
 MAIN = Size(100, 50_000, 512, -0.013)
 # The more classes, the closer to zero: -same_superclass / (n_superclasses - 1) in the limit.
 MANY = Size(1000, 100_000, 512, -0.01)
@@ -69,7 +83,20 @@ QUICK_MAIN = Size(20, 4_000, 64, -0.01)
 QUICK_MANY = Size(60, 6_000, 64, -0.01)
 
 
-def synthetic(name: str, size: Size) -> Problem:
+def load(source: Source, folder: Path | None = None) -> Problem:
+    """Return the problem of a source; real features are in a folder."""
+    if source.size is not None:
+        return _synthetic(source.name, source.size)
+    if source.name.startswith(DIGITS_AS):
+        return _digits(source.name.removeprefix(DIGITS_AS))
+    if folder is None:
+        raise ValueError(
+            f"{source.name} is made of real features: name their folder by --features."
+        )
+    return _real(source.name, folder)
+
+
+def _synthetic(name: str, size: Size) -> Problem:
     """Return features of the paper's correlations, in random order."""
     made = make_features(
         n_classes=size.n_classes,
@@ -102,19 +129,16 @@ def why_not_as_printed() -> str:
     return "they do not contradict each other."
 
 
-def digits(dtype: str) -> Problem:
+def _digits(dtype: str) -> Problem:
     X, y = load_digits(return_X_y=True)
-    return _noisy(f"digits, {dtype}", X.astype(dtype), y)
+    return _noisy(DIGITS_AS + dtype, X.astype(dtype), y)
 
 
-def real(folder: Path) -> Iterator[Problem]:
-    """Yield the training rows of every known file in a folder, one data set at a time."""
-    for name, file in REAL_FILES.items():
-        if not (folder / file).is_file():
-            raise FileNotFoundError(f"--features {folder} has no {file}: the folder must hold all.")
-        with np.load(folder / file, allow_pickle=False) as arrays:
-            X, y = arrays["X_train"].astype(np.float32), arrays["y_train"].astype(np.int64)
-        yield _noisy(name, X, y)
+def _real(name: str, folder: Path) -> Problem:
+    """Return the training rows of a data set."""
+    with np.load(real_file(folder, name), allow_pickle=False) as arrays:
+        X, y = arrays["X_train"].astype(np.float32), arrays["y_train"].astype(np.int64)
+    return _noisy(name, X, y)
 
 
 def _noisy(name: str, X: NDArray[Any], labels: NDArray[np.int64]) -> Problem:
