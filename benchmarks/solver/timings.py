@@ -23,7 +23,8 @@ from benchmarks.solver.results import Penalty, Ratio
 from twohot import DistilledProbe, LinearProbe
 from twohot._checks.messages import counted
 from twohot._extras import load_extra
-from twohot.rows.preparation import FeatureSet, Preparation
+from twohot.rows.preparation import AS_THEY_ARE
+from twohot.rows.rows import Rows
 
 CLOCKS = {"CPU": time.process_time, "wall": time.perf_counter}
 BATCH_ROWS, MOMENTUM, LEARNING_RATE, EPOCHS = 128, 0.9, 0.1, 200  # the paper's recipe
@@ -100,9 +101,8 @@ class TimeOverProducts:
 
 def blocks_of(x: NDArray[Any], n_classes: int) -> dict[str, list[slice]]:
     """Return the rows of every block, as a fit takes them."""
-    layout = FeatureSet(x, Preparation(None, normalize=False), dtype=x.dtype, n_classes=n_classes)
-    rows = [layout.rows(block) for block in range(layout.n_blocks)]
-    return {f"blocks of {layout.block_rows} rows": rows}
+    size = Rows(x, AS_THEY_ARE, dtype=x.dtype, n_classes=n_classes).block_rows
+    return {f"blocks of {size} rows": [slice(i, i + size) for i in range(0, len(x), size)]}
 
 
 # --- the same teacher by other means ------------------------------------------------------------
