@@ -9,9 +9,9 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from label_tables import blobs, run, write_table
+from twohot.cli._shared import OTHER_NAMES, friendly, with_options
 
 from twohot.cli import app
-from twohot.cli._shared import OTHER_NAMES, friendly, with_options
 
 COMMANDS = {entry.callback.__name__: entry.callback for entry in app.registered_commands}
 

@@ -15,17 +15,10 @@ from twohot.classes.description import (
     with_superclasses,
 )
 from twohot.classes.superclasses import PAPER_CUT
-from twohot.cli._description_tables import print_overview, print_structure
-from twohot.cli._tables import (
-    ClassesOption,
-    FeatureColumnOption,
-    LabelColumnOption,
-    LabelsOption,
-    SplitOption,
-    TableArgument,
-    check_output,
-    read_source,
-)
+from twohot.cli._outputs import check_feature_file
+from twohot.cli._printed_description import print_overview, print_structure
+from twohot.cli._table_options import TableOptions
+from twohot.cli._terminal import say
 from twohot.figures.correlations import (
     correlation_map_figure,
     dendrogram_figure,
@@ -36,9 +29,7 @@ from twohot.tables import write_features
 
 
 def describe(
-    source: TableArgument,
     *,
-    split: SplitOption = None,
     superclasses: Annotated[
         int | None, typer.Option(min=1, help="Cluster the classes into so many superclasses.")
     ] = None,
@@ -54,41 +45,32 @@ def describe(
         Path | None,
         typer.Option(help="Write a feature file with the superclasses, for `twohot corrupt`."),
     ] = None,
-    labels: LabelsOption = None,
-    label_column: LabelColumnOption = None,
-    feature_column: FeatureColumnOption = None,
-    classes: ClassesOption = None,
+    options: TableOptions,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the feature file if it is there.")
     ] = False,
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
     if write_superclasses is not None:
-        inputs = (source, labels, classes)
-        check_output(write_superclasses, inputs, force=force, option="--write-superclasses")
+        check_feature_file(
+            write_superclasses, options.inputs, force=force, name="write_superclasses"
+        )
         if superclasses is None and cut is None:
             cut = PAPER_CUT  # what is written is clustered, even if the source names some
-    table = read_source(
-        source,
-        labels=labels,
-        label_column=label_column,
-        feature_column=feature_column,
-        classes=classes,
-    )
+    table = options.read()
     with Console(stderr=True).status("Reading features …"):
-        found = describe_table(table, split=split, n_superclasses=superclasses, cut=cut)
+        found = describe_table(table, split=options.split, n_superclasses=superclasses, cut=cut)
     written: list[Path] = []
     if write_superclasses is not None:
         write_features(write_superclasses, with_superclasses(table, found))
         written.append(write_superclasses)
     if output is not None:
         written += _write_report(output, found)
-    console = Console()
-    print_overview(console, source, found)
+    print_overview(options.source, found)
     if found.structure is not None:
-        print_structure(console, found.structure)
+        print_structure(found.structure)
     for path in written:
-        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
+        say(f"Wrote {path}")
 
 
 def _write_report(folder: Path, found: Description) -> list[Path]:

@@ -12,19 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from twohot._checks.messages import counted
 from twohot._files import whole_file
-from twohot.cli._progress import choosing
-from twohot.cli._tables import (
-    ClassesOption,
-    FeatureColumnOption,
-    LabelColumnOption,
-    LabelsOption,
-    SplitOption,
-    TableArgument,
-    check_new,
-    read_source,
-    rows_of_split,
-)
+from twohot.cli._outputs import check_new
+from twohot.cli._table_options import TableOptions
+from twohot.cli._terminal import choosing, say, table_with
 from twohot.figures.file import write_figure
 from twohot.figures.forecast import forecast_figure
 from twohot.forecast.forecast import Forecast
@@ -37,13 +29,8 @@ WEAKEST_CLASSES = 5
 
 
 def forecast(
-    source: TableArgument,
     *,
-    labels: LabelsOption = None,
-    label_column: LabelColumnOption = None,
-    feature_column: FeatureColumnOption = None,
-    classes: ClassesOption = None,
-    split: SplitOption = None,
+    options: TableOptions,
     ridge: Annotated[float, typer.Option(help="Penalty at which the theory is asked.")] = 10.0,
     rounds: Annotated[int, typer.Option(min=2, help="Rounds that the theory is asked about.")] = 3,
     folds: Annotated[
@@ -63,56 +50,43 @@ def forecast(
     """Say whether a plain probe will do, which student will help, or that nothing will."""
     if json is not None:
         # Like the files of --output, it is replaced; what was read never is.
-        check_new(json, (source, labels, classes), force=True, option="--json")
-    table = read_source(
-        source,
-        labels=labels,
-        label_column=label_column,
-        feature_column=feature_column,
-        classes=classes,
-    )
-    table = table.take(rows_of_split(table, split))
-    with choosing(quiet=quiet) as report:
+        check_new(json, options.inputs, force=True, name="json")
+    whole = options.read()
+    table = whole.take(options.rows_of(whole))
+    with choosing(quiet=quiet) as callback:
         found = make_forecast(
             table.features,
-            table.given_labels,
+            table.coded.present(),
             superclass=_superclass(table),
             ridge=ridge,
             n_rounds=rounds,
             cv=folds,
             random_state=seed,
-            report=report,
+            callback=callback,
         )
-    _print_forecast(Console(), source, found)
+    _print_forecast(options.source, found)
     for path in _write(found, json, output):
-        Console().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)
+        say(f"Wrote {path}")
 
 
 def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
-    """Return the superclasses of the labels that occur, in the sorted order of their names."""
+    """Return the superclasses of the classes that have rows, numbered without a hole."""
     if table.superclass is None:
         return None
-    present = np.unique(table.labels)
-    by_name = sorted(present[present >= 0].tolist(), key=lambda label: table.classes[label])
-    return np.asarray(np.unique(table.superclass[by_name], return_inverse=True)[1])
+    found = table.superclass[table.coded.sizes > 0]
+    return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
-def _print_forecast(console: Console, source: Path, found: Forecast) -> None:
+def _print_forecast(source: Path, found: Forecast) -> None:
     """Print the estimates, the candidates, the weakest classes and the advice."""
-    rows, classes = found.given_sizes.sum(), len(found.classes)
-    _say(console, f"{source.name}: {rows} rows with a label, {classes} classes")
-    console.print(_estimates(found))
-    console.print(_candidates(found))
-    console.print(_weakest(found))
+    rows = counted(int(found.given_sizes.sum()), "row")
+    say(f"{source.name}: {rows} with a label, {counted(len(found.classes), 'class', 'classes')}")
+    for table in (_estimates(found), _candidates(found), _weakest(found)):
+        Console().print(table)
     summary, *reasons = str(found).splitlines()
-    _say(console, summary, style="bold")
+    say(summary, "bold")
     for line in reasons:
-        _say(console, line)
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    # Names come from a user's data: they are printed as they are.
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        say(line)
 
 
 def _estimates(found: Forecast) -> Table:
@@ -137,9 +111,14 @@ def _estimates(found: Forecast) -> Table:
 
 def _candidates(found: Forecast) -> Table:
     """Return the candidates side by side; the chosen one stands out."""
-    table = Table(title=f"{len(found.comparison.given)} rows held out: agreement, accuracy gained")
-    for heading in ("candidate", "agreement", "points over plain"):
-        table.add_column(heading, justify="left" if heading == "candidate" else "right")
+    rows = counted(len(found.comparison.given), "row")
+    table = table_with(
+        "candidate",
+        "agreement",
+        "points over plain",
+        names=("candidate",),
+        title=f"{rows} held out: agreement, accuracy gained",
+    )
     for row in candidate_rows(found):
         table.add_row(
             row["candidate"],
