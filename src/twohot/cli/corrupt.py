@@ -55,7 +55,7 @@ def corrupt(
     n_kept = noisy.n_rows - record["n_rows"]
     if n_kept:
         keep = "keeps its label" if n_kept == 1 else "keep their labels"
-        say(f"The other {counted(n_kept, 'row')} {keep}.")
+        say(f"{counted(n_kept, 'other row')} {keep}.")
     say(f"Wrote {output}")
 
 

@@ -1,21 +1,18 @@
 """`twohot describe`: what a table of features holds, as tables and pictures."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from twohot._files import whole_file
 from twohot.classes.description import (
     ClassStructure,
-    Description,
     describe_table,
     with_superclasses,
 )
 from twohot.classes.superclasses import PAPER_CUT
-from twohot.cli._outputs import check_feature_file
+from twohot.cli._outputs import check_feature_file, write_report
 from twohot.cli._printed_description import print_overview, print_structure
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import say
@@ -24,14 +21,13 @@ from twohot.figures.correlations import (
     dendrogram_figure,
     map_order,
 )
-from twohot.figures.file import write_figure
 from twohot.tables import write_features
 
 
 def describe(
     *,
     superclasses: Annotated[
-        int | None, typer.Option(min=1, help="Cluster the classes into so many superclasses.")
+        int | None, typer.Option(min=1, help="Cluster the classes into this many superclasses.")
     ] = None,
     cut: Annotated[
         float | None,
@@ -65,24 +61,13 @@ def describe(
         write_features(write_superclasses, with_superclasses(table, found))
         written.append(write_superclasses)
     if output is not None:
-        written += _write_report(output, found)
+        figures = {} if found.structure is None else _figures(found.structure)
+        written += write_report(output / "description.json", found.to_json(), figures)
     print_overview(options.source, found)
     if found.structure is not None:
         print_structure(found.structure)
     for path in written:
         say(f"Wrote {path}")
-
-
-def _write_report(folder: Path, found: Description) -> list[Path]:
-    """Write the pictures and what the tables are built from, each file whole."""
-    # Drawn before the folder is made: an extra may be missing.
-    figures = {} if found.structure is None else _figures(found.structure)
-    folder.mkdir(parents=True, exist_ok=True)
-    with whole_file(folder / "description.json") as file:
-        file.write(json.dumps(found.to_json(), indent=1).encode())
-    for name, figure in figures.items():
-        write_figure(folder / name, figure)
-    return [folder / name for name in ("description.json", *figures)]
 
 
 def _figures(structure: ClassStructure) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """`twohot forecast`: will it help here, and with what."""
 
-import json as json_format
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -13,11 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from twohot._checks.messages import counted
-from twohot._files import whole_file
-from twohot.cli._outputs import check_new
+from twohot.cli._outputs import check_new, write_json, write_report
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, say, table_with
-from twohot.figures.file import write_figure
 from twohot.figures.forecast import forecast_figure
 from twohot.forecast.forecast import Forecast
 from twohot.forecast.forecast import forecast as make_forecast
@@ -36,7 +33,7 @@ def forecast(
     folds: Annotated[
         int | None,
         typer.Option(
-            min=2, help="Hold out every row once, in so many parts; else about 2,000 rows."
+            min=2, help="Hold out every row once, in this many parts; else about 2,000 rows."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
@@ -154,19 +151,15 @@ def _number(value: float) -> str:
 
 def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path]:
     """Write the files asked for, and return their paths."""
-    record: dict[str, Any] = forecast_record(found)
-    text = json_format.dumps(record, indent=1, ensure_ascii=False, allow_nan=False).encode()
-    paths = [] if json is None else [json]
+    record = forecast_record(found)
+    written = []
     if output is not None:
-        # Before the folder is made: it may lack an extra.
         figure = forecast_figure(candidate_rows(found), class_rows(found), found.theory.ridge)
-        output.mkdir(parents=True, exist_ok=True)
-        paths.append(output / "forecast.json")
-        write_figure(output / "forecast.png", figure)
-    for path in paths:
-        with whole_file(path) as file:
-            file.write(text)
-    return [*paths, *([] if output is None else [output / "forecast.png"])]
+        written = write_report(output / "forecast.json", record, {"forecast.png": figure})
+    if json is not None:
+        write_json(json, record)
+        written.append(json)
+    return written
 
 
 def _points(gain: float, error: float) -> str:
