@@ -110,6 +110,9 @@ def test_odd_labels_are_said_by_every_command_that_reads_them(name):
         "Note: 'NaN', 'n/a' are classes here: name such a text by --missing if it means that there "
         "is no label." in result.stderr
     )
+    # Once, and in no other words.
+    assert "other spellings" not in result.stdout
+    assert "`missing`" not in result.output
     force = ["--force"] if name in {"audit", "corrupt", "fit"} else []
     quieter = run(*arguments, *force, "--missing", "NaN", "--missing", "n/a")
     assert quieter.exit_code == 0, quieter.output

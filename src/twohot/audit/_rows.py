@@ -54,7 +54,7 @@ def check_labelled_rows(X: Matrix, y: Any) -> LabelledRows:
 def check_label_column(y: Any, classes: ArrayLike | None = None) -> tuple[NDArray[Any], IntArray]:
     """Return the classes, sorted unless they are given, and where each label stands, or -1."""
     if isinstance(y, Labels):
-        coded = code_labels(y, classes=classes)
+        coded = y.present() if classes is None else code_labels(y, classes=classes)
         check_two_classes(coded)
         return coded.classes, coded.codes
     given = _as_column(y)

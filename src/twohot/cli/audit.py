@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from twohot._checks.labels import label_notes
 from twohot._checks.messages import ArgumentError, FileThereError
 from twohot.audit.folder import FILES, write_audit_folder
 from twohot.audit.issues import check_flagging, find_label_issues
@@ -62,7 +63,7 @@ def audit(
     with choosing(quiet=quiet or judge is not None) as callback:
         issues = find_label_issues(
             table.features,
-            table.coded.present(),
+            table.coded,
             probe=judge,
             budget=budget,
             precision=precision,
@@ -82,7 +83,9 @@ def audit(
         embed_limit=embed,
         force=force,
     )
-    _print_findings(issues, summary.messages)
+    # What is odd about the labels was said when they were read.
+    noted = label_notes(table.coded)
+    _print_findings(issues, [message for message in summary.messages if message not in noted])
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
     say(f"Every row: {output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}.")
 
@@ -118,7 +121,7 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
     return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
 
 
-def _print_findings(issues: LabelIssues, messages: tuple[str, ...]) -> None:
+def _print_findings(issues: LabelIssues, messages: list[str]) -> None:
     for message in messages:
         say(message)
     confusions = _confusions(issues)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from twohot._checks.labels import label_notes
 from twohot._checks.messages import counted
 from twohot.cli._outputs import check_new, write_json, write_report
 from twohot.cli._table_options import TableOptions
@@ -53,7 +54,7 @@ def forecast(
     with choosing(quiet=quiet) as callback:
         found = make_forecast(
             table.features,
-            table.coded.present(),
+            table.coded,
             superclass=_superclass(table),
             ridge=ridge,
             n_rounds=rounds,
@@ -61,7 +62,9 @@ def forecast(
             random_state=seed,
             callback=callback,
         )
-    _print_forecast(options.source, found)
+    # What is odd about the labels was said when they were read.
+    noted = {f"- {note}" for note in label_notes(table.coded)}
+    _print_forecast(options.source, found, noted)
     for path in _write(found, json, output):
         say(f"Wrote {path}")
 
@@ -74,8 +77,8 @@ def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
     return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
-def _print_forecast(source: Path, found: Forecast) -> None:
-    """Print the estimates, the candidates, the weakest classes and the advice."""
+def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
+    """Print estimates, candidates, the weakest classes, and advice but for what was noted."""
     rows = counted(int(found.given_sizes.sum()), "row")
     say(f"{source.name}: {rows} with a label, {counted(len(found.classes), 'class', 'classes')}")
     for table in (_estimates(found), _candidates(found), _weakest(found)):
@@ -83,7 +86,8 @@ def _print_forecast(source: Path, found: Forecast) -> None:
     summary, *reasons = str(found).splitlines()
     say(summary, "bold")
     for line in reasons:
-        say(line)
+        if line not in noted:
+            say(line)
 
 
 def _estimates(found: Forecast) -> Table:
