@@ -46,7 +46,7 @@ def demo(
     with console.status("Auditing …"):
         issues = demo_audit(data, auto, output)
     wrong, found = data.given_labels != data.true_labels, issues.is_label_issue
-    right = issues.predicted_label == data.true_labels
+    right = issues.predicted_label.astype(int) == data.true_labels
     say(
         f"Audit: {counted(issues.n_issues, 'label')} flagged, {(found & wrong).sum()} of the "
         f"{n_wrong} wrong ones among them; the suggestion is right for {(found & right).sum()}."
