@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits
 from twohot import find_label_issues
 from twohot.audit.folder import write_audit_folder
 from twohot.audit.to_review import review_rows, review_summary
-from twohot.demo import grey_picture
+from twohot.digits_demo import grey_picture
 from twohot.noise import corrupt_labels, symmetric
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables import FeatureTable

@@ -28,7 +28,7 @@ ORDER = [
     "audit",
     "forecast",
     "experiment",
-    "demo",
+    "digits_demo",
     "cli",
 ]
 ASKS_THEORY = {"figures", "forecast", "experiment", "cli"}

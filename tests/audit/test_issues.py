@@ -316,7 +316,7 @@ def test_labels_of_one_class_can_be_judged_by_who_knows_others():
 
 def test_it_says_what_it_tries():
     heard = []
-    issues = find_label_issues(X, Y, report=heard.append, n_jobs=1, random_state=3)
+    issues = find_label_issues(X, Y, callback=heard.append, n_jobs=1, random_state=3)
     assert len(heard) == len(issues.probe.choice_.tried)
     assert (issues.probe.n_jobs, issues.probe.random_state) == (1, 3)
 

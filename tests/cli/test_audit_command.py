@@ -237,7 +237,10 @@ def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, mo
         (["one.csv", "--quiet"], r"y has one class only \('2'\)"),
         (["empty.csv", "--quiet"], r"empty.csv has no label in any of its 30 rows.*--labels"),
         (["table.csv", "--probe", "table.csv"], r"table.csv"),
-        (["other.csv", "--probe", "probe.safetensors"], r"\('cat', 'dog', 'fox'\) are unknown to"),
+        (
+            ["other.csv", "--probe", "probe.safetensors"],
+            r"3 labels that are none of the 3 classes \('cat', 'dog', 'fox'\)",
+        ),
         (["narrow.csv", "--probe", "probe.safetensors"], r"3 features.*expecting 6"),
         (
             ["table.csv", "--budget", "1", "--precision", "0.5"],

@@ -77,7 +77,7 @@ def test_rows_of_a_split_are_looked_at(tmp_path):
     assert "d.csv: 1000 rows" in run(tmp_path / "d.csv", "--split", "all", "--quiet").output
 
 
-def test_superclasses_follow_the_sorted_names_that_occur():
+def test_superclasses_are_those_of_the_classes_that_have_rows():
     table = FeatureTable(
         features=np.zeros((4, 2)),
         labels=np.array([0, 2, 3, -1]),
@@ -85,7 +85,7 @@ def test_superclasses_follow_the_sorted_names_that_occur():
         superclass=np.array([2, 2, 0, 2]),
         superclass_names=("animal", "tool", "fruit"),
     )
-    # apple, cat, pear
+    # pear, cat, apple
     np.testing.assert_array_equal(_superclass(table), [1, 0, 1])
 
 

@@ -233,7 +233,7 @@ def test_rows_without_a_label_are_as_good_as_absent():
 def test_every_candidate_is_reported():
     data = digits(0.6)
     said = []
-    found = forecast(data.X, data.given_labels, n_jobs=1, report=said.append)
+    found = forecast(data.X, data.given_labels, n_jobs=1, callback=said.append)
     names = [entry.name for entry in found.comparison.choice.tried]
     assert [line.split(":")[0] for line in said] == names
 

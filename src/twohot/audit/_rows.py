@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twohot._checks.labels import Labels, check_two_classes, code_labels
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.distill._inputs import check_features
 from twohot.distill.estimators import LinearProbe
@@ -35,9 +36,11 @@ class LabelledRows:
         return None if self.labelled.all() else self.labelled.astype(np.float64)
 
 
-def check_labelled_rows(X: Matrix, y: ArrayLike) -> LabelledRows:
+def check_labelled_rows(X: Matrix, y: Any) -> LabelledRows:
     """Return features and labels, at least two classes; None, NaN and "" are no label."""
     rows = check_features(LinearProbe(), X, reset=True)
+    if isinstance(y, Labels):
+        return LabelledRows(rows, *check_label_column(y))
     given = _as_column(y)
     if given.ndim != 1 or len(given) != rows.shape[0]:
         raise ValueError(
@@ -48,10 +51,12 @@ def check_labelled_rows(X: Matrix, y: ArrayLike) -> LabelledRows:
     return LabelledRows(rows, classes, labels)
 
 
-def check_label_column(
-    y: ArrayLike, classes: ArrayLike | None = None
-) -> tuple[NDArray[Any], IntArray]:
+def check_label_column(y: Any, classes: ArrayLike | None = None) -> tuple[NDArray[Any], IntArray]:
     """Return the classes, sorted unless they are given, and where each label stands, or -1."""
+    if isinstance(y, Labels):
+        coded = y.present() if classes is None else code_labels(y, classes=classes)
+        check_two_classes(coded)
+        return coded.classes, coded.codes
     given = _as_column(y)
     if given.ndim != 1:
         raise ValueError(
@@ -84,7 +89,7 @@ def check_label_column(
     return found if isinstance(found[0], str) else np.array(found.tolist()), labels
 
 
-def _as_column(y: ArrayLike) -> NDArray[Any]:
+def _as_column(y: Any) -> NDArray[Any]:
     """Return labels as an array; a list as one of objects, or NaN among words became a word."""
     return np.asarray(y) if hasattr(y, "dtype") else np.array(y, dtype=object)
 

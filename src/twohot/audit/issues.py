@@ -41,7 +41,7 @@ SURE_ERRORS = 2.0
 
 def find_label_issues(
     X: Matrix,
-    y: ArrayLike,
+    y: Any,
     *,
     probe: Any = None,
     probabilities: ArrayLike | None = None,
@@ -50,7 +50,7 @@ def find_label_issues(
     precision: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
-    report: Callable[[str], None] | None = None,
+    callback: Callable[[str], None] | None = None,
 ) -> LabelIssues:
     """Find the labels that are wrong, and what they should be.
 
@@ -76,7 +76,7 @@ def find_label_issues(
         Bayes' rule with the estimated noise matrix; less where the probe itself often errs.
     n_jobs, random_state
         Of the `AutoProbe`.
-    report : callable, optional
+    callback : callable, optional
         Is called with a line for everything that was tried.
 
     Returns
@@ -116,7 +116,7 @@ def find_label_issues(
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
             told = np.flatnonzero(labels >= 0)
             some = X if len(told) == len(labels) else _safe_indexing(X, told)
-            probe.fit(some, names[labels[told]], callback=report)
+            probe.fit(some, names[labels[told]], callback=callback)
         blocks = _probe_blocks(probe, X, len(labels))
     evidence = _collect(blocks, labels)
     return _issues(names, labels, evidence, budget=budget, precision=precision, probe=probe)

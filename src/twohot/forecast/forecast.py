@@ -57,7 +57,7 @@ class Forecast:
 
 def forecast(
     X: Matrix,
-    y: ArrayLike,
+    y: Any,
     *,
     noise_matrix: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -67,7 +67,7 @@ def forecast(
     cv: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
-    report: Callable[[str], None] | None = None,
+    callback: Callable[[str], None] | None = None,
 ) -> Forecast:
     """Say whether students will help on this data set, and which, from its noisy labels alone.
 
@@ -93,7 +93,7 @@ def forecast(
         folds than by default, as cv=5, judge on more rows, and the errors get smaller.
     n_jobs : int, optional
         Threads; by default all cores.
-    report : callable, optional
+    callback : callable, optional
         Is called with a line for every candidate that was tried.
 
     Returns
@@ -119,7 +119,9 @@ def forecast(
     groups = None if superclass is None else check_superclass(superclass, data.n_classes)
     known = None if noise_matrix is None else take_noise(noise_matrix, sizes)
     own_labels = None if probabilities is None else _check_probabilities(probabilities, data)
-    comparison = _compare(data, AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs), report)
+    comparison = _compare(
+        data, AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs), callback
+    )
     noise = known or _counted(data, comparison, own_labels)
     correlation = _correlate(data, noise, groups, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)

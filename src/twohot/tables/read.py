@@ -1,14 +1,16 @@
 """Tables from whatever they are stored in: one function for all formats."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.labels import NO_LABEL
 from twohot.tables.columns import (
     ColumnChoice,
     Columns,
@@ -39,6 +41,7 @@ def read_table(
     item_column: str | None = None,
     classes: Sequence[object] | str | os.PathLike[str] | None = None,
     labelled: bool = True,
+    missing: Collection[str] = (),
 ) -> FeatureTable:
     """Read features and labels from a file or a frame.
 
@@ -67,6 +70,8 @@ def read_table(
         else the labels that occur, sorted.
     labelled : bool, default=True
         Whether labels have to be there. If not, a table without any has the label -1 in every row.
+    missing : collection of str
+        Texts that mean no label, beside those that are empty or blank.
 
     Returns
     -------
@@ -95,7 +100,7 @@ def read_table(
                 f"{path} is a feature file, which says itself what its columns are: leave "
                 "classes=… and the names of columns out."
             )
-        return _relabelled(read_features(path), labels, label_column)
+        return _without(_relabelled(read_features(path), labels, label_column), missing)
     here = replace(choice, label=None) if labels is not None else choice
     columns, chosen, about = _read_columns(source, path, here)
     features = find_features(columns, chosen)
@@ -111,7 +116,24 @@ def read_table(
             about["superclass"], about.get("superclass_names"), name="superclass"
         )
         table = replace(table, superclass=codes, superclass_names=names)
-    return replace(table, provenance={} if path is None else {"read_from": path.name})
+    table = replace(table, provenance={} if path is None else {"read_from": path.name})
+    return _without(table, missing)
+
+
+def _without(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
+    """Return the table without the classes that mean no label."""
+    if not missing:
+        return table
+    kept = [code for code, name in enumerate(table.classes) if name not in missing]
+    place = np.full(len(table.classes) + 1, NO_LABEL)  # the last entry is for no label, at -1
+    place[kept] = np.arange(len(kept))
+    return replace(
+        table,
+        labels=place[table.labels],
+        true_labels=None if table.true_labels is None else place[table.true_labels],
+        classes=tuple(table.classes[code] for code in kept),
+        superclass=None if table.superclass is None else table.superclass[kept],
+    )
 
 
 def _relabelled(table: FeatureTable, labels: Any, label_column: str | None) -> FeatureTable:

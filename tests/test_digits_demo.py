@@ -11,7 +11,7 @@ import twohot
 from twohot import LinearProbe, PartialLabelProbe
 from twohot.audit.folder import read_audit_folder
 from twohot.cli import app
-from twohot.demo import check_demo_folder, demo_data
+from twohot.digits_demo import check_demo_folder, demo_data
 
 # Wide enough that no cell is broken over two lines.
 WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}

@@ -1,4 +1,4 @@
-"""A description as text: an overview, and the tables of correlations, superclasses and classes."""
+"""A description printed: an overview, and tables of correlations, superclasses and classes."""
 
 import json
 from pathlib import Path
@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from twohot._checks.messages import counted
 from twohot.classes.description import ClassStructure, Description
+from twohot.cli._terminal import say, table_with
 
-# Classes that are shown one a line; of more, only the pairs that are most alike are.
+# Classes that are shown one per line; of more, only the pairs that are most alike are.
 MANY_CLASSES = 40
 CLOSEST_PAIRS = 10
 
@@ -23,11 +25,12 @@ VALUE_LENGTH = 60
 NAMES = ("pairs", "superclass", "names", "class", "closest", "with")
 
 
-def print_overview(console: Console, source: Path, found: Description) -> None:
+def print_overview(source: Path, found: Description) -> None:
     """Print what does not take a look at the features."""
     sizes = found.class_sizes
-    shape = f"{found.n_rows} rows of {found.n_features} features ({found.dtype})"
-    lines = [f"{source.name}: {shape}, {len(found.classes)} classes"]
+    rows, features = counted(found.n_rows, "row"), counted(found.n_features, "feature")
+    classes = counted(len(found.classes), "class", "classes")
+    lines = [f"{source.name}: {rows} of {features} ({found.dtype}), {classes}"]
     if found.split_sizes:
         parts = ", ".join(f"{name} {size}" for name, size in found.split_sizes.items())
         shown = "all rows" if found.split is None else f"the rows of {found.split}"
@@ -35,18 +38,18 @@ def print_overview(console: Console, source: Path, found: Description) -> None:
     lines.append(f"rows with a label: {sizes.sum()}, without: {found.n_without_label}")
     if sizes.size:
         lines.append(
-            f"rows a class: {sizes.min()} to {sizes.max()}, median {np.median(sizes):g}; "
+            f"rows per class: {sizes.min()} to {sizes.max()}, median {np.median(sizes):g}; "
             f"classes without a row: {np.count_nonzero(sizes == 0)}"
         )
     lines += [f"{name}: {_short(value)}" for name, value in found.provenance.items()]
     if found.structure is None:
         lines.append("No correlations: fewer than two classes have rows.")
-    # Names come from a user's data: they are printed as they are.
-    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    say("\n".join(lines))
 
 
-def print_structure(console: Console, structure: ClassStructure) -> None:
+def print_structure(structure: ClassStructure) -> None:
     """Print the tables of correlations, superclasses and classes."""
+    console = Console()
     console.print(_pair_table(structure))
     console.print(_superclass_table(structure))
     if len(structure.classes) <= MANY_CLASSES:
@@ -128,11 +131,7 @@ def _means_apart(structure: ClassStructure) -> tuple[Any, Any]:
 
 
 def _table(title: str, *headings: str) -> Table:
-    """Return an empty table; names stand to the left, numbers to the right."""
-    table = Table(title=title, title_justify="left")
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in NAMES else "right")
-    return table
+    return table_with(*headings, names=NAMES, title=title)
 
 
 def _number(value: float) -> str:
