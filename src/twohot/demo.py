@@ -16,7 +16,7 @@ from twohot._files import whole_file
 from twohot.audit.folder import write_audit_folder
 from twohot.audit.issues import find_label_issues
 from twohot.audit.label_issues import LabelIssues
-from twohot.audit.to_review import review_rows, review_summary
+from twohot.audit.review_content import review_rows, review_summary
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.noise.corruption import corrupt_labels, symmetric
 from twohot.select.auto_probe import AutoProbe
@@ -123,7 +123,7 @@ def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
         items=items,
         item_kind="image",
     )
-    issues = find_label_issues(data.features, data.given_labels, probe=auto)
+    issues = find_label_issues(data.features, table.coded, probe=auto)
     summary = review_summary(table, issues, title=TITLE, details={"source": "digits"})
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.audit import why
+from twohot.audit import averaging_weights
 from twohot.audit.why import explain_label
 from twohot.theory import LabelAveraging, average_labels
 
@@ -81,7 +81,7 @@ def test_a_ridge_means_the_same_for_features_of_any_scale():
 def test_rows_are_explained_alike_in_chunks_and_blocks(monkeypatch):
     X, labels = problem(300, 5)
     whole = explain_label(X, labels, np.arange(150, 300))
-    monkeypatch.setattr(why, "CHUNK_WEIGHTS", 7 * 300)
+    monkeypatch.setattr(averaging_weights, "CHUNK_WEIGHTS", 7 * 300)
     monkeypatch.setattr("twohot.rows.preparation.BLOCK_ENTRIES", 5 * 64)
     for one, other in zip(explain_label(X, labels, np.arange(150, 300)), whole, strict=True):
         np.testing.assert_allclose(one.votes, other.votes, atol=1e-12)
@@ -163,11 +163,11 @@ X, LABELS = problem(12, 4)
         ({"rows": [0.5]}, "rows has shape .1,. and dtype float64: pass places of rows"),
         ({"rows": 3}, "rows has shape .. and dtype"),
         ({"rows": LABELS == 0}, "dtype bool: pass places of rows"),
-        ({"y": LABELS[:-1]}, r"y has shape \(11,\) and X has 12 rows: pass one label per row"),
-        ({"y": LABELS[:, None]}, r"y has shape \(12, 1\)"),
+        ({"y": LABELS[:-1]}, "y has 11 labels and X has 12 rows: pass one label per row"),
+        ({"y": LABELS.reshape(6, 2)}, r"y has shape \(6, 2\)"),
         ({"y": [None] * 12}, "y has no label in any of its 12 rows"),
         ({"y": [1] * 12}, r"y has one class only \(1\)"),
-        ({"y": np.array(["a", 1] * 6, dtype=object)}, "y mixes labels that do not sort"),
+        ({"y": np.array(["a", 1] * 6, dtype=object)}, "y mixes numbers and text"),
         ({"X": np.where(np.eye(12, 4), np.nan, X)}, "X contains NaN at row 0, column 0"),
         ({"X": np.full((12, 4), "red")}, "X is not numeric"),
         ({"ridge": 0}, "ridge=0 is not allowed"),

@@ -12,7 +12,7 @@ from rich.text import Text
 from twohot.audit.folder import FILES, write_audit_folder
 from twohot.audit.issues import check_flagging, find_label_issues
 from twohot.audit.label_issues import LabelIssues
-from twohot.audit.to_review import labels_for, review_rows, review_summary, with_classes_of
+from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._progress import choosing
 from twohot.cli._tables import (
     ClassesOption,
@@ -80,18 +80,15 @@ def audit(
     rows = rows_of_split(whole, split)
     table = whole.take(rows)
     root = _image_root(table, source, images)
-    given = table.given_labels
-    if judge is not None:
-        given, table = labels_for(table, judge.classes_), with_classes_of(table, judge.classes_)
-    with choosing(quiet=quiet or judge is not None) as report:
+    with choosing(quiet=quiet or judge is not None) as callback:
         issues = find_label_issues(
             table.features,
-            given,
+            table.coded,
             probe=judge,
             budget=budget,
             precision=precision,
             random_state=seed,
-            report=report,
+            callback=callback,
         )
     details = {"source": source.name} | (
         {"seed": str(seed)} if probe is None else {"probe": probe.name}

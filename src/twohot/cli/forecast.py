@@ -72,16 +72,16 @@ def forecast(
         classes=classes,
     )
     table = table.take(rows_of_split(table, split))
-    with choosing(quiet=quiet) as report:
+    with choosing(quiet=quiet) as callback:
         found = make_forecast(
             table.features,
-            table.given_labels,
+            table.coded,
             superclass=_superclass(table),
             ridge=ridge,
             n_rounds=rounds,
             cv=folds,
             random_state=seed,
-            report=report,
+            callback=callback,
         )
     _print_forecast(Console(), source, found)
     for path in _write(found, json, output):
@@ -89,12 +89,11 @@ def forecast(
 
 
 def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
-    """Return the superclasses of the labels that occur, in the sorted order of their names."""
+    """Return the superclasses of the classes that rows have."""
     if table.superclass is None:
         return None
-    present = np.unique(table.labels)
-    by_name = sorted(present[present >= 0].tolist(), key=lambda label: table.classes[label])
-    return np.asarray(np.unique(table.superclass[by_name], return_inverse=True)[1])
+    present = np.flatnonzero(table.coded.sizes)
+    return np.asarray(np.unique(table.superclass[present], return_inverse=True)[1])
 
 
 def _print_forecast(console: Console, source: Path, found: Forecast) -> None:

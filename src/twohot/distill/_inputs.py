@@ -7,12 +7,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    column_or_1d,
+    validate_data,
+)
 
 from twohot._checks.labels import check_all_labelled, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_within
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.rows.preparation import SelectedRows
 
 ClassWeight: TypeAlias = dict[Any, float] | str | None
 
@@ -25,6 +31,9 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
     NaN and infinity are not looked for: the passes that read the features do that.
     """
+    if isinstance(X, SelectedRows):
+        _check_n_features(estimator, X, reset=reset)
+        return X
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind == "c":
         raise ValueError(

@@ -182,7 +182,7 @@ def _maps(summary: ReviewSummary) -> dict[str, Any]:
     """Return the matrices row by row, in thousandths."""
     order = summary.class_order
     return {
-        "noise": _map(summary.noise_matrix),
+        "noise": _map(summary.corruption),
         "correlation": _map(summary.correlation),
         "order": None if order is None else np.asarray(order).tolist(),
     }
@@ -218,12 +218,12 @@ def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, s
 def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
     """Raise if a matrix of the summary is not one of the classes."""
     n_classes = len(rows.classes)
-    for name in ("noise_matrix", "correlation"):
+    for name in ("corruption", "correlation"):
         matrix = getattr(summary, name)
         if matrix is not None and np.shape(matrix) != (n_classes, n_classes):
             raise ValueError(
-                f"{name} has shape {np.shape(matrix)}: pass ({n_classes}, {n_classes}), a row and "
-                "a column a class."
+                f"{name} has shape {np.shape(matrix)}: pass ({n_classes}, {n_classes}), one "
+                "row and one column per class."
             )
     order = summary.class_order
     if order is not None and sorted(np.asarray(order).tolist()) != list(range(n_classes)):

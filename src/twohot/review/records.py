@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.labels import NO_LABEL
+from twohot._checks.messages import counted
 from twohot._checks.numbers import check_choice
 from twohot._types import FloatArray, IntArray
 
@@ -67,7 +68,7 @@ class ReviewRows:
     def flagged(self) -> IntArray:
         """Positions of the flagged rows, the most suspicious first."""
         positions = np.flatnonzero(self.is_label_issue)
-        return positions[np.lexsort((positions, self.label_quality[positions]))]
+        return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
     def item(self, position: int) -> str:
         """Return what a row came from as text that any file can hold, empty if not known."""
@@ -132,13 +133,13 @@ class ReviewSummary:
     """What the audit found overall; parts that are None or empty are not shown."""
 
     title: str = "Label audit"
-    noise_rate: float | None = None  # estimated share of wrong labels
-    noise_matrix: FloatArray | None = None  # (n_classes, n_classes), row true, column given
+    noise_rate: float | None = None  # estimated share of the labels that are wrong
+    corruption: FloatArray | None = None  # (n_classes, n_classes), row true, column given
     methods: tuple[Method, ...] = ()
     choice: ChoiceCurve | None = None
     correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
     class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
-    messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was left out, …
+    messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was not counted, …
     details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
 
 
@@ -167,7 +168,7 @@ def _check_classes(classes: tuple[str, ...]) -> None:
 
 
 def _check_lengths(rows: ReviewRows) -> None:
-    """Raise if the columns do not have one entry a row."""
+    """Raise if the columns do not have one entry per row."""
     for name in (
         *("given_labels", "suggested_labels", "second_labels", "label_quality", "confidence"),
         *("is_label_issue", "is_undecided", "items"),
@@ -175,7 +176,8 @@ def _check_lengths(rows: ReviewRows) -> None:
         column = getattr(rows, name)
         if column is not None and len(column) != rows.n_rows:
             raise ValueError(
-                f"{name} has {len(column)} entries and row has {rows.n_rows}: pass one a row."
+                f"{name} has {counted(len(column), 'entry', 'entries')} and row has "
+                f"{rows.n_rows}: pass one per row."
             )
 
 

@@ -121,7 +121,7 @@ class SelectedRows:
         self.shape = len(index), X.shape[1]
         self.dtype = X.dtype
 
-    def __getitem__(self, rows: slice) -> Matrix:
+    def __getitem__(self, rows: slice | IntArray) -> Matrix:
         return self.X[self.index[rows]]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from twohot._extras import load_extra
 from twohot.figures.palette import BLUE, ORANGE, PINK, SKY, VERMILION
 from twohot.select.agreement import mean, standard_error
+from twohot.select.chance import CHANCE_ERRORS, chance_agreement
 from twohot.select.search import Search, Trial
 
 
@@ -20,6 +21,8 @@ class Tried:
     estimator: str  # the probe that fits it alone
     agreement: float  # share of held-out noisy labels that it predicts
     agreement_error: float  # standard error
+    chance: float  # agreement of the same predictions in any other order, on average
+    chance_error: float  # standard deviation over these orders
     likelihood: float  # mean log-likelihood of held-out noisy labels
     likelihood_error: float  # standard error of its difference from the chosen one
     noise_rate: float  # share of labels drawn at random, at which it is likeliest
@@ -47,6 +50,19 @@ class Choice:
     def chosen(self) -> Tried:
         """The candidate that was chosen."""
         return next(entry for entry in self.tried if entry.chosen)
+
+    @property
+    def learnt(self) -> bool:
+        """Whether any candidate predicts held-out labels better than chance.
+
+        By a row more than chance explains: a probe that always says one label is at chance, up to
+        rounding.
+        """
+        return any(
+            entry.agreement
+            > entry.chance + CHANCE_ERRORS * entry.chance_error + 1 / self.n_held_out
+            for entry in self.tried
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dict a candidate, as a data frame takes them."""
@@ -120,6 +136,7 @@ def _tried(search: Search, trial: Trial, best: Trial) -> Tried:
     candidate = trial.candidate
     made = {"fit_intercept": True} if search.coordinates.features.intercept else {}
     difference = trial.calibration.likelihood - best.calibration.likelihood
+    chance, chance_error = chance_agreement(search.left_out_labels, trial.predicted, search.weights)
     return Tried(
         method=candidate.method,
         ridge=candidate.ridge,
@@ -128,6 +145,8 @@ def _tried(search: Search, trial: Trial, best: Trial) -> Tried:
         estimator=" ".join(str(candidate.estimator(**made)).split()),
         agreement=trial.agreement,
         agreement_error=trial.agreement_error,
+        chance=chance,
+        chance_error=chance_error,
         likelihood=mean(trial.calibration.likelihood, search.weights),
         likelihood_error=standard_error(difference, search.weights),
         noise_rate=trial.noise_rate,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twohot._checks.labels import NO_LABEL
+from twohot._checks.labels import NO_LABEL, Labels
 from twohot._types import IntArray, Matrix
 
 # Stands for the rows of every split.
@@ -78,6 +78,11 @@ class FeatureTable:
     def n_features(self) -> int:
         """Number of features."""
         return int(self.features.shape[1])
+
+    @property
+    def coded(self) -> Labels:
+        """The given labels as they are coded: the `y` of probes, audits and forecasts."""
+        return Labels(self.labels, np.array(self.classes, dtype=object))
 
     @property
     def given_labels(self) -> NDArray[Any]:
