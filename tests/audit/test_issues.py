@@ -12,11 +12,15 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
+import missing_labels
 import problems
-from twohot import LabelIssues, LinearProbe, find_label_issues
+import stored
+from twohot import LabelIssues, LinearProbe, find_label_issues, forecast
+from twohot._checks.labels import NO_LABEL, Labels
 from twohot.audit import class_probabilities
 from twohot.audit import issues as issues_module
 from twohot.audit.label_issues import COLUMNS
+from twohot.rows.preparation import SelectedRows
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -134,30 +138,19 @@ def test_an_auto_probe_is_sharpened_to_its_temperature():
 # Rows without a label ----------------------------------------------------------------------------
 
 
-def as_float(labels):
-    return np.array([np.nan if label is None else label for label in labels])
+ABSENT = np.arange(len(X)) % 4 == 0
 
 
-MISSING = {
-    "None among numbers": (Y, lambda labels: labels),
-    "NaN among numbers": (Y, as_float),
-    "None among words": (NAMES[Y], lambda labels: labels),
-    "empty words": (NAMES[Y], lambda labels: np.array(["" if x is None else x for x in labels])),
-    "NaN among words": (NAMES[Y], lambda labels: [np.nan if x is None else x for x in labels]),
-    "pandas words": (NAMES[Y], lambda labels: pd.Series(labels, dtype="string")),
-    "pandas categories": (NAMES[Y], lambda labels: pd.Series(labels, dtype="category")),
-    "pandas numbers": (Y, lambda labels: pd.Series(labels, dtype="Int64")),
-    "polars words": (NAMES[Y], pl.Series),
-    "polars numbers": (Y, pl.Series),
-}
+def partly(labels, make=list):
+    """Return labels of which every fourth is missing."""
+    pairs = zip(ABSENT, labels.tolist(), strict=True)
+    return make([None if gone else label for gone, label in pairs])
 
 
-@pytest.mark.parametrize("kind", MISSING)
-def test_rows_without_a_label_are_predicted_and_never_counted(kind):
-    labels, make = MISSING[kind]
-    absent = np.arange(len(X)) % 4 == 0
-    y = make([None if gone else label for gone, label in zip(absent, labels.tolist(), strict=True)])
-    issues = find_label_issues(X, y)
+@pytest.mark.parametrize("labels", [Y, NAMES[Y]], ids=["numbers", "text"])
+def test_rows_without_a_label_are_predicted_and_never_counted(labels):
+    absent = ABSENT
+    issues = find_label_issues(X, partly(labels))
     alone = find_label_issues(X[~absent], labels[~absent])
     assert_same_rows(issues, alone, ~absent)
     assert issues.noise_rate == alone.noise_rate
@@ -173,6 +166,64 @@ def test_rows_without_a_label_are_predicted_and_never_counted(kind):
     assert filled.dtype == issues.classes.dtype
     assert issues.messages == ("Rows without a label: 75, predicted and not counted.",)
     assert f"of {np.count_nonzero(~absent)} labels" in repr(issues)
+
+
+@pytest.mark.parametrize("kind", missing_labels.KINDS)
+def test_every_kind_of_missing_label_is_one(kind):
+    is_number, make = missing_labels.KINDS[kind]
+    labels = Y if is_number else NAMES[Y]
+    probe = LinearProbe(ridge=5).fit(X, labels)
+    issues = find_label_issues(X, partly(labels, make), probe=probe)
+    assert_same(issues, find_label_issues(X, partly(labels), probe=probe))
+    np.testing.assert_array_equal(issues.given, np.where(ABSENT, NO_LABEL, Y))
+
+
+def test_texts_that_look_missing_are_classes_and_said_unless_they_are_named():
+    labels = np.where(ABSENT, "NA", NAMES[Y])
+    probe = LinearProbe(ridge=5).fit(X, labels)
+    assert "NA" in probe.classes_
+    issues = find_label_issues(X, labels, probe=probe)
+    assert issues.messages[-1].startswith("'NA' is a class here: name such a text among `missing`")
+    named = find_label_issues(X, labels, probe=probe, missing=["NA"])
+    assert named.given_label[ABSENT].tolist() == [None] * ABSENT.sum()
+    assert named.messages == ("Rows without a label: 75, predicted and not counted.",)
+
+
+def test_other_spellings_are_said():
+    labels = np.where(np.arange(len(X)) % 50 == 0, "Ant ", NAMES[Y])
+    (said,) = find_label_issues(X, labels, probe=LinearProbe(ridge=5).fit(X, labels)).messages
+    assert said == "6 labels look like other spellings: 'Ant ' / 'ant'."
+
+
+class CountedRows(np.ndarray):
+    """Rows that count how many of them are copied at once."""
+
+    most = 0
+
+    def __getitem__(self, rows):
+        found = super().__getitem__(rows)
+        if isinstance(rows, np.ndarray):
+            CountedRows.most = max(CountedRows.most, len(rows))
+        return found
+
+
+@pytest.mark.parametrize("audit", [find_label_issues, forecast])
+def test_labelled_rows_are_never_copied_all_at_once(audit, tmp_path):
+    wide = np.random.default_rng(0).standard_normal((700, 4096), dtype=np.float32)
+    labels = np.arange(700) % 2
+    wide[:, 0] += 100 * labels
+    rows = stored.memory_map(wide, tmp_path).view(CountedRows)
+    y = np.where(np.arange(700) % 7 == 0, np.nan, labels)
+    CountedRows.most = 0
+    # A forecast makes an array of what it gets, which would not count any more.
+    audit(rows if audit is find_label_issues else SelectedRows(rows, np.arange(700)), y, n_jobs=1)
+    assert 0 < CountedRows.most <= 200  # of 600
+
+
+def test_selected_rows_are_audited_as_their_copy_is():
+    rows = np.flatnonzero(np.arange(len(X)) % 3)
+    expected = find_label_issues(X[rows], Y[rows])
+    assert_same(find_label_issues(SelectedRows(X, rows), Y[rows]), expected)
 
 
 def test_a_class_with_one_row_is_kept_and_never_flagged():
@@ -307,6 +358,56 @@ def test_classes_name_the_columns_in_any_order():
 
     found = find_label_issues(np.arange(6)[:, np.newaxis], GIVEN, probe=Judge())
     assert_same(found, backwards)
+
+
+def test_labels_that_are_coded_keep_their_classes_and_their_order():
+    order = np.array(["yak", "eel", "dog", "cat", "bee", "ant"])
+    coded = Labels(5 - Y, order)
+    plain, issues = find_label_issues(X, NAMES[Y]), find_label_issues(X, coded)
+    assert issues.probe.classes_.tolist() == order[1:].tolist()
+    assert issues.classes.tolist() == order.tolist()
+    np.testing.assert_array_equal(issues.given, coded.codes)
+    np.testing.assert_array_equal(issues.given_label, NAMES[Y])
+    assert issues.corruption[0].tolist() == [1, 0, 0, 0, 0, 0]
+    judged = find_label_issues(X, coded, probe=plain.probe)
+    assert_same_rows(judged, plain)
+    np.testing.assert_array_equal(judged.corruption[:0:-1, :0:-1], plain.corruption)
+    # The corrected labels are coded likewise: what a probe can be fitted on.
+    assert judged.corrected().classes is order
+    np.testing.assert_array_equal(judged.corrected().values, judged.corrected_labels())
+
+
+def test_a_probe_knows_classes_by_their_text():
+    issues = find_label_issues(X, Y.astype(str), probe=JUDGE)
+    assert issues.classes.tolist() == [*"01234"]
+    expected = find_label_issues(X, Y, probe=JUDGE).to_pandas().astype(str)
+    pd.testing.assert_frame_equal(issues.to_pandas().astype(str), expected)
+    partial = find_label_issues(X, np.where(Y == 4, "0", Y.astype(str)), probe=JUDGE)
+    assert partial.classes.tolist() == [*"01234"]
+    assert set(partial.predicted_label) == {*"01234"}
+
+
+def test_any_classifier_is_asked_for_calibrated_probabilities():
+    class Calibrated(LogisticRegression):
+        def predict_calibrated_proba(self, rows):
+            sharp = self.predict_proba(rows) ** 3
+            return sharp / sharp.sum(axis=1, keepdims=True)
+
+    probe = Calibrated().fit(X, Y)
+    own = probe.predict_calibrated_proba(X)
+    for arguments in ({}, {"precision": 0.8}):
+        expected = find_label_issues(None, Y, probabilities=own, **arguments)
+        assert_same(find_label_issues(X, Y, probe=probe, **arguments), expected)
+    # Those of others are not taken for calibrated.
+    plain = LogisticRegression().fit(X, Y)
+    flagged = [
+        find_label_issues(rows, Y, precision=0.8, **judge)["is_label_issue"]
+        for rows, judge in (
+            (X, {"probe": plain}),
+            (None, {"probabilities": plain.predict_proba(X)}),
+        )
+    ]
+    assert (flagged[0] != flagged[1]).any()
 
 
 def test_labels_of_one_class_can_be_judged_by_who_knows_others():

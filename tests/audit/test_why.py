@@ -6,6 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import missing_labels
+from twohot._checks.labels import NO_LABEL, Labels
 from twohot.audit import averaging_weights
 from twohot.audit.why import explain_label
 from twohot.theory import LabelAveraging, average_labels
@@ -133,6 +135,26 @@ def test_rows_without_a_label_do_not_vote_and_can_be_asked_for(n_rows, n_feature
     assert unseen.own_vote == 0
     assert "given label" not in str(unseen)
     assert {each.row for each in unseen.neighbours} == set(labelled.tolist())
+
+
+@pytest.mark.parametrize("kind", missing_labels.KINDS)
+def test_every_kind_of_missing_label_votes_for_nothing(kind):
+    is_number, make = missing_labels.KINDS[kind]
+    X, codes = problem(12, 4)
+    labels = codes if is_number else np.array(["ant", "bee", "cat"])[codes]
+    y = make([None if row % 5 == 0 else label for row, label in enumerate(labels.tolist())])
+    coded = Labels(np.where(np.arange(12) % 5, codes, NO_LABEL), np.array(["ant", "bee", "cat"]))
+    (found,), (expected,) = (explain_label(X, labels, [5]) for labels in (y, coded))
+    assert found.given_label is None
+    assert found.voters.tolist() == expected.voters.tolist() == [3, 3, 3]
+    np.testing.assert_array_equal(found.votes, expected.votes)
+
+
+def test_texts_that_mean_no_label_can_be_named():
+    X, codes = problem(12, 4)
+    y = np.array(["ant", "bee", "NA"])[codes]
+    (found,) = explain_label(X, y, [2], missing=["NA"])
+    assert (found.given_label, found.classes.tolist()) == (None, ["ant", "bee"])
 
 
 def test_sparse_and_small_floats_are_taken():
