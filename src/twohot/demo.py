@@ -123,7 +123,7 @@ def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
         items=items,
         item_kind="image",
     )
-    issues = find_label_issues(data.features, table.coded, probe=auto)
+    issues = find_label_issues(data.features, data.given_labels, probe=auto)
     summary = review_summary(table, issues, title=TITLE, details={"source": "digits"})
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)

@@ -58,27 +58,6 @@ def write_audit_folder(
     -------
     str
         The name of the report, which decisions carry.
-
-    Examples
-    --------
-    >>> rows = ReviewRows(
-    ...     classes=("cat", "dog"),
-    ...     row=np.arange(2),
-    ...     given_labels=np.array([0, 1]),
-    ...     suggested_labels=np.array([1, 1]),
-    ...     second_labels=np.array([0, 0]),
-    ...     label_quality=np.array([0.1, 0.9]),
-    ...     confidence=np.array([0.8, 0.9]),
-    ...     is_label_issue=np.array([True, False]),
-    ...     is_undecided=np.array([False, False]),
-    ... )
-    >>> report = write_audit_folder("audit", rows, ReviewSummary())
-    >>> print(Path("audit/corrected.csv").read_text())
-    row,item,label
-    0,,dog
-    1,,dog
-    >>> read_audit_folder("audit").report_id() == report
-    True
     """
     target = Path(folder)
     present = [name for name in FILES if (target / name).exists()]

@@ -63,9 +63,9 @@ def find_label_issues(
         Labels. Rows without one (None, NaN, NA, empty or blank text) are predicted and never
         counted. Classes of a `Labels` record keep their order, with rows or without.
     probe : fitted classifier, optional
-        Who judges: anything with `predict_proba` and `classes_`, which are told from labels by
-        their text. If it has a method `predict_calibrated_proba`, that is asked instead. By
-        default an `AutoProbe` is fitted.
+        Who judges: anything with `predict_proba` and `classes_`, matched with labels by their
+        text, so that 2 is "2". If it has a method `predict_calibrated_proba`, that is called
+        instead. By default an `AutoProbe` is fitted.
     probabilities : array of shape (n_samples, n_classes), optional
         A user's own probabilities, in the place of a probe: best those of a model that has not
         seen the row.

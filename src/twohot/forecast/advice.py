@@ -82,8 +82,8 @@ def advise(
     how = chosen.n_rounds if action is Action.ROUNDS else chosen.method
     promise = f"it promises {_points(gain, error)} of accuracy more than a plain probe."
     if gain < SURE_ERRORS * error:
-        judged = len(comparison.given)
-        unsure = f"{counted(judged, 'row')} with this much noise cannot tell this from chance."
+        n_rows = counted(len(comparison.given), "row")
+        unsure = f"{n_rows} with this much noise cannot tell this from chance."
         cautions = (unsure, *cautions)
     return Advice(action, chosen.estimator, f"{action} ({how}): {promise}", evidence, cautions)
 

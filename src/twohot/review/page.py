@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count
 from twohot._extras import load_extra
 from twohot._files import whole_file
@@ -173,7 +174,9 @@ def _pictures(
     small = [thumbnail(image_root / item, size) for item in items[:embed_limit]]
     n_missing = sum(picture is None for picture in small)
     said = (
-        [f"{n_missing} of the first {len(small)} pictures could not be read."] if n_missing else []
+        [f"{n_missing} of the first {counted(len(small), 'picture')} could not be read."]
+        if n_missing
+        else []
     )
     return {"links": links, "thumbnails": small}, said
 
@@ -221,13 +224,14 @@ def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
     for name in ("corruption", "correlation"):
         matrix = getattr(summary, name)
         if matrix is not None and np.shape(matrix) != (n_classes, n_classes):
-            raise ValueError(
-                f"{name} has shape {np.shape(matrix)}: pass ({n_classes}, {n_classes}), one "
-                "row and one column per class."
+            raise ArgumentError(
+                name,
+                f"has shape {np.shape(matrix)}",
+                f"pass ({n_classes}, {n_classes}), one row and one column per class.",
             )
     order = summary.class_order
     if order is not None and sorted(np.asarray(order).tolist()) != list(range(n_classes)):
-        raise ValueError(f"class_order must name each of the {n_classes} classes once.")
+        raise ArgumentError("class_order", f"must name each of the {n_classes} classes once.")
 
 
 @cache

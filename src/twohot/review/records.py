@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.labels import NO_LABEL
-from twohot._checks.messages import counted
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import FloatArray, IntArray
 
@@ -49,9 +49,10 @@ class ReviewRows:
         _check_row_numbers(self.row)
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
-            raise ValueError(
-                f"is_label_issue flags row {self.row[unlabelled[0]]}, which has no label: flag "
-                "rows with a given label only (the others cannot be wrong)."
+            raise ArgumentError(
+                "is_label_issue",
+                f"flags row {self.row[unlabelled[0]]}, which has no label",
+                "flag rows with a given label only (the others cannot be wrong).",
             )
 
     @property
@@ -81,7 +82,7 @@ class ReviewRows:
     def report_id(self) -> str:
         """Return the name of the report of these rows: the same rows give the same name.
 
-        Scores are left out: they may differ in the last digit between two machines, and what a
+        Scores do not count: they may differ in the last digit between two machines, and what a
         person decided does not depend on them.
         """
         content = [
@@ -158,12 +159,13 @@ def _check_classes(classes: tuple[str, ...]) -> None:
     """Raise if classes cannot be told apart in a file."""
     name, count = Counter(classes).most_common(1)[0] if classes else ("", 0)
     if count > 1:
-        raise ValueError(f"classes has {name!r} {count} times: name every class once.")
+        raise ArgumentError("classes", f"has {name!r} {count} times", "name every class once.")
     for name in classes:
         if not name or readable(name) != name:
-            raise ValueError(
-                f"classes has {name!r}: pass names that are not empty (empty means no label) and "
-                "that UTF-8 can hold."
+            raise ArgumentError(
+                "classes",
+                f"has {name!r}",
+                "pass names that are not empty (empty means no label) and that UTF-8 can hold.",
             )
 
 
@@ -175,20 +177,17 @@ def _check_lengths(rows: ReviewRows) -> None:
     ):
         column = getattr(rows, name)
         if column is not None and len(column) != rows.n_rows:
-            raise ValueError(
-                f"{name} has {counted(len(column), 'entry', 'entries')} and row has "
-                f"{rows.n_rows}: pass one per row."
-            )
+            found = counted(len(column), "entry", "entries")
+            raise ArgumentError(name, f"has {found} and row has {rows.n_rows}", "pass one per row.")
 
 
 def _check_codes(name: str, codes: IntArray, n_classes: int, lowest: int) -> None:
     """Raise if a label is no position in the classes."""
     wrong = codes[(codes < lowest) | (codes >= n_classes)]
     if wrong.size:
-        raise ValueError(
-            f"{name} has {wrong[0]}: pass positions in the {n_classes} classes"
-            + (f", or {NO_LABEL} for no label." if lowest == NO_LABEL else ".")
-        )
+        none = f", or {NO_LABEL} for no label" if lowest == NO_LABEL else ""
+        allowed = f"pass positions in the {n_classes} classes{none}."
+        raise ArgumentError(name, f"has {wrong[0]}", allowed)
 
 
 def _check_row_numbers(row: IntArray) -> None:
@@ -196,4 +195,5 @@ def _check_row_numbers(row: IntArray) -> None:
     numbers, counts = np.unique(row, return_counts=True)
     if (counts > 1).any() or (numbers < 0).any():
         wrong = numbers[(counts > 1) | (numbers < 0)][0]
-        raise ValueError(f"row has {wrong} twice or below zero: number every row once, from 0.")
+        problem = f"has {wrong} twice or below zero"
+        raise ArgumentError("row", problem, "number every row once, from 0.")
