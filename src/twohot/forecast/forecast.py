@@ -125,9 +125,9 @@ def forecast(
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     groups = None if superclass is None else check_superclass(superclass, labels.n_classes)
-    known = None if corruption is None else take_noise(corruption, sizes)
-    if probabilities is not None:
-        known = known or _count_by(probabilities, labels)
+    known = None if probabilities is None else _count_by(probabilities, labels)
+    if corruption is not None:
+        known = take_noise(corruption, sizes)
     probe = AutoProbe(cv=_labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
     # From here on there are no other rows than those with a label.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
