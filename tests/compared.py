@@ -6,7 +6,15 @@ from twohot.forecast.comparison import Comparison
 from twohot.select.result import Choice, Tried
 
 
-def make_tried(method: str, agreement: float, *, n_rounds: int = 1, chosen: bool = False) -> Tried:
+def make_tried(
+    method: str,
+    agreement: float,
+    *,
+    n_rounds: int = 1,
+    chance: float = 0.0,
+    chance_error: float = 0.0,
+    chosen: bool = False,
+) -> Tried:
     """Return a candidate of ridge 10 that agrees so often."""
     return Tried(
         method=method,
@@ -16,6 +24,8 @@ def make_tried(method: str, agreement: float, *, n_rounds: int = 1, chosen: bool
         estimator=f"{method.title()}Probe()",
         agreement=agreement,
         agreement_error=0.0,
+        chance=chance,
+        chance_error=chance_error,
         likelihood=0.0,
         likelihood_error=0.0,
         noise_rate=0.0,

@@ -1,11 +1,14 @@
-"""Files that are whole or not there at all."""
+"""Files that are whole or not there at all, and what JSON can hold."""
 
+import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 
 @contextmanager
@@ -36,3 +39,20 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def json_safe(value: Any) -> Any:
+    """Return a value as JSON has it: arrays as lists, and None for what is not finite.
+
+    Examples
+    --------
+    >>> json_safe({"rate": np.float64(0.5), "rounds": (1, float("inf")), "means": np.eye(1)})
+    {'rate': 0.5, 'rounds': [1, None], 'means': [[1.0]]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_safe(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [json_safe(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

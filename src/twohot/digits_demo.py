@@ -16,7 +16,7 @@ from twohot._files import whole_file
 from twohot.audit.folder import write_audit_folder
 from twohot.audit.issues import find_label_issues
 from twohot.audit.label_issues import LabelIssues
-from twohot.audit.to_review import review_rows, review_summary
+from twohot.audit.review_content import review_rows, review_summary
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.noise.corruption import corrupt_labels, symmetric
 from twohot.select.auto_probe import AutoProbe

@@ -87,7 +87,7 @@ def test_an_output_is_replaced_only_when_asked(folder) -> None:
         (COLUMNS, [[REPORT, "0", "relabel", "[yak]"]], "label '[yak]', which is none of the 4"),
         (COLUMNS, [[REPORT, "0", "accept", ""], [REPORT, "0", "reject", ""]], "decided twice"),
         (COLUMNS[:3], [[REPORT, "0", "accept"]], "decisions.csv lacks label"),
-        ([*COLUMNS, "mood"], [[REPORT, "0", "accept", "", "x"]], "has 'mood' that are not known"),
+        ([*COLUMNS, "mood"], [[REPORT, "0", "accept", "", "x"]], "has 'mood', not known"),
     ],
 )
 def test_bad_decisions_leave_every_file_as_it_was(folder, columns, lines, message) -> None:

@@ -94,7 +94,7 @@ def test_superclasses_are_those_of_the_classes_that_have_rows():
     [
         (["a"] * 6, "y has one class only ('a')"),
         ([""] * 6, "no label in any"),
-        (["a"] * 5 + ["b"], "y has 1 class(es) with two rows or more, of 2"),
+        (["a"] * 5 + ["b"], "y has 1 class with two rows or more, of 2"),
     ],
 )
 def test_what_cannot_be_forecast_is_an_error_and_nothing_is_written(tmp_path, labels, message):

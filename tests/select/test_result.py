@@ -31,6 +31,8 @@ def entry(**changes):
         "fit_intercept": False,
         "agreement": 0.625,
         "agreement_error": 0.011,
+        "chance": 0.1,
+        "chance_error": 0.01,
         "likelihood": -1.5,
         "likelihood_error": 0.0,
         "noise_rate": 0.36,

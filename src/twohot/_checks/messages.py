@@ -105,8 +105,8 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
-def first_few(names: Iterable[Any], most: int = FEW) -> str:
-    """Return the first of many names, quoted, and how many more there are.
+def first_few(names: Iterable[Any], most: int = FEW, write: Callable[[Any], str] = repr) -> str:
+    """Return the first of many names, quoted unless `write` does otherwise, and how many more.
 
     Examples
     --------
@@ -115,5 +115,5 @@ def first_few(names: Iterable[Any], most: int = FEW) -> str:
     """
     listed = list(names)
     more = len(listed) - most
-    shown = ", ".join(repr(name) for name in listed[:most])
+    shown = ", ".join(write(name) for name in listed[:most])
     return f"{shown} and {more} more" if more > 0 else shown

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from twohot._checks.numbers import check_count
 from twohot._types import Matrix
 from twohot.rows.preparation import Preparation
+from twohot.rows.selected import SelectedRows
 from twohot.rows.stores import fit_preparation
 
 # Precisions that features may be stored in; anything else is converted to the first.
@@ -77,6 +78,8 @@ def check_labelled(X: Matrix, labels: ArrayLike, n_classes: int | None = None) -
 
 def check_rows(X: Matrix) -> Matrix:
     """Return features as a float array or CSR array, without a copy where they are one."""
+    if isinstance(X, SelectedRows):
+        return X
     try:
         rows = check_array(
             X, accept_sparse="csr", dtype=STORED, ensure_all_finite=False, input_name="X"

@@ -13,7 +13,7 @@ from twohot._checks.messages import ArgumentError, FileThereError
 from twohot.audit.folder import FILES, write_audit_folder
 from twohot.audit.issues import check_flagging, find_label_issues
 from twohot.audit.label_issues import LabelIssues
-from twohot.audit.to_review import review_rows, review_summary, with_classes_of
+from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, say, table_with
 from twohot.distill.fitted import load
@@ -70,8 +70,6 @@ def audit(
             random_state=seed,
             callback=callback,
         )
-    if judge is not None:
-        table = with_classes_of(table, judge.classes_)
     source = options.source.name
     details = {"source": source} | ({"seed": str(seed)} if probe is None else {"probe": probe.name})
     summary = review_summary(table, issues, title=f"Labels of {source}", details=details)

@@ -8,6 +8,7 @@ from twohot.distill.probe import Probe
 from twohot.distill.recipe import Recipe, recipe_from_json
 from twohot.figures.choice import choice_figure
 from twohot.select.agreement import mean, standard_error
+from twohot.select.chance import CHANCE_ERRORS, chance_agreement
 from twohot.select.search import Search, Trial
 
 WIDTH = 48  # of the longest name in the printed table
@@ -21,6 +22,8 @@ class Tried:
     fit_intercept: bool
     agreement: float  # share of held-out noisy labels that it predicts
     agreement_error: float  # standard error
+    chance: float  # agreement of the same predictions in any other order, on average
+    chance_error: float  # standard deviation over these orders
     likelihood: float  # mean log-likelihood of held-out noisy labels
     likelihood_error: float  # standard error of its difference from the chosen one
     noise_rate: float  # share of wrong labels at which they are likeliest, if noise is uniform
@@ -79,6 +82,19 @@ class Choice:
         """The candidate that was chosen."""
         return next(entry for entry in self.tried if entry.chosen)
 
+    @property
+    def learnt(self) -> bool:
+        """Whether any candidate predicts held-out labels better than chance.
+
+        By a row more than chance explains: a probe that always says one label is at chance, up to
+        rounding.
+        """
+        return any(
+            entry.agreement
+            > entry.chance + CHANCE_ERRORS * entry.chance_error + 1 / self.n_held_out
+            for entry in self.tried
+        )
+
     def records(self) -> list[dict[str, Any]]:
         """Return one dict per candidate, as a data frame takes them."""
         return [entry.record() for entry in self.tried]
@@ -131,11 +147,14 @@ def choice_of(search: Search, best: Trial) -> Choice:
 def _tried(search: Search, trial: Trial, best: Trial) -> Tried:
     calibration = trial.calibration
     difference = calibration.likelihood - best.calibration.likelihood
+    chance, chance_error = chance_agreement(search.held_out_labels, trial.predicted, search.weights)
     return Tried(
         recipe=trial.candidate.recipe,
         fit_intercept=search.coordinates.rows.intercept,
         agreement=trial.agreement,
         agreement_error=trial.agreement_error,
+        chance=chance,
+        chance_error=chance_error,
         likelihood=mean(calibration.likelihood, search.weights),
         likelihood_error=standard_error(difference, search.weights),
         # Of the labels that are drawn at random, one in K is right.

@@ -1,65 +1,21 @@
-"""From what was found about labels to what a review shows."""
+"""What a review shows: the rows of an audit, and what was found overall."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import twohot
+from twohot._checks.labels import NO_LABEL, as_text
 from twohot._types import FloatArray, IntArray
 from twohot.audit.label_issues import LabelIssues
 from twohot.classes.superclasses import class_correlation, cluster_classes
 from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
 from twohot.select.result import Choice
-from twohot.tables.labels import as_text
 from twohot.tables.table import FeatureTable
 
 # Fewer classes than this have no structure to show.
 FEWEST_CLASSES = 3
-
-SHOWN_CLASSES = 5  # that a message names
-
-
-def with_classes_of(table: FeatureTable, judge: NDArray[Any]) -> FeatureTable:
-    """Return the table with the classes of a judge behind its own: they may be suggested.
-
-    Examples
-    --------
-    >>> table = FeatureTable(features=np.eye(2), labels=np.array([1, 0]), classes=("2", "10"))
-    >>> with_classes_of(table, np.array([1, 2, 10])).classes
-    ('2', '10', '1')
-    """
-    names = (as_text(name) for name in judge.tolist())
-    more = tuple(name for name in names if name not in table.classes)
-    if not more:
-        return table
-    # Nothing says which superclass the others are of.
-    return replace(table, classes=(*table.classes, *more), superclass=None, superclass_names=())
-
-
-def labels_for(table: FeatureTable, judge: NDArray[Any]) -> NDArray[Any]:
-    """Return the given labels as a judge knows them, whose classes may be numbers.
-
-    Examples
-    --------
-    >>> table = FeatureTable(features=np.eye(2), labels=np.array([1, -1]), classes=("2", "10"))
-    >>> labels_for(table, np.array([1, 2, 10])).tolist()
-    [10, None]
-    """
-    known = {as_text(name): name for name in judge.tolist()}
-    present = np.unique(table.labels[table.labels >= 0])
-    unknown = [table.classes[code] for code in present if table.classes[code] not in known]
-    if unknown:
-        shown = ", ".join(map(repr, unknown[:SHOWN_CLASSES]))
-        raise ValueError(
-            f"{len(unknown)} of the classes that rows have ({shown}) are unknown to the probe, "
-            f"which knows {len(known)} others: pass a probe that was fitted on such labels."
-        )
-    names = np.array([*(known.get(name) for name in table.classes), None], dtype=object)
-    named: NDArray[Any] = names[table.labels]
-    return named
 
 
 def review_rows(
@@ -72,16 +28,17 @@ def review_rows(
     table : FeatureTable
         The rows that were audited.
     issues : LabelIssues
-        What was found; its labels are the table's classes, by name or as numbers.
+        What was found. Of the table's classes those are offered that it knows: all of them if
+        the labels were `table.coded`.
     rows : array of shape (n_rows,), optional
         Their numbers in the user's data, if these were only some of it.
     """
     return ReviewRows(
-        classes=table.classes,
+        classes=tuple(as_text(name) for name in issues.classes.tolist()),
         row=np.arange(table.n_rows) if rows is None else rows,
-        given_labels=table.labels,
-        suggested_labels=_codes(table, issues.predicted_label),
-        second_labels=_codes(table, issues.second_label),
+        given_labels=issues.given,
+        suggested_labels=issues.predicted,
+        second_labels=issues.second,
         label_quality=issues.label_quality,
         confidence=np.minimum(issues.confidence, 1),
         is_label_issue=issues.is_label_issue,
@@ -100,7 +57,7 @@ def review_summary(
     return ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,
-        noise_matrix=_in_order_of(table, issues),
+        corruption=issues.corruption,
         methods=() if choice is None else _methods(choice),
         choice=None if choice is None else _choice_curve(choice),
         correlation=correlation,
@@ -110,19 +67,6 @@ def review_summary(
     )
 
 
-def _codes(table: FeatureTable, names: NDArray[Any]) -> IntArray:
-    place = {name: code for code, name in enumerate(table.classes)}
-    return np.array([place[as_text(name)] for name in names.tolist()], dtype=np.intp)
-
-
-def _in_order_of(table: FeatureTable, issues: LabelIssues) -> FloatArray:
-    """Return the noise matrix by the classes of the table; one that no row has stays clean."""
-    codes = _codes(table, issues.classes)
-    matrix = np.eye(len(table.classes))
-    matrix[np.ix_(codes, codes)] = issues.noise_matrix
-    return matrix
-
-
 def _correlation(
     table: FeatureTable, issues: LabelIssues
 ) -> tuple[FloatArray | None, IntArray | None]:
@@ -130,14 +74,13 @@ def _correlation(
 
     A class of fewer than two rows has none: it is NaN in the matrix and last in the order.
     """
-    codes = _codes(table, issues.corrected_labels(undecided=True, unlabelled=True))
-    n_classes = len(table.classes)
-    has_pairs = np.bincount(codes, minlength=n_classes) > 1
+    labels = issues.corrected(undecided=True, unlabelled=True)
+    n_classes, has_pairs = labels.n_classes, labels.sizes > 1
     known = np.flatnonzero(has_pairs)
     if len(known) < FEWEST_CLASSES:
         return None, None
-    place = np.where(has_pairs, np.cumsum(has_pairs) - 1, -1)
-    means = class_correlation(table.features, place[codes], len(known)).means
+    place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
+    means = class_correlation(table.features, place[labels.codes], len(known)).means
     matrix = np.full((n_classes, n_classes), np.nan)
     matrix[np.ix_(known, known)] = means
     order = np.concatenate([known[cluster_classes(means).order], np.flatnonzero(~has_pairs)])
@@ -167,7 +110,7 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
 
 
 def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:
-    labelled = int(np.count_nonzero(~np.isnan(issues.label_quality)))
+    labelled = int(np.count_nonzero(issues.given != NO_LABEL))
     undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
     found = (
         f"About {issues.noise_rate:.1%} of {labelled:,} labels look wrong; {issues.n_issues:,} are "

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from twohot import AutoProbe, find_label_issues
-from twohot.audit.to_review import labels_for, review_rows, review_summary, with_classes_of
+from twohot import AutoProbe, LinearProbe, find_label_issues
+from twohot.audit.decisions import Decision, apply_decisions
+from twohot.audit.review_content import review_rows, review_summary
 from twohot.tables import FeatureTable
 
 # Neither sorted as strings nor as numbers; no row is of the last.
@@ -18,7 +19,7 @@ def audited():
     noise = np.random.default_rng(0).normal(0, 0.15, (150, 6))
     given = np.where(np.arange(150) % 7 == 0, (true + 1) % 3, true)
     table = FeatureTable(features=np.eye(3, 6)[true] + noise, labels=given, classes=CLASSES)
-    return table, find_label_issues(table.features, table.given_labels), true
+    return table, find_label_issues(table.features, table.coded), true
 
 
 def test_rows_are_in_the_codes_and_numbers_of_the_table(audited) -> None:
@@ -39,7 +40,7 @@ def test_the_noise_is_that_of_the_table_and_clean_where_no_row_is(audited) -> No
     expected = np.eye(4)
     for k in range(3):
         expected[k] = np.bincount(table.labels[true == k], minlength=4) / np.sum(true == k)
-    np.testing.assert_allclose(summary.noise_matrix, expected)
+    np.testing.assert_allclose(summary.corruption, expected)
     assert summary.title == "Blobs"
     assert summary.details["source"] == "here"
     # A class without rows correlates with nothing; the others are shown.
@@ -52,14 +53,13 @@ def test_the_noise_is_that_of_the_table_and_clean_where_no_row_is(audited) -> No
 
 def test_the_correlation_is_by_corrected_labels(audited) -> None:
     table, issues, true = audited
-    table = FeatureTable(features=table.features, labels=table.labels, classes=CLASSES[:3])
     summary = review_summary(table, issues, title="", details={})
     rows = table.features - table.features.mean(axis=0)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     for first, second in ((0, 1), (1, 2)):
         mean = (rows[true == first] @ rows[true == second].T).mean()
         assert summary.correlation[first, second] == pytest.approx(mean, abs=1e-6)
-    assert sorted(summary.class_order.tolist()) == [0, 1, 2]
+    assert sorted(summary.class_order.tolist()) == [0, 1, 2, 3]
 
 
 def test_the_choice_is_shown_where_there_was_one(audited) -> None:
@@ -79,27 +79,35 @@ def test_own_probabilities_show_no_choice(audited) -> None:
     table, _, true = audited
     outputs = np.full((150, 3), 0.01)
     outputs[np.arange(150), true] = 0.98
-    issues = find_label_issues(None, table.given_labels, probabilities=outputs, classes=CLASSES[:3])
+    issues = find_label_issues(None, table.coded, probabilities=outputs, classes=CLASSES[:3])
     summary = review_summary(table, issues, title="", details={})
     assert (summary.methods, summary.choice, len(summary.messages)) == ((), None, 1)
 
 
-def test_classes_of_a_judge_come_behind_those_of_the_table() -> None:
-    table = FeatureTable(
-        features=np.eye(2),
-        labels=np.array([1, -1]),
-        classes=("b", "10"),
-        superclass=np.array([0, 0]),
-        superclass_names=("all",),
-    )
-    more = with_classes_of(table, np.array(["10", "a", "b"]))
-    assert (more.classes, more.superclass, more.labels.tolist()) == (
-        ("b", "10", "a"),
-        None,
-        [1, -1],
-    )
-    assert with_classes_of(table, np.array(["10", "b"])) is table
-    # Classes that no row has need not be known.
-    assert labels_for(table, np.array([7.0, 10.0])).tolist() == [10.0, None]
-    with pytest.raises(ValueError, match=r"1 of the classes that rows have \('10'\) are unknown"):
-        labels_for(table, np.array(["a", "b"]))
+@pytest.mark.parametrize("known", [[10, 2, 7, 30], ["10", "2", "7", "30"]])
+def test_classes_that_a_probe_alone_knows_come_behind_those_of_the_table(audited, known) -> None:
+    table, _, true = audited
+    probe = LinearProbe().fit(table.features, np.array(known)[np.array([3, 1, 0])[true]])
+    probe.classes_ = np.array(known)  # it knows a class that it saw no row of
+    probe.predict_proba = lambda rows: np.full((len(rows), 4), 0.25)
+    issues = find_label_issues(table.features, table.coded, probe=probe)
+    assert issues.classes.tolist() == [*CLASSES, "7"]
+    rows = review_rows(table, issues)
+    assert rows.classes == (*CLASSES, "7")
+    assert rows.given_labels.tolist() == table.labels.tolist()
+    assert review_summary(table, issues, title="", details={}).corruption.shape == (5, 5)
+
+
+def test_classes_without_a_row_are_offered(audited) -> None:
+    table, _, true = audited
+    rows = np.flatnonzero(true != 1)
+    # A split that has no row of the second class, nor of the last.
+    part = table.take(rows[table.labels[rows] != 1])
+    issues = find_label_issues(part.features, part.coded)
+    assert len(issues.probe.classes_) == 2
+    review = review_rows(part, issues)
+    assert review.classes == CLASSES
+    assert set(review.suggested_labels.tolist()) == {0, 2}
+    relabelled = Decision(review.report_id(), 0, "relabel", "none")
+    assert apply_decisions(review, [relabelled]).labels[0] == 3
+    assert issues.corruption[1].tolist() == [0, 1, 0, 0]
