@@ -2,8 +2,26 @@
 
 import numpy as np
 
+from twohot.distill.recipe import Recipe
 from twohot.forecast.comparison import Comparison
 from twohot.select.result import Choice, Tried
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+
+PLAIN, ROBUST = CrossEntropy(), GeneralizedCrossEntropy()
+TEACHER = Recipe(PLAIN, ridge=10.0)
+RECIPES = {
+    "teacher": TEACHER,
+    "two-hot": Recipe(ROBUST, ridge=10.0, teacher=TEACHER, n_candidates=2),
+    "robust": Recipe(ROBUST, ridge=10.0),
+}
+
+
+def rounds(n_rounds: int) -> Recipe:
+    """Return so many rounds of cross-entropy."""
+    recipe = TEACHER
+    for _ in range(n_rounds - 1):
+        recipe = Recipe(PLAIN, ridge=10.0, teacher=recipe)
+    return recipe
 
 
 def make_tried(
@@ -17,11 +35,8 @@ def make_tried(
 ) -> Tried:
     """Return a candidate of ridge 10 that agrees so often."""
     return Tried(
-        method=method,
-        ridge=10.0,
-        n_rounds=n_rounds,
-        given_share=0.0,
-        estimator=f"{method.title()}Probe()",
+        recipe=RECIPES[method] if n_rounds == 1 else rounds(n_rounds),
+        fit_intercept=False,
         agreement=agreement,
         agreement_error=0.0,
         chance=chance,
