@@ -13,6 +13,7 @@ RECIPES = {
     "teacher": TEACHER,
     "two-hot": Recipe(ROBUST, ridge=10.0, teacher=TEACHER, n_candidates=2),
     "robust": Recipe(ROBUST, ridge=10.0),
+    "robust rounds": Recipe(ROBUST, ridge=10.0, teacher=Recipe(ROBUST, ridge=10.0)),
 }
 
 
@@ -35,7 +36,7 @@ def make_tried(
 ) -> Tried:
     """Return a candidate of ridge 10 that agrees so often."""
     return Tried(
-        recipe=RECIPES[method] if n_rounds == 1 else rounds(n_rounds),
+        recipe=rounds(n_rounds) if method == "rounds" else RECIPES[method],
         fit_intercept=False,
         agreement=agreement,
         agreement_error=0.0,

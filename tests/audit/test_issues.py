@@ -20,7 +20,7 @@ from twohot._checks.labels import NO_LABEL, Labels
 from twohot.audit import class_probabilities
 from twohot.audit import issues as issues_module
 from twohot.audit.label_issues import COLUMNS
-from twohot.rows.preparation import SelectedRows
+from twohot.rows.selected import SelectedRows
 from twohot.rows.threads import one_blas_thread
 
 DATA = problems.synthetic()

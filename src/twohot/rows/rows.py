@@ -65,7 +65,8 @@ class Rows:
         self.n_features = self.n_columns + intercept
         self.total_weight = float(self.n_samples if weights is None else weights.sum())
         # Mean one over the rows, so that sums stay of the order of n_samples.
-        self.weights = None if weights is None else weights * (self.n_samples / self.total_weight)
+        unit = self.n_samples / (self.total_weight or 1.0)  # rows of no weight keep none
+        self.weights = None if weights is None else weights * unit
         self.columns: dict[str, Matrix] = {}
         entries = BLOCK_ENTRIES // max(self.n_columns, n_classes)
         self.block_rows = block_rows or max(LEAST_BLOCK_ROWS, min(self.n_samples, entries))
