@@ -1,0 +1,92 @@
+"""Features with the class of each row, checked: what the measures of class correlation take."""
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from twohot._checks.labels import NO_LABEL, Labels
+from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.numbers import check_count
+from twohot._types import Matrix
+from twohot.rows.preparation import Preparation, fit_preparation
+from twohot.rows.selected import SelectedRows
+
+# Precisions that features may be stored in; anything else is converted to the first.
+STORED = [np.float64, np.float32, np.float16]
+
+
+def check_labelled(
+    X: Matrix, labels: ArrayLike, n_classes: int | None = None
+) -> tuple[Matrix, Labels]:
+    """Return features, and the classes of their rows by number, of which there are at least two."""
+    rows = check_rows(X)
+    codes = np.asarray(labels)
+    if codes.ndim != 1 or codes.dtype.kind not in "iu":
+        raise ArgumentError(
+            "labels",
+            f"has shape {codes.shape} and dtype {codes.dtype}",
+            "pass one integer per row, for instance np.unique(labels, return_inverse=True)[1].",
+        )
+    if len(codes) != rows.shape[0]:
+        raise ArgumentError(
+            "labels",
+            f"has {counted(len(codes), 'entry', 'entries')} and X has {rows.shape[0]} rows",
+            "pass one label per row, -1 for a row without.",
+        )
+    if n_classes is None:
+        n_classes = int(codes.max()) + 1
+    n_classes = check_count("n_classes", n_classes, 0)
+    outside = np.flatnonzero((codes < NO_LABEL) | (codes >= n_classes))
+    if outside.size:
+        raise ArgumentError(
+            {f"labels[{outside[0]}]": int(codes[outside[0]])},
+            f"names none of the {n_classes} classes",
+            f"pass integers from 0 to {n_classes - 1}, or -1 for a row without a label.",
+        )
+    coded = Labels(codes.astype(np.intp), np.arange(n_classes))
+    _check_sizes(coded)
+    return rows, coded
+
+
+def _check_sizes(labels: Labels) -> None:
+    """Raise unless every class has a row, and there are two of them."""
+    empty = np.flatnonzero(labels.sizes == 0)
+    n_found = labels.n_classes - empty.size
+    if n_found < 2:
+        raise ArgumentError(
+            "labels",
+            f"has rows of {counted(n_found, 'class', 'classes')}",
+            "correlations between classes need rows of at least two.",
+        )
+    if empty.size:
+        raise ArgumentError(
+            "labels",
+            f"has no row of class {empty[0]} ({empty.size} of {labels.n_classes} classes are "
+            "empty)",
+            "leave empty classes out and number the others 0, 1, …",
+        )
+
+
+def check_rows(X: Matrix) -> Matrix:
+    """Return features as a float array or CSR array, without a copy where they are one."""
+    if isinstance(X, SelectedRows) and X.dtype in STORED:
+        return X
+    try:
+        rows = check_array(
+            X, accept_sparse="csr", dtype=STORED, ensure_all_finite=False, input_name="X"
+        )
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            "X",
+            f"cannot be read as features ({error})",
+            "pass numbers in two dimensions, one row per sample and one column per feature.",
+        ) from error
+    return sp.csr_array(rows) if sp.issparse(rows) else rows
+
+
+def center_labelled(X: Matrix, labels: Labels) -> Preparation:
+    """Read X once: centre by the mean of the rows that have a label, and scale to unit norm."""
+    labelled = labels.labelled
+    weights = None if labelled.all() else labelled.astype(np.float64)
+    return fit_preparation(X, center=True, normalize=True, weights=weights)
