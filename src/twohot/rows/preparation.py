@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from twohot._checks.arrays import check_finite
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.rows.selected import SelectedRows
 
 # Entries of a block of features: large enough for an efficient matrix product, small enough
 # (1 MB in float32) that a block stays in cache from its preparation to the second product.
@@ -110,19 +111,6 @@ class Block:
             e = scale_rows(e, self.scale)
         moment: FloatArray = e.T @ self.x
         return moment if total is None else np.column_stack([moment, total])
-
-
-class SelectedRows:
-    """Some rows of X in the place of X: each block is gathered when it is asked for."""
-
-    def __init__(self, X: Matrix, index: IntArray) -> None:
-        self.X = X
-        self.index = index
-        self.shape = len(index), X.shape[1]
-        self.dtype = X.dtype
-
-    def __getitem__(self, rows: slice) -> Matrix:
-        return self.X[self.index[rows]]
 
 
 class FeatureSet:

@@ -39,15 +39,28 @@ def map_blocks(result_of: Callable[[int], Result], n_blocks: int, n_jobs: int) -
     with one_blas_thread():
         if min(n_jobs, n_blocks) == 1:
             yield from map(result_of, range(n_blocks))
-            return
-        with ThreadPoolExecutor(n_jobs) as pool:
-            waiting: deque[Future[Result]] = deque()
-            for block in range(n_blocks):
-                if len(waiting) == 2 * n_jobs:
+        else:
+            yield from ordered_map(result_of, n_blocks, n_jobs, 2 * n_jobs)
+
+
+def ordered_map(
+    function: Callable[[int], Result], n_items: int, n_threads: int, n_ahead: int
+) -> Iterator[Result]:
+    """Yield function(i) for i = 0 … n_items - 1 in order, each called by one of some threads.
+
+    At most `n_ahead` results wait to be taken. What waits is cancelled once nobody takes any more.
+    """
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="twohot") as pool:
+        try:
+            for item in range(n_items):
+                if len(waiting) == n_ahead:
                     yield waiting.popleft().result()
-                waiting.append(pool.submit(result_of, block))
+                waiting.append(pool.submit(function, item))
             while waiting:
                 yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def count_jobs(n_jobs: int | None) -> int:
