@@ -1,11 +1,14 @@
-"""Files that are whole or not there at all."""
+"""Files that are whole or not there at all, and values that JSON can hold."""
 
+import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 
 @contextmanager
@@ -36,3 +39,20 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def json_safe(value: Any) -> Any:
+    """Return a value as JSON has it: arrays as lists, and null for what is not a finite number.
+
+    Examples
+    --------
+    >>> json_safe({"rate": float("nan"), "means": np.eye(2), 3: (np.float32(0.5), "x", None)})
+    {'rate': None, 'means': [[1.0, 0.0], [0.0, 1.0]], '3': [0.5, 'x', None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): json_safe(entry) for name, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [json_safe(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

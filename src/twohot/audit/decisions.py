@@ -21,7 +21,7 @@ import numpy as np
 from twohot._checks.labels import NO_LABEL
 from twohot._types import IntArray
 from twohot.review.records import ReviewRows
-from twohot.tables.csv_text import read_csv, unguarded
+from twohot.tables.csv_file import read_csv, unguarded
 
 DECISIONS = ("accept", "reject", "second", "relabel")
 REQUIRED_COLUMNS = ("report", "row", "decision", "label")

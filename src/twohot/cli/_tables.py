@@ -34,11 +34,7 @@ SplitOption: TypeAlias = Annotated[
 
 def rows_of_split(table: FeatureTable, split: str | None) -> NDArray[np.intp]:
     """Return the rows of a split, by default of the one called train, if there is one."""
-    if split is None and "train" in table.split_names:
-        split = "train"
-    if split is None or (split == "all" and split not in table.split_names):
-        return np.arange(table.n_rows)
-    return table.rows_of(split)
+    return table.rows_of_split(split)
 
 
 def read_source(

@@ -8,6 +8,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from twohot._checks.labels import as_text
 from twohot.cli._tables import (
     FeatureColumnOption,
     LabelColumnOption,
@@ -20,8 +21,7 @@ from twohot.cli._tables import (
 from twohot.distill.fitted import FittedProbe
 from twohot.distill.probe import load
 from twohot.tables import FeatureTable
-from twohot.tables.csv_text import write_csv
-from twohot.tables.labels import as_text
+from twohot.tables.csv_file import write_csv
 
 # Rows that are predicted at once.
 BLOCK_ROWS = 10_000
