@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from twohot.classes.superclasses import class_correlation, cluster_classes
+from twohot.classes import class_correlation, cluster_classes
 
 DIGITS = "digits"
 REAL_FILES = {
