@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot._types import FloatArray
 from twohot.extract._torchvision import load_torchvision, load_with_torchvision
@@ -59,7 +60,7 @@ def load_image_model(name: str) -> Backbone:
     known = ["pixels", *IMAGE_NAMES, *models.list_models(module=models), *timm.list_models()]
     near = get_close_matches(name, dict.fromkeys(known), n=5)
     meant = f"did you mean {', '.join(near)}?" if near else "pass a name of torchvision or timm."
-    raise ValueError(f"backbone={name!r} is not known: {meant}")
+    raise ArgumentError({"backbone": name}, "is not known", meant)
 
 
 def rgb_image(image: Any) -> Any:
@@ -85,8 +86,8 @@ def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
         return load()
     except (OSError, ValueError) as error:
         raise OSError(
-            f"backbone={name!r} could not be loaded ({error}): its weights are fetched at the "
-            f"first use, so connect, check the name, or pass {offline!r}, whose weights are here."
+            f"the backbone {name!r} could not be loaded ({error}): its weights are fetched at the "
+            f"first use, so connect, check the name, or take {offline!r}, whose weights are here."
         ) from error
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import IntArray
 
@@ -43,14 +44,17 @@ class LabelledItems:
         check_choice("kind", self.kind, KINDS)
         n_items = len(self.items)
         if n_items == 0 or self.labels.shape != (n_items,):
-            raise ValueError(
-                f"labels has shape {self.labels.shape} for {n_items} items: pass at least one "
-                "item, and one label for each."
+            raise ArgumentError(
+                "labels",
+                f"has shape {self.labels.shape} for {counted(n_items, 'item')}",
+                "pass at least one item, and one label for each.",
             )
         if self.images is not None and len(self.images) != n_items:
-            raise ValueError(
-                f"images has {len(self.images)} entries for {n_items} items: pass one for each, "
-                "or None to read the items as paths."
+            raise ArgumentError(
+                "images",
+                f"has {counted(len(self.images), 'entry', 'entries')} for "
+                f"{counted(n_items, 'item')}",
+                "pass one for each, or None to read the items as paths.",
             )
 
     def __len__(self) -> int:

@@ -43,7 +43,7 @@ class ExtractionPlan:
         return self.output.with_name(self.output.name + ".parts")
 
     def report(self, n_done: int) -> None:
-        """Tell how many items are done."""
+        """Call back with the number of items that are done."""
         if self.progress is not None:
             self.progress(n_done, len(self.items))
 
