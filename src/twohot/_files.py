@@ -1,4 +1,4 @@
-"""Files that are whole or not there at all, and values that JSON can hold."""
+"""Files that are whole or not there at all, and what JSON can hold."""
 
 import math
 import os
@@ -42,15 +42,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def json_safe(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as lists, and null for what is not a finite number.
+    """Return a value as JSON has it: arrays as lists, and None for what is not finite.
 
     Examples
     --------
-    >>> json_safe({"rate": float("nan"), "means": np.eye(2), 3: (np.float32(0.5), "x", None)})
-    {'rate': None, 'means': [[1.0, 0.0], [0.0, 1.0]], '3': [0.5, 'x', None]}
+    >>> json_safe({"rate": np.float64(0.5), "rounds": (1, float("inf")), "means": np.eye(1)})
+    {'rate': 0.5, 'rounds': [1, None], 'means': [[1.0]]}
     """
     if isinstance(value, Mapping):
-        return {str(name): json_safe(entry) for name, entry in value.items()}
+        return {str(key): json_safe(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):

@@ -77,6 +77,7 @@ def test_a_column_of_a_frame_is_read_alike(column, is_number):
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")  # scikit-learn's custom
 @pytest.mark.parametrize("probe", [LinearProbe(), AutoProbe()], ids=["LinearProbe", "AutoProbe"])
 def test_probes_refuse_them_with_their_number_and_the_first(probe, column, is_number):
+    del is_number
     with pytest.raises(ValueError, match=REFUSED):
         probe.fit(X, column)
 
@@ -92,6 +93,7 @@ def test_an_audit_takes_such_rows_as_unlabelled(column, is_number):
 
 @every_column
 def test_an_explanation_takes_such_rows_as_unlabelled(column, is_number):
+    del is_number
     known = explain_label(X, TEXTS, [0, GAPS[0]], n_neighbours=N_ROWS, n_jobs=1)
     found = explain_label(X, column, [0, GAPS[0]], n_neighbours=N_ROWS, n_jobs=1)
     for one, other in zip(found, known, strict=True):
@@ -181,9 +183,7 @@ def test_dates_go_by_their_text():
 def test_labels_among_other_classes_go_by_their_text():
     coded = code_labels([10, None, 2])
     assert coded.among(np.array(["2", "3", "10"])).codes.tolist() == [2, -1, 0]
-    with pytest.raises(
-        ValueError, match=r"y has 1 label that is none of the 2 classes \(10\), fir"
-    ):
+    with pytest.raises(ValueError, match=r"y has 1 label that is none of the 2 classes \(10\)"):
         coded.among(np.array([2, 3]))
     # A class that no row has need not be known.
     assert coded.take([2]).among(np.array([2, 3])).codes.tolist() == [0]
@@ -194,7 +194,7 @@ def test_classes_without_rows_can_be_left_out():
     assert (coded.codes.tolist(), coded.classes.tolist()) == ([1, -1, 0], ["b", "d"])
     assert coded.present() is coded
     with pytest.raises(ValueError, match=r"y has one class only \('b'\)"):
-        check_two_classes(coded.take([2]))
+        check_two_classes(coded.take([2]).present())
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_classes_without_rows_can_be_left_out():
         ([["a", "b"]], {}, r"y has shape \(1, 2\): pass one label per row"),
         ("ab", {}, r"y has shape \(\): pass one label per row"),
         ([{"a"}, "b"], {}, r"y holds {'a'} in row 0, which is no label: pass numbers or text"),
-        (["a", "c"], {"classes": ["a", "b"]}, r"none of the 2 classes \('c'\), first in row 1"),
+        (["a", "c"], {"classes": ["a", "b"]}, r"none of the 2 classes \('c'\)"),
         (["a"], {"classes": ["a", "a"]}, "classes names a class twice"),
         (["a"], {"classes": [["a", "b"]]}, r"classes has shape \(1, 2\): pass each class once"),
     ],

@@ -354,7 +354,7 @@ def test_bad_matrices(matrix, message):
         ([[0, 1]], None, r"labels has shape \(1, 2\)"),
         ([None, np.nan], None, "labels has no label in any of its 2 rows"),
         (np.array(["a", None, 1], dtype=object), None, "labels mixes numbers and text"),
-        ([0, 7], [0, 1], r"labels has 1 label that is none of the 2 classes \(7\), first in row 1"),
+        ([0, 7], [0, 1], r"labels has 1 label that is none of the 2 classes \(7\): name all"),
         ([0, 1], [0, 0], "classes names a class twice: pass each class once"),
         ([0, 1], [[0, 1]], r"classes has shape \(1, 2\): pass each class once"),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from twohot.rows.threads import count_jobs, map_blocks, sum_over_blocks
+from twohot.rows.threads import count_jobs, map_blocks, ordered_map, sum_over_blocks
 
 N_BLOCKS = 23
 
@@ -71,6 +71,24 @@ def test_an_error_in_a_block_reaches_the_caller(n_jobs, bad):
 
     with pytest.raises(ValueError, match=f"block {bad} is bad"):
         sum_over_blocks(terms_of, N_BLOCKS, n_jobs)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_items_are_mapped_in_order_and_not_far_ahead(n_threads):
+    started = []
+
+    def square(item):
+        started.append(item)
+        return item**2
+
+    results = ordered_map(square, 100, n_threads, 5)
+    for taken in range(1, 20):
+        assert next(results) == (taken - 1) ** 2
+        assert len(started) <= taken + 5
+    results.close()
+    assert len(started) < 100
+    assert list(ordered_map(square, 30, n_threads, 5)) == [item**2 for item in range(30)]
+    assert list(ordered_map(square, 0, n_threads, 5)) == []
 
 
 def test_few_results_wait_to_be_taken():

@@ -66,7 +66,7 @@ def test_given_and_true_labels_have_the_same_classes():
         (
             ["a", "z"],
             ["a", "b"],
-            r"labels has 1 label that is none of the 2 classes \('z'\), first in row 1: name all",
+            r"labels has 1 label that is none of the 2 classes \('z'\): name all classes in cl",
         ),
         ([0, 2], ["a", "b"], r"labels holds 2 in row 1, .* among the 2 classes: .* from 0 to 1"),
         ([0, -2], ["a", "b"], r"labels holds -2 in row 1, which is no position"),

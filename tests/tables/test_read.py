@@ -466,3 +466,47 @@ def test_separate_labels_give_a_feature_file_without_labels_its_classes(tmp_path
     table = read_table(path, labels=["b", "a", "", "b", "a"])
     assert table.classes == ("a", "b")
     assert table.labels.tolist() == [1, 0, -1, 1, 0]
+
+
+def test_integers_with_a_null_stay_integers():
+    for frame in (
+        pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": pd.array([10, None, 2], dtype="Int64")}),
+        pl.DataFrame({"a": [1.0, 2.0, 3.0], "y": [10, None, 2]}),
+        pa.table({"a": [1.0, 2.0, 3.0], "y": [10, None, 2]}),
+    ):
+        table = read_table(frame)
+        assert (table.classes, table.labels.tolist()) == (("2", "10"), [1, -1, 0])
+
+
+def test_a_null_among_features_is_not_lost():
+    for frame in (
+        pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "y": [0, 1]}),
+        pl.DataFrame({"a": [1, None], "y": [0, 1]}),
+        pl.DataFrame({"a": [1.0, None], "y": [0, 1]}),
+        pa.table({"a": [1, None], "y": [0, 1]}),
+    ):
+        np.testing.assert_array_equal(read_table(frame).features, [[1.0], [np.nan]])
+
+
+def test_texts_that_mean_no_label(tmp_path):
+    table = read_table(
+        pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["x", "?", "y"], "true_label": ["x", "y", "?"]}),
+        missing=["?"],
+    )
+    assert table.classes == ("x", "y")
+    assert (table.labels.tolist(), table.true_labels.tolist()) == ([0, -1, 1], [0, 1, -1])
+    # A feature file loses the class, and its superclass with it.
+    stored = replace(
+        read_table(pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["x", "?", "y"]})),
+        superclass=np.array([1, 0, 0]),
+        superclass_names=("s", "t"),
+        true_labels=np.array([1, 1, 0]),
+    )
+    assert stored.classes == ("?", "x", "y")
+    write_features(tmp_path / "t.features", stored)
+    again = read_table(tmp_path / "t.features", missing=["?"])
+    assert again.given_labels.tolist() == ["x", None, "y"]
+    assert again.superclass.tolist() == [0, 0]
+    assert again.true_labels.tolist() == [0, 0, -1]
+    relabelled = read_table(tmp_path / "t.features", labels=["y", "NA", "x"], missing=["NA"])
+    assert relabelled.given_labels.tolist() == ["y", None, "x"]

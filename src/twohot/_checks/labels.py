@@ -90,13 +90,11 @@ class Labels:
         moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
         unknown = [k for k in np.flatnonzero(self.sizes).tolist() if moved[k] == NO_LABEL]
         if unknown:
-            first = int(np.argmax(np.isin(self.codes, unknown)))
             labels = [self.classes.tolist()[code] for code in unknown]
             raise ArgumentError(
                 name,
                 f"has {counted(len(unknown), 'label')} that {'is' if len(unknown) == 1 else 'are'} "
-                f"none of the {counted(len(classes), 'class', 'classes')} ({first_few(labels)}), "
-                f"first in row {first}",
+                f"none of the {counted(len(classes), 'class', 'classes')} ({first_few(labels)})",
                 advice,
                 **mentions,
             )
@@ -192,11 +190,10 @@ def check_some_labelled(labels: Labels, *, name: str = "y", advice: str) -> None
 
 
 def check_two_classes(labels: Labels, *, name: str = "y") -> None:
-    """Raise unless rows of at least two classes have a label."""
+    """Raise unless some row has a label, and there are two classes."""
     check_some_labelled(labels, name=name, advice="pass labels for rows of at least two classes.")
-    present = labels.present()
-    if present.n_classes < 2:
-        only = present.classes.tolist()[0]
+    if labels.n_classes < 2:
+        only = labels.classes.tolist()[0]
         raise ArgumentError(
             name, f"has one class only ({only!r})", "pass rows of at least two classes."
         )

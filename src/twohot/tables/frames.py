@@ -30,7 +30,8 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
             f"is a {type(frame).__name__}",
             "pass a path, or a table of pandas, polars or pyarrow.",
         ) from error
-    return {name: _cells(name, columns[name]) for name in columns.columns}
+    # Names may be numbers, as pandas gives them by itself.
+    return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
 
 
 def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
