@@ -65,8 +65,8 @@ def class_correlation(
     X : array or CSR matrix of shape (n_rows, n_features)
         Features as they are; memory maps and float16 are read block by block.
     labels : array of shape (n_rows,)
-        Class of each row, 0 … n_classes - 1. A row of -1 has no label and is left out, of the
-        mean too.
+        Class of each row, 0 … n_classes - 1. A row of -1 has no label and takes no part, not
+        in the mean either.
     n_classes : int, optional
         Number of classes; by default one more than the largest label.
     n_jobs : int, optional

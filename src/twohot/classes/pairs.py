@@ -66,8 +66,8 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
         Features as they are, at most 8192 of them; three matrices of shape
         (n_features, n_features) are held.
     labels : array of shape (n_rows,)
-        Class of each row, 0 … n_classes - 1. A row of -1 has no label and is left out, of the
-        mean too.
+        Class of each row, 0 … n_classes - 1. A row of -1 has no label and takes no part, not
+        in the mean either.
     superclass : array of shape (n_classes,)
         Superclass of each class, 0, 1, … without a hole.
 

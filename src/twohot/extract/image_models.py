@@ -22,7 +22,7 @@ PURPOSE = "image backbones"
 class Resize:
     """The paper's transform: the whole image in one size, then the mean and scale of training."""
 
-    size: int  # pixels a side, whatever the image's own proportions
+    size: int  # pixels per side, whatever the image's own proportions
     resample: str  # Pillow's name of the interpolation
     mean: tuple[float, float, float]  # of red, green and blue between 0 and 1
     std: tuple[float, float, float]
@@ -71,7 +71,7 @@ def rgb_image(image: Any) -> Any:
 
 
 def weights_digest(model: Any) -> str:
-    """Return what tells weights from others: names can keep while weights change."""
+    """Return a digest of the weights: they may change while the name of a model stays."""
     torch = load_extra("torch", "vision", PURPOSE)
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
@@ -132,8 +132,10 @@ def headless(model: Any) -> Any:
     nn = load_extra("torch.nn", "vision", PURPOSE)
     linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     if not linear:
-        raise ValueError(
-            f"backbone {type(model).__name__} has no linear layer to remove: pass another one."
+        raise ArgumentError(
+            "backbone",
+            f"{type(model).__name__} has no linear layer to remove",
+            "pass another one.",
         )
     model.set_submodule(linear[-1], nn.Identity())
     return model

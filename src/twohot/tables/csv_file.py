@@ -62,7 +62,7 @@ def write_csv(
 
 
 def read_csv(path: str | os.PathLike[str]) -> list[list[str]]:
-    """Return the lines of a CSV file, the header first; blank lines are left out."""
+    """Return the lines of a CSV file, the header first; blank lines are dropped."""
     with _opened(Path(path)) as lines:
         return [line for line in lines if line]
 
