@@ -113,15 +113,15 @@ def test_every_row_is_read_twice_and_no_more(unlabelled, monkeypatch):
 @pytest.mark.parametrize(
     ("labels", "n_classes", "message"),
     [
-        ([0, 1, 1], None, "labels has 3 entries and X has 4 rows"),
-        ([0, 1, 1, 3], 3, r"labels\[3\]=3 names none of the 3 classes"),
-        ([0, 1, -2, 1], None, r"labels\[2\]=-2 names none of the 2 classes"),
+        ([0, 1, 1], None, r"labels has shape \(3,\) and dtype int64: pass 4 integers"),
+        ([0, 1, 1, 3], 3, r"labels\[3\]=3 names nothing: there are 3 names"),
+        ([0, 1, -2, 1], None, r"labels\[2\]=-2 names nothing: there are 2 names"),
         ([0, 0, 2, 2], None, "no row of class 1 .1 of 3 classes are empty"),
         ([0, 1, 0, 1], 3, "no row of class 2"),
         ([0, 0, 0, -1], None, "labels has rows of 1 class"),
         ([-1, -1, -1, -1], None, "labels has rows of 0 class"),
         ([0, 1, 1, 0], 2.5, "n_classes=2.5 is not allowed"),
-        (["a", "b", "a", "b"], None, "labels has shape .4,. and dtype <U1: pass one integer"),
+        (["a", "b", "a", "b"], None, "labels has shape .4,. and dtype <U1: pass 4 integers"),
         ([[0], [1], [1], [0]], None, "labels has shape .4, 1."),
     ],
 )

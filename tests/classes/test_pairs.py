@@ -126,7 +126,7 @@ def test_what_is_held_at_full_size():
     [
         ([0, 2], "numbers 2 superclasses from 0 to 2"),
         ([0, 0, 1], "no row of class 2"),
-        ([0], "names none of the 1 classes"),
+        ([0], "names nothing: there is 1 name"),
     ],
 )
 def test_superclasses_that_cannot_be_used(superclass, message):

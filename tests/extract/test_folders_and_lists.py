@@ -218,8 +218,9 @@ def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
     ("changes", "message"),
     [
         ({"kind": "sound"}, "kind='sound' is not known"),
-        ({"labels": np.zeros(3, int)}, r"labels has shape \(3,\) for 2 items"),
-        ({"items": (), "labels": np.zeros(0, int)}, "for 0 items: pass at least one"),
+        ({"labels": np.zeros(3, int)}, r"labels has shape \(3,\) .* pass 2 integers"),
+        ({"items": (), "labels": np.zeros(0, int)}, "items is empty: pass at least one"),
+        ({"labels": np.array([0, 1])}, r"labels\[1\]=1 names nothing: there is 1 name"),
         ({"images": np.zeros((3, 8, 8), np.uint8)}, "images has 3 entries for 2 items"),
     ],
 )

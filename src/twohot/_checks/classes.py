@@ -43,6 +43,28 @@ def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArr
     return sizes.astype(np.int64)
 
 
+def check_codes(
+    name: str, codes: NDArray[Any], n_codes: int, n_names: int | None = None, *, least: int = -1
+) -> None:
+    """Raise unless there are so many integers, each a position among the names, or -1 for none."""
+    if codes.shape != (n_codes,) or codes.dtype.kind not in "iu":
+        raise ArgumentError(
+            name,
+            f"has shape {codes.shape} and dtype {codes.dtype}",
+            f"pass {counted(n_codes, 'integer')} in one dimension.",
+        )
+    if n_names is None:
+        n_names = int(codes.max()) + 1 if codes.size else 0
+    outside = np.flatnonzero((codes < least) | (codes >= n_names))
+    if outside.size:
+        raise ArgumentError(
+            {f"{name}[{outside[0]}]": int(codes[outside[0]])},
+            "names nothing",
+            f"there {'is' if n_names == 1 else 'are'} {counted(n_names, 'name')}, so pass integers "
+            f"from {least} to {n_names - 1}.",
+        )
+
+
 def check_class_map(name: str, class_map: ArrayLike, n_classes: int | None) -> NDArray[np.intp]:
     """Return a map class -> integer as a new array, one entry per class."""
     array = as_array(class_map)

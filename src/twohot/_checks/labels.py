@@ -144,11 +144,9 @@ def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
     """Return a column of labels by the classes that occur."""
     found, index = _distinct(as_cells(labels, name), name)
     values = [None if is_missing(value) else value for value in found.tolist()]
-    _check_whole(values, name)
+    _check_values(values, name, mixed=by_name)
     if by_name:
         values = [None if value is None else as_text(value) for value in values]
-    else:
-        _check_one_type(values, name)
     classes = sorted({value for value in values if value is not None}, key=order_key)
     place = {None: NO_LABEL, **{value: code for code, value in enumerate(classes)}}
     codes = np.array([place[value] for value in values], dtype=np.intp)[index]
@@ -289,9 +287,13 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     index = np.empty(len(cells), dtype=np.intp)
     for row, cell in enumerate(cells.tolist()):
         value = plain(cell)
+        if isinstance(value, Collection) and not isinstance(value, str):
+            raise ArgumentError(
+                name, f"holds {value!r} in row {row}, which is no label", "pass numbers or text."
+            )
         if not isinstance(value, str | bool | int | float):
             # Dates and the like go by their text.
-            value = None if is_missing(value) else _named(value, row, name)
+            value = None if is_missing(value) else str(value)
         # All NaN are one value, though none equals another.
         index[row] = place.setdefault(None if value != value else value, len(place))  # noqa: PLR0124
     found = np.empty(len(place), dtype=object)
@@ -299,25 +301,12 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     return found, index
 
 
-def _named(value: Any, row: int, name: str) -> str:
-    """Return what is neither text nor a number by its text, unless it holds other values."""
-    if isinstance(value, Collection):
-        raise ArgumentError(
-            name, f"holds {value!r} in row {row}, which is no label", "pass numbers or text."
-        )
-    return str(value)
-
-
-def _check_one_type(values: list[Any], name: str) -> None:
-    """Raise if labels mix numbers and text."""
-    if len({isinstance(value, str) for value in values if value is not None}) > 1:
+def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
+    """Raise if labels mix numbers and text and may not, or are numbers that count nothing."""
+    if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
         raise ArgumentError(
             name, "mixes numbers and text", "pass labels of one type, None where there is none."
         )
-
-
-def _check_whole(values: list[Any], name: str) -> None:
-    """Raise if labels are numbers that count nothing."""
     broken = [value for value in values if isinstance(value, float) and not value.is_integer()]
     if broken:
         raise ArgumentError(

@@ -5,7 +5,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from twohot._checks.labels import NO_LABEL, Labels
+from twohot._checks.classes import check_codes
+from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count
 from twohot._types import Matrix
@@ -22,50 +23,25 @@ def check_labelled(
     """Return features, and the classes of their rows by number, of which there are at least two."""
     rows = check_rows(X)
     codes = np.asarray(labels)
-    if codes.ndim != 1 or codes.dtype.kind not in "iu":
-        raise ArgumentError(
-            "labels",
-            f"has shape {codes.shape} and dtype {codes.dtype}",
-            "pass one integer per row, for instance np.unique(labels, return_inverse=True)[1].",
-        )
-    if len(codes) != rows.shape[0]:
-        raise ArgumentError(
-            "labels",
-            f"has {counted(len(codes), 'entry', 'entries')} and X has {rows.shape[0]} rows",
-            "pass one label per row, -1 for a row without.",
-        )
-    if n_classes is None:
-        n_classes = int(codes.max()) + 1
-    n_classes = check_count("n_classes", n_classes, 0)
-    outside = np.flatnonzero((codes < NO_LABEL) | (codes >= n_classes))
-    if outside.size:
-        raise ArgumentError(
-            {f"labels[{outside[0]}]": int(codes[outside[0]])},
-            f"names none of the {n_classes} classes",
-            f"pass integers from 0 to {n_classes - 1}, or -1 for a row without a label.",
-        )
+    if n_classes is not None:
+        n_classes = check_count("n_classes", n_classes, 0)
+    check_codes("labels", codes, rows.shape[0], n_classes)
+    n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
     coded = Labels(codes.astype(np.intp), np.arange(n_classes))
-    _check_sizes(coded)
-    return rows, coded
-
-
-def _check_sizes(labels: Labels) -> None:
-    """Raise unless every class has a row, and there are two of them."""
-    empty = np.flatnonzero(labels.sizes == 0)
-    n_found = labels.n_classes - empty.size
-    if n_found < 2:
+    empty = np.flatnonzero(coded.sizes == 0)
+    if n_classes - empty.size < 2:
         raise ArgumentError(
             "labels",
-            f"has rows of {counted(n_found, 'class', 'classes')}",
+            f"has rows of {counted(n_classes - empty.size, 'class', 'classes')}",
             "correlations between classes need rows of at least two.",
         )
     if empty.size:
         raise ArgumentError(
             "labels",
-            f"has no row of class {empty[0]} ({empty.size} of {labels.n_classes} classes are "
-            "empty)",
+            f"has no row of class {empty[0]} ({empty.size} of {n_classes} classes are empty)",
             "leave empty classes out and number the others 0, 1, …",
         )
+    return rows, coded
 
 
 def check_rows(X: Matrix) -> Matrix:

@@ -182,10 +182,7 @@ def _food101(root: Path) -> LabelledItems:
 
 
 def _stanford_cars(root: Path) -> LabelledItems:
-    annotations = {
-        "train": "devkit/cars_train_annos.mat",
-        "test": "cars_test_annos_withlabels.mat",
-    }
+    annotations = {"train": "devkit/cars_train_annos.mat", "test": "cars_test_annos_withlabels.mat"}
     parts = [
         _opened(
             "stanfordcars", "StanfordCars", root, f"stanford_cars/{file}", split=split, loader=str

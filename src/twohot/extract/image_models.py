@@ -133,9 +133,7 @@ def headless(model: Any) -> Any:
     linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     if not linear:
         raise ArgumentError(
-            "backbone",
-            f"{type(model).__name__} has no linear layer to remove",
-            "pass another one.",
+            "backbone", f"{type(model).__name__} has no linear layer to remove", "pass another one."
         )
     model.set_submodule(linear[-1], nn.Identity())
     return model

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.classes import check_codes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import IntArray
@@ -40,15 +41,12 @@ class LabelledItems:
     images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: read from paths
 
     def __post_init__(self) -> None:
-        """Raise if there is nothing, or not one label for each item."""
+        """Raise if there is nothing, or not one label for each item, a position or -1."""
         check_choice("kind", self.kind, KINDS)
         n_items = len(self.items)
-        if n_items == 0 or self.labels.shape != (n_items,):
-            raise ArgumentError(
-                "labels",
-                f"has shape {self.labels.shape} for {counted(n_items, 'item')}",
-                "pass at least one item, and one label for each.",
-            )
+        if n_items == 0:
+            raise ArgumentError("items", "is empty", "pass at least one item.")
+        check_codes("labels", self.labels, n_items, len(self.classes))
         if self.images is not None and len(self.images) != n_items:
             raise ArgumentError(
                 "images",

@@ -32,12 +32,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.optimize import brentq
 
 from twohot._checks.arrays import check_precision
-from twohot._checks.classes import (
-    RandomState,
-    check_class_sizes,
-    check_generator,
-    check_superclass,
-)
+from twohot._checks.classes import RandomState, check_class_sizes, check_generator, check_superclass
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_within
 
@@ -232,10 +227,7 @@ def _not_semidefinite(
 
 
 def _check_correlations(
-    same_class: float,
-    same_superclass: float,
-    elsewhere: float,
-    superclass: ArrayLike | None,
+    same_class: float, same_superclass: float, elsewhere: float, superclass: ArrayLike | None
 ) -> _Correlations:
     """Return the three correlations in order: they may not rise from the nearer to the farther."""
     same_class = check_within("same_class", same_class, 0, 1)

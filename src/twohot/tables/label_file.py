@@ -44,11 +44,7 @@ class SeparateLabels:
 
 
 def read_labels(
-    labels: Any,
-    label_column: str | None,
-    n_rows: int,
-    *,
-    own: Callable[[], NDArray[Any] | None],
+    labels: Any, label_column: str | None, n_rows: int, *, own: Callable[[], NDArray[Any] | None]
 ) -> SeparateLabels:
     """Return one label for each row; `own` returns the labels that the features came with."""
     if isinstance(labels, str | os.PathLike):

@@ -11,13 +11,7 @@ import numpy as np
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
 from twohot.tables.class_names import code_by_name, code_given_and_true
-from twohot.tables.columns import (
-    LABELS,
-    ColumnChoice,
-    Columns,
-    find_features,
-    table_from_columns,
-)
+from twohot.tables.columns import LABELS, ColumnChoice, Columns, find_features, table_from_columns
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.feature_file import read_features
 from twohot.tables.frames import frame_columns, parquet_columns

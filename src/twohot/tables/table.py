@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twohot._checks.labels import NO_LABEL, Labels
+from twohot._checks.classes import check_codes
+from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray, Matrix
 from twohot.rows.selected import SelectedRows
@@ -60,13 +61,14 @@ class FeatureTable:
         for name in ("classes", "superclass_names", "split_names"):
             _check_names(name, getattr(self, name))
         n_rows, n_classes = self.n_rows, len(self.classes)
-        _check_codes("labels", self.labels, n_rows, NO_LABEL, n_classes)
+        check_codes("labels", self.labels, n_rows, n_classes)
         if self.true_labels is not None:
-            _check_codes("true_labels", self.true_labels, n_rows, NO_LABEL, n_classes)
+            check_codes("true_labels", self.true_labels, n_rows, n_classes)
         if self.superclass is not None:
-            _check_codes("superclass", self.superclass, n_classes, 0, len(self.superclass_names))
+            n_groups = len(self.superclass_names)
+            check_codes("superclass", self.superclass, n_classes, n_groups, least=0)
         if self.split is not None:
-            _check_codes("split", self.split, n_rows, 0, len(self.split_names))
+            check_codes("split", self.split, n_rows, len(self.split_names), least=0)
         if self.items is not None and len(self.items) != n_rows:
             raise ArgumentError(
                 "items",
@@ -143,19 +145,3 @@ def _check_names(name: str, names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise ArgumentError(name, f"holds {twice!r} twice", "pass each name once.")
-
-
-def _check_codes(name: str, codes: IntArray, n_codes: int, low: int, n_names: int) -> None:
-    """Raise unless there are so many integers, each a position among the names (or `low`)."""
-    if codes.shape != (n_codes,) or codes.dtype.kind not in "iu":
-        raise ArgumentError(
-            name, f"has shape {codes.shape} and dtype {codes.dtype}", f"pass {n_codes} integers."
-        )
-    outside = np.flatnonzero((codes < low) | (codes >= n_names))
-    if outside.size:
-        raise ArgumentError(
-            {f"{name}[{outside[0]}]": int(codes[outside[0]])},
-            "names nothing",
-            f"there {'is' if n_names == 1 else 'are'} {counted(n_names, 'name')}, so pass integers "
-            f"from {low} to {n_names - 1}.",
-        )
