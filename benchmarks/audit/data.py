@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from benchmarks.real_features import FILES, real_file
-from twohot.classes.superclasses import class_correlation, cluster_classes
+from twohot.classes import class_correlation, cluster_classes
 
 DIGITS = "digits"
 TEST_SHARE = 0.3  # of digits: 1257 rows to train on, 540 to test on

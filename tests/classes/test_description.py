@@ -44,7 +44,7 @@ def table():
 def test_rows_of_the_training_split_are_described_unless_another_is_asked_for(table):
     for split, name in ((None, "train"), ("test", "test")):
         found = describe_table(table, split=split)
-        rows = table.take(table.rows_of(name))
+        rows = table.take(table.rows_of_split(name))
         assert found.split == name
         assert found.split_sizes == {"train": 192, "test": 48}
         assert found.class_sizes.tolist() == np.bincount(rows.labels[rows.labels >= 0]).tolist()
@@ -58,7 +58,7 @@ def test_rows_of_the_training_split_are_described_unless_another_is_asked_for(ta
 
 
 def test_superclasses_of_the_file_are_taken_unless_a_clustering_is_asked_for(table):
-    rows = table.take(table.rows_of("train"))
+    rows = table.take(table.rows_of_split("train"))
     named = describe_table(table).structure
     assert named.superclass_names == ("mammal", "insect")
     assert named.source == "named in the file"

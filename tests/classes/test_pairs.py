@@ -87,7 +87,7 @@ def test_rows_at_the_mean_correlate_with_nothing():
 
 
 def test_every_row_is_read_twice_in_all(monkeypatch):
-    monkeypatch.setattr("twohot.classes._labelled.check_rows", lambda X: X)
+    monkeypatch.setattr("twohot.classes.labelled_features.check_rows", lambda X: X)
     monkeypatch.setattr(CountedRows, "rows_read", 0)
     X = np.random.default_rng(0).normal(size=(1000, 5)).view(CountedRows)
     pair_statistics(X, np.arange(1000) % 10, np.arange(10) % 3)
@@ -126,7 +126,7 @@ def test_what_is_held_at_full_size():
     [
         ([0, 2], "numbers 2 superclasses from 0 to 2"),
         ([0, 0, 1], "no row of class 2"),
-        ([0], "names none of the 1 classes"),
+        ([0], "names nothing: there is 1 name"),
     ],
 )
 def test_superclasses_that_cannot_be_used(superclass, message):

@@ -6,7 +6,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from twohot.cli import app
-from twohot.tables.csv_text import read_csv, write_csv
+from twohot.tables.csv_file import read_csv, write_csv
 
 # Wide enough that no message is broken over two lines.
 WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}

@@ -10,7 +10,7 @@ from audits import ANIMALS, audit_rows
 from twohot.audit.folder import write_audit_folder
 from twohot.cli import app
 from twohot.review.records import ReviewSummary
-from twohot.tables.csv_text import read_csv, write_csv
+from twohot.tables.csv_file import read_csv, write_csv
 
 COLUMNS = ["report", "row", "decision", "label"]
 ROWS = audit_rows(12, items=tuple(f"item, {i}" for i in range(12)), item_kind="text")

@@ -19,7 +19,7 @@ from label_tables import (
 from pictures import write_picture
 from twohot import LinearProbe, load
 from twohot.tables import read_features
-from twohot.tables.csv_text import write_csv
+from twohot.tables.csv_file import write_csv
 
 FOLDER = {"report.html", "issues.csv", "corrected.csv", "summary.json"}
 

@@ -116,7 +116,7 @@ NAMED = ["--label-column", "name"]
         (["X.npy", "--labels", "y.csv", "--label-column", "no", *RATE, *OUT],
          "--label-column='no' is missing"),
         (["X.npy", "--labels", "y.csv", *NAMED, "--classes", "two.txt", *RATE, *OUT],
-         "labels[2]='c' is none of the 2 classes"),
+         "column 'name' has 1 label that is none of the 2 classes ('c')"),
     ],
 )  # fmt: skip
 def test_bad_input_leaves_nothing_behind(folder, arguments, message):

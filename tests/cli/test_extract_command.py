@@ -157,7 +157,10 @@ def test_strict(photos):
             ["list.csv", "--backbone", "pixels"],
             "say by --label-column=… which one holds the labels",
         ),
-        (["list.csv", "--backbone", "pixels", "--label-column", "kind"], "not there (gone.png)"),
+        (
+            ["list.csv", "--backbone", "pixels", "--label-column", "kind"],
+            "be found ('gone.png')",
+        ),
         (["food101", "--backbone", "pixels", "--root", "r"], "food101 was not found: looked for"),
         (
             ["photos/cat", "--backbone", "pixels"],

@@ -146,11 +146,11 @@ def folder(tmp_path, monkeypatch):
         ),
         (
             ["X.npy", "--labels", "apart.csv", "--label-column", "a", "--classes", "names.txt"],
-            "labels[2]='2' is none of the 2 classes: add it to --classes=…",
+            "column 'a' has 1 label that is none of the 2 classes ('2'): name all classes in --cla",
         ),
         (
             ["two.csv", "--label-column", "y", "--feature-column", "label"],
-            "column 'label' holds object and no numbers: choose others by --feature-column=…",
+            "column 'label' holds no numbers: choose others by --feature-column=…",
         ),
         (
             ["two.csv", "--label-column", "y", "--split", "test"],

@@ -92,10 +92,10 @@ def test_labels_that_are_all_empty_are_no_labels():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["new/"], "new holds 4 images in no class folder (new/0.png, new/1.png, new/2.png, …)"),
+        (["new/"], "new holds 4 images in no class folder ('new/0.png', 'new/1.png',"),
         (["mixed"],
-         "mixed holds 1 images beside its class folders (mixed/loose.png): pass --unlabelled"),
-        (["empty", "--unlabelled"], "1 folders hold no image (empty): add images"),
+         "mixed holds 1 image beside its class folders ('mixed/loose.png'): pass --unlabelled"),
+        (["empty", "--unlabelled"], "no image in 1 folder ('empty'): add images"),
         (["list.csv", "--label-column", "lable"], "--label-column='lable' is missing"),
         (["list.csv", "--label-column", "lable", "--unlabelled"],
          "--label-column='lable' and --unlabelled contradict each other"),

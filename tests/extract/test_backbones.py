@@ -218,7 +218,7 @@ def test_weights_that_cannot_be_fetched(torchvision, monkeypatch):
 
 
 def test_a_folder_that_holds_no_sentence_encoder(tmp_path):
-    with pytest.raises(OSError, match=r"could not be loaded .*check the name, or pass 'minilm'"):
+    with pytest.raises(OSError, match=r"could not be loaded .*check the name, or take 'minilm'"):
         load_backbone(str(tmp_path), "text")
 
 

@@ -71,5 +71,5 @@ def test_a_part_that_breaks_while_it_is_used(tmp_path):
 def test_rows_of_another_length_are_refused(tmp_path):
     store = PartStore(tmp_path)
     store.add([key(1)], rows([1], 3))
-    with pytest.raises(ValueError, match="gave 4 features a row after 3: pass images of one size"):
+    with pytest.raises(ValueError, match="gave 4 features per row after 3: pass images of one"):
         store.add([key(2)], rows([2], 4))

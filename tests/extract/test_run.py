@@ -315,5 +315,5 @@ def test_images_without_pillow_are_not_taken_for_unreadable(photos, output, monk
 
 def test_images_of_several_sizes_as_pixels(photos, output):
     write_picture(photos / "dog" / "003.png", 7, (9, 9))
-    with pytest.raises(ValueError, match="gave 243 features a row after 1440"):
+    with pytest.raises(ValueError, match="gave 243 features per row after 1440"):
         extract(read_image_folder(photos), "pixels", output, batch_size=1)

@@ -258,6 +258,18 @@ def test_labels_keep_their_type():
     assert corrupt_labels([True, False], pair_flip(2, 1)).given_labels.tolist() == [False, True]
 
 
+def test_samples_without_a_label_stay_without():
+    labels = ["a", None, "b", "", "a"]
+    result = corrupt_labels(labels, pair_flip(2, 1))
+    assert result.given_labels.tolist() == ["b", None, "a", None, "b"]
+    assert result.flipped.tolist() == [True, False, True, False, True]
+    assert result.counts.tolist() == [[0, 2], [1, 0]]
+    assert result.noise_rate == 1
+    without = corrupt_labels(["a", "b", "a"], symmetric(2, 0.5), random_state=3).given_labels
+    result = corrupt_labels(labels, symmetric(2, 0.5), random_state=3)
+    assert result.given_labels[[0, 2, 4]].tolist() == without.tolist()
+
+
 def test_a_class_without_samples_keeps_the_row_asked_for():
     matrix = np.array([[0, 1, 0], [0.25, 0.5, 0.25], [0, 0, 1]])
     result = corrupt_labels([0, 0, 2], matrix, classes=[0, 1, 2], random_state=0)
@@ -327,7 +339,7 @@ def test_bad_superclass(superclass, message):
         ([[1, 0], [np.nan, 1]], r"corruption\[1, 0\]=nan is not a probability"),
         ([[1, 0], [0.5, 0.4]], r"corruption has a row .* sum to one \(row 1: 0.9\)"),
         ([[np.inf, 0], [0.5, 0.5]], r"corruption has a row .* sum to one \(row 0: inf\)"),
-        (np.eye(3), r"corruption has 3 rows for 2 classes.*no sample in `classes`"),
+        (np.eye(3), r"corruption has 3 rows for 2 classes.*have no sample"),
     ],
 )
 def test_bad_matrices(matrix, message):
@@ -338,15 +350,13 @@ def test_bad_matrices(matrix, message):
 @pytest.mark.parametrize(
     ("labels", "classes", "message"),
     [
-        ([], None, r"labels has shape \(0,\): pass one label per sample"),
+        ([], None, "labels has no label in any of its 0 rows: pass one label per sample"),
         ([[0, 1]], None, r"labels has shape \(1, 2\)"),
-        ([0, 1, np.nan], None, r"labels holds NaN"),
-        (np.array([1.0, np.nan], dtype=object), None, r"labels holds NaN"),
-        (np.array(["a", None, 1], dtype=object), None, r"labels mixes values that do not sort"),
-        ([0, 7], [0, 1], r"labels holds 7, which is not among the 2 classes"),
-        ([0, 1], ["0", "1"], r"labels holds 0, which is not among the 2 classes"),
-        ([0, 1], [0, 0], r"classes has shape \(2,\) or names a class twice"),
-        ([0, 1], [[0, 1]], r"classes has shape \(1, 2\) or names a class twice"),
+        ([None, np.nan], None, "labels has no label in any of its 2 rows"),
+        (np.array(["a", None, 1], dtype=object), None, "labels mixes numbers and text"),
+        ([0, 7], [0, 1], r"labels has 1 label that is none of the 2 classes \(7\): name all"),
+        ([0, 1], [0, 0], "classes names a class twice: pass each class once"),
+        ([0, 1], [[0, 1]], r"classes has shape \(1, 2\): pass each class once"),
     ],
 )
 def test_bad_labels(labels, classes, message):

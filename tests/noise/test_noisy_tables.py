@@ -124,7 +124,7 @@ def test_matrices_from_files(tmp_path):
 )
 def test_a_matrix_of_other_classes(text, tmp_path):
     (tmp_path / "m.csv").write_text(text)
-    with pytest.raises(ValueError, match=r"m.csv has the columns a, b.* name the 3 classes in its"):
+    with pytest.raises(ValueError, match=r"m.csv has the columns 'a', 'b'.* name the 3 classes in"):
         read_matrix(tmp_path / "m.csv", ("a", "b", "c"))
     with pytest.raises(FileNotFoundError, match=r"none.csv is not a file: pass a corruption"):
         read_matrix(tmp_path / "none.csv", ("a", "b", "c"))
@@ -152,7 +152,7 @@ def test_kinds_that_cannot_be():
         ({}, {"corruption": np.eye(3)}, "corruption has 3 rows for 4 classes"),
         ({}, {"seed": -1}, "seed=-1 is not allowed"),
         ({}, {"split": "val"}, "split='val' is not in this table, which has 'train', 'test'"),
-        ({"split_names": ("fit", "test")}, {}, "no split is called 'train' among fit, test"),
+        ({"split_names": ("fit", "test")}, {}, "no split is called 'train' among 'fit', 'test'"),
         ({"labels": np.full(N_ROWS, -1)}, {}, "split='train' has no row with a label"),
         ({"true_labels": np.zeros(N_ROWS, int)}, {}, "table has true labels already"),
     ],

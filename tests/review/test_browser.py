@@ -25,7 +25,7 @@ from twohot.review.records import (
     ReviewRows,
     ReviewSummary,
 )
-from twohot.tables.csv_text import read_csv, unguarded
+from twohot.tables.csv_file import read_csv, unguarded
 
 
 class Page:

@@ -6,7 +6,7 @@ import joblib
 import pytest
 from threadpoolctl import threadpool_info
 
-from twohot.rows.threads import count_threads, one_blas_thread, ordered_map
+from twohot.rows.threads import count_threads, map_on_cores, one_blas_thread, ordered_map
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
@@ -21,6 +21,14 @@ def test_results_come_back_in_order(n_threads):
         return item
 
     assert list(ordered_map(function, 9, n_threads, 4)) == list(range(9))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("n_ahead", [0, 5])
+def test_as_many_results_as_items(n_threads, n_ahead):
+    for n_items in (0, 1, 30):
+        results = ordered_map(lambda item: item**2, n_items, n_threads, n_ahead)
+        assert list(results) == [item**2 for item in range(n_items)]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
@@ -46,6 +54,16 @@ def test_few_results_wait_to_be_taken():
 
 def blas_threads():
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_cores_share_the_work_each_with_one_blas_thread():
+    before = blas_threads()
+    assert list(map_on_cores(lambda _: blas_threads(), 3, 2)) == [{1}] * 3
+    assert (
+        list(map_on_cores(lambda _: threading.current_thread(), 3, 1))
+        == [threading.current_thread()] * 3
+    )
+    assert blas_threads() == before
 
 
 def test_one_blas_thread_for_every_thread_and_as_many_as_before_afterwards():

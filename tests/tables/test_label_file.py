@@ -1,4 +1,4 @@
-"""Labels that stand apart find their rows, whatever their order."""
+"""Labels of a separate file find their rows, whatever their order."""
 
 import numpy as np
 import pytest

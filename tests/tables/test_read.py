@@ -97,7 +97,7 @@ def test_csv_with_quotes_a_mark_of_order_and_a_blank_line(tmp_path):
     assert table.given_labels.tolist() == ["x, y", "01"]
 
 
-def test_npy_with_labels_apart(tmp_path):
+def test_npy_with_separate_labels(tmp_path):
     np.save(tmp_path / "X.npy", X)
     frame = pd.DataFrame(REST)
     frame.to_csv(tmp_path / "rest.csv", index=False)
@@ -145,7 +145,7 @@ def test_a_column_of_labels_chosen_by_name(tmp_path):
         read_table(tmp_path / "X.npy", labels=tmp_path / "y.csv")
 
 
-def test_labels_apart_replace_those_inside():
+def test_separate_labels_replace_those_inside():
     frame = pd.DataFrame(WIDE | {"y": [0] * 5})
     table = read_table(frame, labels=["a", "b", "a", "b", "a"])
     assert table.given_labels.tolist() == ["a", "b", "a", "b", "a"]
@@ -180,7 +180,7 @@ def split_archive(tmp_path):
 def test_npz_by_splits(split_archive):
     table = read_table(split_archive)
     assert table.split_names == ("train", "test")
-    train, test = (table.take(table.rows_of(name)) for name in ("train", "test"))
+    train, test = (table.take(table.rows_of_split(name)) for name in ("train", "test"))
     np.testing.assert_array_equal(train.features, X[:3])
     np.testing.assert_array_equal(test.features, X[3:].astype(np.float16))
     assert (train.labels.tolist(), test.labels.tolist()) == ([0, 1, 2], [0, 1])
@@ -194,13 +194,13 @@ def test_other_labels_of_one_split(split_archive):
         true_label_column="y_train",
         item_column="test_files",
     )
-    train, test = (table.take(table.rows_of(name)) for name in ("train", "test"))
+    train, test = (table.take(table.rows_of_split(name)) for name in ("train", "test"))
     assert (train.labels.tolist(), train.true_labels.tolist()) == ([0, 2, 2], [0, 1, 2])
     assert (test.labels.tolist(), test.true_labels.tolist()) == ([0, 1], [0, 1])
     assert list(train.items) + list(test.items) == ["", "", "", "d.jpg", "e.jpg"]
 
 
-def test_labels_of_all_splits_apart(split_archive, tmp_path):
+def test_separate_labels_of_all_splits(split_archive, tmp_path):
     (tmp_path / "y.csv").write_text("name,file\nc,p\nc,q\nb,r\na,s\na,t\n")
     table = read_table(
         split_archive, labels=tmp_path / "y.csv", label_column="name", item_column="file"
@@ -231,7 +231,7 @@ def test_a_split_without_labels_has_none(tmp_path):
     assert table.split_names == ("train", "val")
 
 
-def test_true_labels_stand_apart():
+def test_true_labels_are_kept_beside():
     frame = pd.DataFrame(WIDE | {"label": ["a"] * 5, "true_label": ["a", "b", "c", None, "a"]})
     table = read_table(frame)
     assert table.classes == ("a", "b", "c")
@@ -277,12 +277,12 @@ BAD_FRAMES = [
     (ALL | {"y": 0}, {}, "'label' and 'y' could both be meant: choose one by label_column"),
     (ALL | {"text": ""}, {}, "'path' and 'text' could both be meant: choose one by item_column"),
     (REST, {}, "no features among 'label', 'split', 'path'"),
-    (ALL, {"feature_column": "path"}, "column 'path' holds object and no numbers"),
+    (ALL, {"feature_column": "path"}, "column 'path' holds no numbers"),
     ({"a": list(X), "b": list(X)}, {}, "'a' and 'b' could both be meant: choose one by feature"),
     ({"a": [[1, 2, 3], [1, 2]], "y": 0}, {}, "'a' holds 3 numbers in row 0 and not in row 1"),
     ({"a": [[1, 2], None], "y": 0}, {}, "'a' holds 2 numbers in row 0 and not in row 1"),
     ({"a": [1, 2], "y": 0, "split": ["x", None]}, {}, r"split\[1\] is empty: name the split"),
-    (ALL, {"classes": ["cat", "eel"]}, r"labels\[0\]='dog' is none of the 2 classes"),
+    (ALL, {"classes": ["cat", "eel"]}, r"column 'label' has 1 label that is none of the 2"),
     (WIDE, {"labels": ["a"] * 4}, "labels has 4 labels for 5 rows of features"),
 ]
 
@@ -300,7 +300,7 @@ def test_frames_that_make_no_table(columns, options, message):
         ("a,label\n", "has no rows after its header"),
         ("0.5,1.5\n1,2\n", "begins with the numbers 0.5, 1.5, …: .* so add one"),
         ("a,a,label\n1,2,x\n", "has two columns named 'a': rename one"),
-        ("a,label\n1,x\n2\n", "has 1 cells in row 3 and 2 in its header: quote cells"),
+        ("a,label\n1,x\n2\n", "has 1 cell in row 3 and 2 in its header: quote cells"),
         ("a,label\n1,x\ntwo,y\n", "row 3, column 'a': 'two' is not a number as in the rows before"),
         ("a,label\n1,x\n,y\n", "row 3, column 'a': '' is not a number"),
         ("a,label\none,x\n", "no features among 'a', 'label'"),
@@ -314,7 +314,7 @@ def test_csv_files_that_make_no_table(text, message, tmp_path):
         read_table(path)
 
 
-def test_labels_apart_of_the_wrong_length(tmp_path):
+def test_separate_labels_of_the_wrong_length(tmp_path):
     np.save(tmp_path / "X.npy", X)
     (tmp_path / "y.csv").write_text("3\n1\n2\n0\n1\n")
     with pytest.raises(ValueError, match=r"y.csv has 4 labels for 5 rows .* first line of a CSV"):
@@ -339,7 +339,10 @@ def test_a_column_in_both_files(tmp_path):
         ({"X_train": X, "y_train": range(4)}, r"'y_train' has shape \(4,\) for the 5 rows of 'tr"),
         ({"X": X[None], "y": [0]}, "no features among 'X', 'y'"),
         ({"X": X, "y": range(4)}, r"'y' has shape \(4,\) for 5 rows of features"),
-        ({"X": X, "y": [0, 1, 2, 3, 9], "classes": list("abcd")}, r"labels\[4\]=9 is no position"),
+        (
+            {"X": X, "y": [0, 1, 2, 3, 9], "classes": list("abcd")},
+            "'y' holds 9 in row 4, which",
+        ),
         ({"X": X, "y": range(5), "superclass": [0, 1]}, r"superclass has shape \(2,\)"),
     ],
 )
@@ -403,11 +406,11 @@ def test_a_feature_file_takes_no_columns(tmp_path):
     for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(ValueError, match="is a feature file, which says itself what its col"):
             read_table(path, **options)
-    with pytest.raises(ValueError, match="label_column='y' is for labels that stand apart"):
+    with pytest.raises(ValueError, match="label_column='y' is for a separate label file"):
         read_table(path, label_column="y")
 
 
-def test_labels_that_stand_apart_replace_those_of_a_feature_file(tmp_path):
+def test_separate_labels_replace_those_of_a_feature_file(tmp_path):
     path = tmp_path / "t.features"
     table = read_table(pd.DataFrame(WIDE | REST))
     write_features(path, table)
@@ -457,9 +460,53 @@ def test_labels_need_not_be_there_if_nobody_asks_for_them(tmp_path) -> None:
     assert (table.classes, table.n_features) == (("5", "7"), 1)
 
 
-def test_labels_that_stand_apart_give_a_feature_file_without_labels_its_classes(tmp_path):
+def test_separate_labels_give_a_feature_file_without_labels_its_classes(tmp_path):
     path = tmp_path / "t.features"
     write_features(path, read_table(pd.DataFrame(WIDE), labelled=False))
     table = read_table(path, labels=["b", "a", "", "b", "a"])
     assert table.classes == ("a", "b")
     assert table.labels.tolist() == [1, 0, -1, 1, 0]
+
+
+def test_integers_with_a_null_stay_integers():
+    for frame in (
+        pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": pd.array([10, None, 2], dtype="Int64")}),
+        pl.DataFrame({"a": [1.0, 2.0, 3.0], "y": [10, None, 2]}),
+        pa.table({"a": [1.0, 2.0, 3.0], "y": [10, None, 2]}),
+    ):
+        table = read_table(frame)
+        assert (table.classes, table.labels.tolist()) == (("2", "10"), [1, -1, 0])
+
+
+def test_a_null_among_features_is_not_lost():
+    for frame in (
+        pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "y": [0, 1]}),
+        pl.DataFrame({"a": [1, None], "y": [0, 1]}),
+        pl.DataFrame({"a": [1.0, None], "y": [0, 1]}),
+        pa.table({"a": [1, None], "y": [0, 1]}),
+    ):
+        np.testing.assert_array_equal(read_table(frame).features, [[1.0], [np.nan]])
+
+
+def test_texts_that_mean_no_label(tmp_path):
+    table = read_table(
+        pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["x", "?", "y"], "true_label": ["x", "y", "?"]}),
+        missing=["?"],
+    )
+    assert table.classes == ("x", "y")
+    assert (table.labels.tolist(), table.true_labels.tolist()) == ([0, -1, 1], [0, 1, -1])
+    # A feature file loses the class, and its superclass with it.
+    stored = replace(
+        read_table(pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": ["x", "?", "y"]})),
+        superclass=np.array([1, 0, 0]),
+        superclass_names=("s", "t"),
+        true_labels=np.array([1, 1, 0]),
+    )
+    assert stored.classes == ("?", "x", "y")
+    write_features(tmp_path / "t.features", stored)
+    again = read_table(tmp_path / "t.features", missing=["?"])
+    assert again.given_labels.tolist() == ["x", None, "y"]
+    assert again.superclass.tolist() == [0, 0]
+    assert again.true_labels.tolist() == [0, 0, -1]
+    relabelled = read_table(tmp_path / "t.features", labels=["y", "NA", "x"], missing=["NA"])
+    assert relabelled.given_labels.tolist() == ["y", None, "x"]

@@ -9,14 +9,14 @@ then all other text. Labels that differ in case or blanks alone are kept apart, 
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.cells import as_cells, plain
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 
@@ -62,23 +62,42 @@ class Labels:
 
     def present(self) -> "Labels":
         """Return the same labels without the classes that no row has."""
-        found = np.flatnonzero(self.sizes)
-        return self if len(found) == self.n_classes else self.among(self.classes[found])
+        return self._only(self.sizes > 0)
 
-    def among(self, classes: NDArray[Any], *, name: str = "y") -> "Labels":
+    def without(self, missing: Collection[str]) -> "Labels":
+        """Return the labels without the classes whose text means that there is no label."""
+        texts = {missing} if isinstance(missing, str) else missing
+        return self._only(np.array([as_text(name) not in texts for name in self.classes.tolist()]))
+
+    def _only(self, kept: NDArray[np.bool_]) -> "Labels":
+        if kept.all():
+            return self
+        # The last entry is for no label, at -1.
+        place = np.append(np.where(kept, np.cumsum(kept) - 1, NO_LABEL), NO_LABEL)
+        return Labels(place[self.codes], self.classes[kept])
+
+    def among(
+        self,
+        classes: NDArray[Any],
+        /,
+        *,
+        name: str = "y",
+        advice: str = "leave these rows without a label, or take a probe that knows them.",
+        **mentions: object,
+    ) -> "Labels":
         """Return the same labels coded as positions in other classes, by their text."""
         place = {as_text(label): number for number, label in enumerate(classes.tolist())}
-        present = np.flatnonzero(self.sizes)
-        names = [as_text(label) for label in self.classes.tolist()]
-        unknown = [self.classes.tolist()[code] for code in present if names[code] not in place]
+        moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
+        unknown = [k for k in np.flatnonzero(self.sizes).tolist() if moved[k] == NO_LABEL]
         if unknown:
+            labels = [self.classes.tolist()[code] for code in unknown]
             raise ArgumentError(
                 name,
                 f"has {counted(len(unknown), 'label')} that {'is' if len(unknown) == 1 else 'are'} "
-                f"none of the {len(classes)} classes ({first_few(unknown)})",
-                "leave these rows without a label, or take a probe that knows them.",
+                f"none of the {counted(len(classes), 'class', 'classes')} ({first_few(labels)})",
+                advice,
+                **mentions,
             )
-        moved = [place.get(label, NO_LABEL) for label in names]
         return Labels(np.array([*moved, NO_LABEL], dtype=np.intp)[self.codes], classes)
 
 
@@ -88,6 +107,7 @@ def code_labels(
     name: str = "y",
     classes: Any = None,
     missing: Collection[str] = (),
+    by_name: bool = False,
 ) -> Labels:
     """Return a column of labels as codes and classes; what is coded already stays as it is.
 
@@ -98,9 +118,13 @@ def code_labels(
     name : str
         What an error calls the labels.
     classes : array, optional
-        The classes in their order; by default the labels that occur, in order.
+        The classes in their order; by default the labels that occur, in order. A label is the class
+        that has its text, so 1 is "1".
     missing : collection of str
         Texts that mean no label, beside those that are empty or blank.
+    by_name : bool
+        Whether classes are text, whatever the labels are: 1, 1.0 and "1" are then the same, and
+        numbers may stand beside text.
 
     Examples
     --------
@@ -108,18 +132,41 @@ def code_labels(
     >>> coded.codes, coded.classes
     (array([ 1, -1,  0, -1,  1]), array(['2', '10'], dtype=object))
     """
-    if isinstance(labels, Labels):
-        return labels if classes is None else labels.among(np.asarray(classes), name=name)
-    cells = as_cells(labels, name)
-    found, index = _distinct(cells, name)
-    values = found.tolist()
-    kept = [k for k, value in enumerate(values) if not is_missing(value, missing)]
-    _check_one_type([values[k] for k in kept], name)
-    kept.sort(key=lambda k: order_key(values[k]))
-    place = np.full(len(values), NO_LABEL, dtype=np.intp)
-    place[kept] = np.arange(len(kept))
-    coded = Labels(place[index], _as_classes(found, kept))
-    return coded if classes is None else coded.among(np.asarray(classes), name=name)
+    coded = labels if isinstance(labels, Labels) else _coded(labels, name, by_name=by_name)
+    coded = coded.without(missing)
+    if classes is None:
+        return coded
+    advice = "name all classes in {classes}, or leave it out to take the labels that occur."
+    return coded.among(check_classes(classes), name=name, advice=advice, classes=...)
+
+
+def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
+    """Return a column of labels by the classes that occur."""
+    found, index = _distinct(as_cells(labels, name), name)
+    values = [None if is_missing(value) else value for value in found.tolist()]
+    _check_values(values, name, mixed=by_name)
+    if by_name:
+        values = [None if value is None else as_text(value) for value in values]
+    classes = sorted({value for value in values if value is not None}, key=order_key)
+    place = {None: NO_LABEL, **{value: code for code, value in enumerate(classes)}}
+    codes = np.array([place[value] for value in values], dtype=np.intp)[index]
+    dtype: np.dtype[Any] = np.dtype(object) if by_name else found.dtype
+    if dtype.kind == "O" and classes and not isinstance(classes[0], str):
+        # Numbers among objects become an array of numbers: scikit-learn takes no others as labels.
+        return Labels(codes, np.array(classes))
+    return Labels(codes, np.array(classes, dtype=dtype))
+
+
+def check_classes(classes: Any) -> NDArray[Any]:
+    """Return classes that somebody gave, which must differ by their text."""
+    advice = "pass each class once, in one dimension."
+    array = as_cells(classes, "classes", advice)
+    names = [as_text(label) for label in array.tolist()]
+    twice = len(set(names)) < len(names)
+    if twice or not all(map(str.strip, names)):
+        problem = "names a class twice" if twice else "holds a class without a name"
+        raise ArgumentError("classes", problem, advice)
+    return array
 
 
 def check_all_labelled(labels: Labels, *, name: str = "y") -> None:
@@ -133,18 +180,33 @@ def check_all_labelled(labels: Labels, *, name: str = "y") -> None:
         )
 
 
-def check_two_classes(labels: Labels, *, name: str = "y") -> None:
-    """Raise unless rows of at least two classes have a label."""
+def check_some_labelled(labels: Labels, *, name: str = "y", advice: str) -> None:
+    """Raise if no row has a label."""
     if not labels.labelled.any():
-        raise ArgumentError(
-            name,
-            f"has no label in any of its {counted(len(labels.codes), 'row')}",
-            "pass labels for rows of at least two classes.",
-        )
+        n_rows = counted(len(labels.codes), "row")
+        raise ArgumentError(name, f"has no label in any of its {n_rows}", advice)
+
+
+def check_two_classes(labels: Labels, *, name: str = "y") -> None:
+    """Raise unless some row has a label, and there are two classes."""
+    check_some_labelled(labels, name=name, advice="pass labels for rows of at least two classes.")
     if labels.n_classes < 2:
         only = labels.classes.tolist()[0]
         raise ArgumentError(
             name, f"has one class only ({only!r})", "pass rows of at least two classes."
+        )
+
+
+def check_known_labels(labels: Labels, classes: NDArray[Any]) -> None:
+    """Raise if a label is none of a probe's classes."""
+    unknown = [label for label in labels.classes.tolist() if label not in classes.tolist()]
+    if unknown:
+        raise ArgumentError(
+            "y",
+            f"has {counted(len(unknown), 'label')} that the probe was not fitted on "
+            f"({first_few(unknown)})",
+            f"score only rows of its {len(classes)} classes (see classes_), or fit again with "
+            "these labels.",
         )
 
 
@@ -168,14 +230,13 @@ def is_missing(label: object, missing: Collection[str] = ()) -> bool:
 
 def as_text(label: object) -> str:
     """Return a label as text: nothing for a missing one, and whole floats as integers."""
-    if isinstance(label, np.generic):
-        label = label.item()
-    if not isinstance(label, str) and is_missing(label):
+    label = plain(label)
+    if isinstance(label, str):
+        return label
+    if is_missing(label):
         return ""
-    if isinstance(label, float) and label.is_integer():
-        # Integers beside missing ones often come as floats.
-        label = int(label)
-    return label.decode() if isinstance(label, bytes) else str(label)
+    # Integers beside missing ones often come as floats.
+    return str(int(label) if isinstance(label, float) and label.is_integer() else label)
 
 
 def order_key(label: Any) -> tuple[int, Any, str]:
@@ -184,9 +245,7 @@ def order_key(label: Any) -> tuple[int, Any, str]:
         if WHOLE_NUMBER.fullmatch(label):
             return 0, int(label), label
         return 1, 0, label
-    if isinstance(label, bool | int | float):
-        return 0, label, ""
-    return 2, 0, str(label)
+    return (0, label, "") if isinstance(label, bool | int | float) else (2, 0, str(label))
 
 
 def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[str, ...]:
@@ -199,8 +258,8 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
     >>> label_notes(code_labels(["Billing", "billing", "billing", "bug"]))
     ("1 label looks like another spelling: 'Billing' / 'billing'.",)
     """
-    names = [str(label) for label in labels.classes.tolist()]
-    sizes = labels.sizes
+    found = labels.present()
+    names, sizes = [str(label) for label in found.classes.tolist()], found.sizes
     alike: dict[str, list[int]] = {}
     for code, name in enumerate(names):
         alike.setdefault(" ".join(name.split()).casefold(), []).append(code)
@@ -212,76 +271,13 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
         shown = ", ".join(pairs[:3]) + (" and more" if len(pairs) > 3 else "")
         looks = "looks like another spelling" if n_rows == 1 else "look like other spellings"
         notes.append(f"{counted(n_rows, 'label')} {looks}: {shown}.")
-    odd = [name for name, size in zip(names, sizes, strict=True) if _looks_missing(name) and size]
+    odd = [name for name in names if name.strip().casefold() in LOOKS_MISSING]
     if odd:
         notes.append(
             f"{first_few(odd)} {'is a class' if len(odd) == 1 else 'are classes'} here: name "
             f"such a text {missing} if it means that there is no label."
         )
     return tuple(notes)
-
-
-def check_known_labels(labels: Labels, classes: NDArray[Any]) -> None:
-    """Raise if a label is none of a probe's classes."""
-    unknown = [label for label in labels.classes.tolist() if label not in classes.tolist()]
-    if unknown:
-        raise ArgumentError(
-            "y",
-            f"has {counted(len(unknown), 'label')} that the probe was not fitted on "
-            f"({first_few(unknown)})",
-            f"score only rows of its {len(classes)} classes (see classes_), or fit again with "
-            "these labels.",
-        )
-
-
-def as_cells(labels: Any, name: str) -> NDArray[Any]:
-    """Return any column as an array in one dimension, of objects where a value may be missing."""
-    if isinstance(labels, np.ma.MaskedArray):
-        masked = np.ma.getmaskarray(labels)
-        labels = _objects(labels.tolist()) if masked.any() else labels.data
-    elif not isinstance(labels, np.ndarray):
-        labels = _native(labels)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ArgumentError(
-            name, f"has shape {labels.shape}", "pass one label per row, None for a row without."
-        )
-    return np.asarray(labels)
-
-
-def _native(labels: Any) -> NDArray[Any]:
-    """Return a list, series, frame or anything that numpy can read as an array."""
-    if isinstance(labels, Sequence) and not isinstance(labels, str):
-        return _objects(labels)
-    column = nw.from_native(labels, allow_series=True, eager_only=True, pass_through=True)
-    if isinstance(column, nw.DataFrame) and len(column.columns) == 1:
-        column = column[column.columns[0]]
-    if not isinstance(column, nw.Series):
-        # Arrays of pyarrow and of nullable types, which narwhals does not take.
-        listed = getattr(labels, "to_pylist", None) or getattr(labels, "tolist", None)
-        return np.asarray(labels) if listed is None else _objects(listed())
-    # Nullable types keep their integers only as objects.
-    plain = column.to_native()
-    if isinstance(getattr(plain, "dtype", None), np.dtype) and plain.dtype != object:
-        return np.asarray(plain)
-    return _objects(column.to_list())
-
-
-def _objects(cells: Iterable[Any]) -> NDArray[Any]:
-    """Return values as an array of plain text or numbers where they are, else of objects."""
-    listed = list(cells)
-    kinds = {type(cell) for cell in listed}
-    if len(kinds) == 1 and kinds <= {str, int, bool, float}:
-        plain = np.array(listed)
-        # Text of fixed width loses zeros at its end, and large integers become other things.
-        if plain.dtype.kind in "iubf" or (kinds == {str} and plain.tolist() == listed):
-            return plain
-    if any(isinstance(cell, list | tuple | np.ndarray) for cell in listed):
-        return np.array(listed, dtype=object)
-    objects = np.empty(len(listed), dtype=object)
-    objects[:] = listed
-    return objects
 
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
@@ -292,39 +288,26 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     place: dict[Any, int] = {}
     index = np.empty(len(cells), dtype=np.intp)
     for row, cell in enumerate(cells.tolist()):
-        value = cell.item() if isinstance(cell, np.generic) else cell
-        value = None if not isinstance(value, str) and is_missing(value) else value
-        try:
-            index[row] = place.setdefault(value, len(place))
-        except TypeError as error:
+        value = plain(cell)
+        if isinstance(value, Collection) and not isinstance(value, str):
             raise ArgumentError(
                 name, f"holds {value!r} in row {row}, which is no label", "pass numbers or text."
-            ) from error
-    return _objects_of(list(place)), index
+            )
+        if not isinstance(value, str | bool | int | float):
+            # Dates and the like go by their text.
+            value = None if is_missing(value) else str(value)
+        # All NaN are one value, though none equals another.
+        index[row] = place.setdefault(None if value != value else value, len(place))  # noqa: PLR0124
+    found = np.empty(len(place), dtype=object)
+    found[:] = list(place)
+    return found, index
 
 
-def _objects_of(values: list[Any]) -> NDArray[Any]:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
-
-
-def _as_classes(found: NDArray[Any], kept: list[int]) -> NDArray[Any]:
-    """Return the classes; numbers among objects as numbers, for scikit-learn takes no others."""
-    classes = found[kept]
-    if classes.dtype == object and kept and not isinstance(classes[0], str):
-        return np.array(classes.tolist())
-    return classes
-
-
-def _check_one_type(values: list[Any], name: str) -> None:
-    """Raise if labels mix numbers and text, or are numbers that count nothing."""
-    texts = sum(isinstance(value, str) for value in values)
-    if 0 < texts < len(values):
+def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
+    """Raise if labels mix numbers and text and may not, or are numbers that count nothing."""
+    if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
         raise ArgumentError(
-            name,
-            "mixes numbers and text",
-            "pass labels of one type, None where there is none.",
+            name, "mixes numbers and text", "pass labels of one type, None where there is none."
         )
     broken = [value for value in values if isinstance(value, float) and not value.is_integer()]
     if broken:
@@ -333,7 +316,3 @@ def _check_one_type(values: list[Any], name: str) -> None:
             f"holds {broken[0]!r}, which is no class (Unknown label type: continuous)",
             "pass integers or text as labels.",
         )
-
-
-def _looks_missing(name: str) -> bool:
-    return name.strip().casefold() in LOOKS_MISSING

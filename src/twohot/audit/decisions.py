@@ -22,7 +22,7 @@ from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 from twohot.review.records import ReviewRows
-from twohot.tables.csv_text import read_csv, unguarded
+from twohot.tables.csv_file import read_csv, unguarded
 
 DECISIONS = ("accept", "reject", "second", "relabel")
 REQUIRED_COLUMNS = ("report", "row", "decision", "label")

@@ -9,7 +9,7 @@ import numpy as np
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
 from twohot.review.records import ReviewRows
-from twohot.tables.csv_text import read_csv, write_csv
+from twohot.tables.csv_file import read_csv, write_csv
 
 ISSUE_COLUMNS = (
     "row",

@@ -9,7 +9,7 @@ import twohot
 from twohot._checks.labels import NO_LABEL, as_text
 from twohot._types import FloatArray, IntArray
 from twohot.audit.label_issues import LabelIssues
-from twohot.classes.superclasses import class_correlation, cluster_classes
+from twohot.classes import class_correlation, cluster_classes
 from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
 from twohot.select.result import Choice
 from twohot.tables.table import FeatureTable

@@ -1,6 +1,5 @@
 """What a feature table holds: its classes, how they correlate, and their superclasses."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -8,22 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.labels import NO_LABEL
+from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError
+from twohot._files import json_safe
 from twohot._types import IntArray
-from twohot.classes import (
-    ClassCorrelation,
-    PairStatistics,
-    Superclasses,
-    class_correlation,
-    cluster_classes,
-    pair_statistics,
-)
-from twohot.classes.pairs import MAX_FEATURES
-from twohot.classes.superclasses import PAPER_CUT
-from twohot.tables.table import ALL_ROWS, FeatureTable
-
-# The split whose rows are described if a table has one of this name and none was asked for.
-TRAINING = "train"
+from twohot.classes.correlation import ClassCorrelation, class_correlation
+from twohot.classes.pairs import MAX_FEATURES, PairStatistics, pair_statistics
+from twohot.classes.superclasses import PAPER_CUT, Superclasses, cluster_classes
+from twohot.tables.table import FeatureTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +31,19 @@ class ClassStructure:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as JSON has it, null for NaN."""
-        return {
-            "classes": list(self.classes),
-            "superclass": self.superclass.tolist(),
-            "superclass_names": list(self.superclass_names),
+        record = {
+            "classes": self.classes,
+            "superclass": self.superclass,
+            "superclass_names": self.superclass_names,
             "superclass_source": self.source,
-            "pairs": None if self.statistics is None else _without_nan(asdict(self.statistics)),
-            "same_class": _without_nan(self.correlation.same_class),
+            "pairs": None if self.statistics is None else asdict(self.statistics),
+            "same_class": self.correlation.same_class,
             "other_class": self.correlation.other_class,
-            "means": _without_nan(self.correlation.means.tolist()),
-            "order": self.clustering.order.tolist(),
-            "linkage": self.clustering.linkage.tolist(),
+            "means": self.correlation.means,
+            "order": self.clustering.order,
+            "linkage": self.clustering.linkage,
         }
+        return dict(json_safe(record))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,33 +112,23 @@ def describe_table(
     ('superclass 1', 'superclass 2', 'superclass 3')
     """
     if n_superclasses is not None and cut is not None:
-        raise ValueError(
-            f"n_superclasses={n_superclasses} and cut={cut} both say where to cut: pass one."
+        raise ArgumentError(
+            {"n_superclasses": n_superclasses, "cut": cut}, "both say where to cut", "pass one."
         )
-    if split is None and TRAINING in table.split_names:
-        split = TRAINING
-    elif split == ALL_ROWS and split not in table.split_names:
-        split = None
-    labels = np.array(table.labels, dtype=np.intp)
-    described = np.ones(table.n_rows, dtype=bool)
-    if split is not None:
-        described[:] = False
-        described[table.rows_of(split)] = True
-        # Rows of other splits take part in nothing, without a copy of those that do.
-        labels[~described] = NO_LABEL
-    sizes = np.bincount(labels[labels >= 0], minlength=len(table.classes))
+    described = table.take(table.rows_of_split(split))
+    labels = described.coded
     structure = None
-    if np.count_nonzero(sizes) >= 2:
-        structure = _class_structure(table, labels, np.flatnonzero(sizes), n_superclasses, cut)
+    if np.count_nonzero(labels.sizes) >= 2:
+        structure = _class_structure(described, labels, n_superclasses, cut)
     return Description(
         n_rows=table.n_rows,
         n_features=table.n_features,
         dtype=str(table.features.dtype),
-        split=split,
-        split_sizes=_split_sizes(table),
+        split=table.chosen_split(split),
+        split_sizes={name: len(table.rows_of_split(name)) for name in table.split_names},
         classes=table.classes,
-        class_sizes=sizes,
-        n_without_label=int(described.sum() - sizes.sum()),
+        class_sizes=labels.sizes,
+        n_without_label=int(np.count_nonzero(~labels.labelled)),
         provenance=table.provenance,
         structure=structure,
     )
@@ -171,22 +153,16 @@ def with_superclasses(table: FeatureTable, description: Description) -> FeatureT
 
 
 def _class_structure(
-    table: FeatureTable,
-    labels: NDArray[np.intp],
-    members: NDArray[np.intp],
-    n_superclasses: int | None,
-    cut: float | None,
+    table: FeatureTable, labels: Labels, n_superclasses: int | None, cut: float | None
 ) -> ClassStructure:
     """Measure the classes that have rows, numbered anew without the others."""
-    place = np.full(len(table.classes) + 1, NO_LABEL)  # the last entry is for no label, at -1
-    place[members] = np.arange(len(members))
-    codes = place[labels]
-    correlation = class_correlation(table.features, codes)
+    members, found = np.flatnonzero(labels.sizes), labels.present()
+    correlation = class_correlation(table.features, found.codes)
     height = PAPER_CUT if cut is None else cut
     clustering = cluster_classes(correlation.means, n_superclasses=n_superclasses, cut=height)
     if n_superclasses is None and cut is None and table.superclass is not None:
-        found, superclass = np.unique(table.superclass[members], return_inverse=True)
-        names, source = tuple(table.superclass_names[i] for i in found), "named in the file"
+        groups, superclass = np.unique(table.superclass[members], return_inverse=True)
+        names, source = tuple(table.superclass_names[i] for i in groups), "named in the file"
     else:
         superclass = clustering.superclass
         names = tuple(f"superclass {i + 1}" for i in range(clustering.n_superclasses))
@@ -194,19 +170,7 @@ def _class_structure(
         source = f"complete linkage, {how}"
     statistics = None
     if table.n_features <= MAX_FEATURES:
-        statistics = pair_statistics(table.features, codes, superclass)
-    classes = tuple(table.classes[k] for k in members)
-    return ClassStructure(classes, correlation, clustering, superclass, names, source, statistics)
-
-
-def _split_sizes(table: FeatureTable) -> dict[str, int]:
-    return {name: len(table.rows_of(name)) for name in table.split_names}
-
-
-def _without_nan(value: Any) -> Any:
-    """Return the value with None for NaN, which JSON does not know."""
-    if isinstance(value, list):
-        return [_without_nan(entry) for entry in value]
-    if isinstance(value, dict):
-        return {name: _without_nan(entry) for name, entry in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
+        statistics = pair_statistics(table.features, found.codes, superclass)
+    return ClassStructure(
+        tuple(found.classes), correlation, clustering, superclass, names, source, statistics
+    )

@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.blas import dsyrk
 
 from twohot._checks.classes import check_superclass
-from twohot._types import FloatArray, Matrix
-from twohot.classes._labelled import LabelledRows, check_labelled
+from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError
+from twohot._types import FloatArray, IntArray, Matrix
+from twohot.classes.labelled_features import center_labelled, check_labelled
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
 
@@ -64,8 +66,8 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
         Features as they are, at most 8192 of them; three matrices of shape
         (n_features, n_features) are held.
     labels : array of shape (n_rows,)
-        Class of each row, 0 … n_classes - 1. A row of -1 has no label and is left out, of the
-        mean too.
+        Class of each row, 0 … n_classes - 1. A row of -1 has no label and takes no part, not
+        in the mean either.
     superclass : array of shape (n_classes,)
         Superclass of each class, 0, 1, … without a hole.
 
@@ -83,30 +85,31 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     807296
     """
     superclasses = check_superclass(superclass)
-    rows = check_labelled(X, labels, len(superclasses))
-    n_features = rows.X.shape[1]
+    rows, coded = check_labelled(X, labels, len(superclasses))
+    n_features = rows.shape[1]
     if n_features > MAX_FEATURES:
-        raise ValueError(
-            f"X has {n_features} features, and the spread of correlations takes three matrices of "
-            f"{n_features} × {n_features}: pass at most {MAX_FEATURES}, for instance the leading "
-            "components of sklearn.decomposition.TruncatedSVD, or take the means alone from "
-            "class_correlation."
+        raise ArgumentError(
+            "X",
+            f"has {n_features} features, and the spread of correlations takes three matrices of "
+            f"{n_features} × {n_features}",
+            f"pass at most {MAX_FEATURES}, for instance the leading components of "
+            "sklearn.decomposition.TruncatedSVD, or take the means alone from class_correlation.",
         )
     # On one thread the sums are the same on every machine, and small products do not wait.
     with one_blas_thread():
-        return _sum_pairs(rows, superclasses)
+        return _sum_pairs(rows, coded, superclasses)
 
 
-def _sum_pairs(rows: LabelledRows, superclass: NDArray[np.intp]) -> PairStatistics:
+def _sum_pairs(X: Matrix, labels: Labels, superclass: NDArray[np.intp]) -> PairStatistics:
     """Return the statistics from the moments of one class, one superclass and the whole."""
-    preparation = rows.fit_preparation()
-    of_class, of_superclass, of_all = (_Moments(rows.X.shape[1]) for _ in range(3))
+    preparation = center_labelled(X, labels)
+    of_class, of_superclass, of_all = (_Moments(X.shape[1]) for _ in range(3))
     singles, within_classes, within_superclasses = np.zeros((3, 3))
     for group in range(superclass.max() + 1):
         of_superclass.clear()
         for label in np.flatnonzero(superclass == group):
             of_class.clear()
-            for x in _prepared_chunks(rows, preparation, int(label)):
+            for x in _prepared_chunks(X, np.flatnonzero(labels.codes == label), preparation):
                 of_class.add_rows(x)
                 singles += _single_sums(x)
             within_classes += of_class.pair_sums()
@@ -155,13 +158,12 @@ class _Moments:
 
 
 def _prepared_chunks(
-    rows: LabelledRows, preparation: Preparation, label: int
+    X: Matrix, members: IntArray, preparation: Preparation
 ) -> Iterator[FloatArray]:
     """Yield the prepared rows of a class, some at a time, in float64."""
-    members = np.flatnonzero(rows.labels == label)
-    chunk = max(64, CHUNK_ENTRIES // rows.X.shape[1])
+    chunk = max(64, CHUNK_ENTRIES // X.shape[1])
     for first in range(0, len(members), chunk):
-        raw = rows.X[members[first : first + chunk]]
+        raw = X[members[first : first + chunk]]
         x = np.empty(raw.shape)
         preparation.center(raw, x)
         x *= preparation.inverse_norms(x)

@@ -20,9 +20,7 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
 from twohot.tables import FeatureTable, read_table
-from twohot.tables.table import ALL_ROWS
-
-TRAINING = "train"  # the split to use where none is chosen
+from twohot.tables.table import TRAINING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +89,7 @@ class TableOptions(FeatureOptions):
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
         """Return the rows to use, some of which have a label."""
-        rows = rows_of_split(table, self.split)
+        rows = table.rows_of_split(self.split)
         place = f"the {counted(len(rows), 'row')} of its split {self.split or TRAINING!r}"
         self._check_labelled(table.coded.take(rows), place)
         return rows
@@ -104,15 +102,6 @@ class TableOptions(FeatureOptions):
                 "pass one per row by {labels}, or predict them by `twohot predict`.",
                 labels=...,
             )
-
-
-def rows_of_split(table: FeatureTable, split: str | None) -> NDArray[np.intp]:
-    """Return the rows of a split, by default of the one called train, if there is one."""
-    if split is None and TRAINING in table.split_names:
-        split = TRAINING
-    if split is None or (split == ALL_ROWS and split not in table.split_names):
-        return np.arange(table.n_rows)
-    return table.rows_of(split)
 
 
 def say_label_notes(labels: Labels, missing: str) -> None:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from twohot._checks.labels import as_text
 from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._outputs import check_new
-from twohot.cli._table_options import FeatureOptions, rows_of_split
+from twohot.cli._table_options import FeatureOptions
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe, load
 from twohot.tables import FeatureTable
-from twohot.tables.csv_text import write_csv
+from twohot.tables.csv_file import write_csv
 
 # Rows that are predicted at once.
 BLOCK_ROWS = 10_000
@@ -42,7 +42,7 @@ def predict(
     fitted = load(probe)
     table = options.read()
     options.check_width(table, fitted, probe)
-    rows = np.arange(table.n_rows) if split is None else rows_of_split(table, split)
+    rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
     write_csv(output, COLUMNS, _lines(fitted, table, rows))
     say(f"Predicted {counted(len(rows), 'row')}: {output}")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from twohot._checks.messages import ArgumentError
 from twohot._types import FloatArray
 
 
@@ -28,9 +29,10 @@ def _flattened(images: Sequence[FloatArray]) -> FloatArray:
     """Return images as rows, which must have one size."""
     sizes = sorted({image.shape for image in images})
     if len(sizes) > 1:
-        raise ValueError(
-            f"backbone='pixels' needs images of one size, and these have {sizes[0]} and "
-            f"{sizes[1]}: resize them, or pass another backbone."
+        raise ArgumentError(
+            {"backbone": "pixels"},
+            f"needs images of one size, and these have {sizes[0]} and {sizes[1]}",
+            "resize them, or pass another backbone.",
         )
     return np.stack(images).reshape(len(images), -1)
 

@@ -10,6 +10,7 @@ any name of timm                likewise; "timm/…" where torchvision has the n
 any name of sentence-transformers
 """
 
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_choice
 from twohot.extract.backbone import PIXELS, Backbone
 from twohot.extract.image_models import IMAGE_NAMES, load_image_model
@@ -43,8 +44,14 @@ def load_backbone(name: str, kind: str = "image") -> Backbone:
     """
     check_choice("kind", kind, KINDS)
     for taken, names in (("image", ("pixels", *IMAGE_NAMES)), ("text", TEXT_NAMES)):
-        if name in names and kind != taken:
-            raise ValueError(f"backbone={name!r} takes {taken}s, and the items are {kind}s.")
+        if name in names:
+            check_takes(name, taken, kind)
     if kind == "text":
         return load_text_model(name)
     return PIXELS if name == "pixels" else load_image_model(name)
+
+
+def check_takes(name: str, taken: str, kind: str) -> None:
+    """Raise if a backbone takes another kind of items."""
+    if taken != kind:
+        raise ArgumentError({"backbone": name}, f"takes {taken}s, and the items are {kind}s.")

@@ -56,7 +56,7 @@ class PartStore:
         path = self.folder / f"{hashlib.sha256(joined).hexdigest()[:32]}.part"
         if self.n_features not in {0, features.shape[1]}:
             raise ValueError(
-                f"the backbone gave {features.shape[1]} features a row after {self.n_features}: "
+                f"the backbone gave {features.shape[1]} features per row after {self.n_features}: "
                 "pass images of one size, or a backbone that resizes them."
             )
         self.folder.mkdir(parents=True, exist_ok=True)

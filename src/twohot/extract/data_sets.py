@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_choice
 from twohot.extract._torchvision import load_torchvision
 from twohot.extract.cifar_classes import COARSE_CLASSES, coarse_of, read_human_labels
@@ -71,7 +72,7 @@ def load_data_set(
     check_choice("name", name, NAMES)
     check_choice("labels", labels, ("clean", "human"))
     if labels == "human" and name != "cifar100":
-        raise ValueError(f"labels='human' is for 'cifar100', not {name!r}: leave it out.")
+        raise ArgumentError({"labels": labels}, f"is for 'cifar100', not {name!r}", "leave it out.")
     if name == "digits":
         return _digits()
     return loaders[name](Path(DEFAULT_ROOT if root is None else root))
@@ -181,10 +182,7 @@ def _food101(root: Path) -> LabelledItems:
 
 
 def _stanford_cars(root: Path) -> LabelledItems:
-    annotations = {
-        "train": "devkit/cars_train_annos.mat",
-        "test": "cars_test_annos_withlabels.mat",
-    }
+    annotations = {"train": "devkit/cars_train_annos.mat", "test": "cars_test_annos_withlabels.mat"}
     parts = [
         _opened(
             "stanfordcars", "StanfordCars", root, f"stanford_cars/{file}", split=split, loader=str
@@ -203,8 +201,8 @@ def _opened(name: str, class_name: str, root: Path, file: str, **options: Any) -
     # Looked for first: some of torchvision's classes make an empty folder where there is none.
     if not (root / file).exists():
         raise FileNotFoundError(
-            f"{name} was not found: looked for {file} in {root.resolve()}. Pass the folder it is "
-            f"in by root=…, or get it by {get}."
+            f"{name} was not found: looked for {file} in {root.resolve()}. Name the root folder "
+            f"that it is in, or get it by {get}."
         )
     try:
         return getattr(datasets, class_name)(root, download=False, **options)
@@ -218,7 +216,7 @@ def _opened(name: str, class_name: str, root: Path, file: str, **options: Any) -
 def _of_parts(
     name: str, parts: Sequence[Any], split_names: tuple[str, ...], classes: tuple[str, ...]
 ) -> LabelledItems:
-    """Return data sets of torchvision, one per split, that were told to load no image."""
+    """Return data sets of torchvision, one per split, whose loader returns the path alone."""
     rows = [part[row] for part in parts for row in range(len(part))]
     return LabelledItems(
         kind="image",

@@ -2,25 +2,24 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from twohot._checks.labels import NO_LABEL
+from twohot._checks.labels import NO_LABEL, as_text
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.extract.items import LabelledItems
-from twohot.tables.columns import LABELS, SPLITS, TRUE_LABELS, Columns, encode_splits, listed, pick
+from twohot.tables.class_names import code_given_and_true
+from twohot.tables.columns import LABELS, SPLITS, TRUE_LABELS, Columns, code_splits, pick
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.frames import parquet_columns
-from twohot.tables.labels import as_text, encode_labels
 
 # What torchvision's ImageFolder takes for an image, and GIF.
 IMAGE_SUFFIXES = frozenset(
     {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
 )
-# How many of many wrong things a message names.
-N_SHOWN = 3
 
 
 def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = False) -> LabelledItems:
@@ -58,8 +57,8 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     empty = [entry for entry, found in zip(folders, images, strict=True) if not found]
     if empty:
         raise ValueError(
-            f"{len(empty)} folders hold no image ({_some(empty)}): add images "
-            f"({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
+            f"no image in {counted(len(empty), 'folder')} ({first_few(map(str, empty))}): add "
+            f"images ({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
         )
     codes = [NO_LABEL] if unlabelled else np.arange(len(folders))
     return LabelledItems(
@@ -77,6 +76,7 @@ def read_item_table(
     path_column: str | None = None,
     text_column: str | None = None,
     label_column: str | None = None,
+    missing: Collection[str] = (),
     unlabelled: bool = False,
 ) -> LabelledItems:
     r"""Return the images or texts that a CSV or Parquet file lists, with their labels.
@@ -92,13 +92,15 @@ def read_item_table(
     label_column : str, optional
         The column of class names, by default "label" or another usual name. An empty cell means
         that the item has no label.
+    missing : collection of str
+        Texts that mean that an item has no label, "NA" for instance.
     unlabelled : bool, default False
         Take the items without labels, whatever columns there are.
 
     Returns
     -------
     LabelledItems
-        The classes are the labels found, sorted.
+        The classes are the labels that occur: numbers by value, then text.
 
     Examples
     --------
@@ -113,9 +115,9 @@ def read_item_table(
     items = [as_text(cell) for cell in columns[column].tolist()]
     if not items:
         raise ValueError(f"{file_path} has no rows: list at least one item.")
-    labels = _labels(file_path, columns, label_column, unlabelled=unlabelled)
+    labels = _labels(file_path, columns, label_column, missing, unlabelled=unlabelled)
     split = pick("split_column", None, SPLITS, columns)
-    split_codes, split_names = encode_splits(columns[split]) if split else (None, ())
+    split_codes, split_names = code_splits(columns[split]) if split else (None, ())
     return LabelledItems(
         kind=kind,
         items=_checked_paths(file_path, items) if kind == "image" else items,
@@ -133,9 +135,12 @@ def _class_folders(root: Path) -> list[Path]:
     class_folders = [entry for entry in entries if entry.is_dir() and _is_visible(entry)]
     if loose:
         beside = "beside its class folders" if class_folders else "in no class folder"
-        raise ValueError(
-            f"{root} holds {len(loose)} images {beside} ({_some(loose)}): pass unlabelled=True to "
-            "take all images without labels, or move each into a sub-folder named after its class."
+        raise ArgumentError(
+            "",
+            f"{root} holds {counted(len(loose), 'image')} {beside} ({first_few(map(str, loose))})",
+            "pass {unlabelled} to take all images without labels, or move each into a sub-folder "
+            "named after its class.",
+            unlabelled=True,
         )
     if not class_folders:
         raise ValueError(f"{root} has no sub-folder: make one for each class, with its images.")
@@ -143,30 +148,39 @@ def _class_folders(root: Path) -> list[Path]:
 
 
 def _labels(
-    path: Path, columns: Columns, label_column: str | None, *, unlabelled: bool
+    path: Path,
+    columns: Columns,
+    label_column: str | None,
+    missing: Collection[str],
+    *,
+    unlabelled: bool,
 ) -> dict[str, Any]:
     """Return the fields of the labels: the given ones, the true ones, and their classes."""
     if unlabelled:
         if label_column is not None:
-            raise ValueError(
-                f"label_column={label_column!r} and unlabelled=True contradict each other: leave "
-                "one out."
+            raise ArgumentError(
+                {"label_column": label_column, "unlabelled": True},
+                "contradict each other",
+                "leave one out.",
             )
         n_items = len(next(iter(columns.values())))
         return {"labels": np.full(n_items, NO_LABEL), "classes": ()}
     label = pick("label_column", label_column, LABELS, columns)
     if label is None:
-        raise ValueError(
-            f"{path} has the columns {listed(columns)}: say by label_column=… which one holds "
-            "the labels, or pass unlabelled=True if none does."
+        raise ArgumentError(
+            "",
+            f"{path} has the columns {first_few(columns)}",
+            "say by {label_column} which one holds the labels, or pass {unlabelled} if none does.",
+            label_column=...,
+            unlabelled=True,
         )
     true_label = pick("true_label_column", None, TRUE_LABELS, columns)
-    true = columns[true_label] if true_label else np.array([], dtype=object)
-    # A class may occur among the true labels only.
-    classes = encode_labels([*columns[label], *true])[1]
-    codes = encode_labels(columns[label], classes)[0]
-    true_codes = encode_labels(true, classes, name="true_label")[0] if true_label else None
-    return {"labels": codes, "classes": classes, "true_labels": true_codes}
+    given, true = code_given_and_true(columns, label, true_label, missing=missing)
+    return {
+        "labels": given.codes,
+        "classes": tuple(given.classes),
+        "true_labels": None if true is None else true.codes,
+    }
 
 
 def _is_image(path: Path) -> bool:
@@ -187,20 +201,15 @@ def _images_below(folder: Path) -> Iterator[Path]:
             yield entry
 
 
-def _some(things: Sequence[object]) -> str:
-    """Return the first few of many."""
-    shown = ", ".join(str(thing) for thing in things[:N_SHOWN])
-    return shown + (", …" if len(things) > N_SHOWN else "")
-
-
 def _item_column(
     path: Path, columns: Columns, path_column: str | None, text_column: str | None
 ) -> tuple[str, str]:
     """Return what the items are, and their column."""
     if path_column is not None and text_column is not None:
-        raise ValueError(
-            f"path_column={path_column!r} and text_column={text_column!r} are both given: items "
-            "are images or texts, so pass one of them."
+        raise ArgumentError(
+            {"path_column": path_column, "text_column": text_column},
+            "are both given",
+            "items are images or texts, so pass one of them.",
         )
     # The usual name of one kind is not looked for once the other kind was chosen.
     paths = pick("path_column", path_column, () if text_column else ("path",), columns)
@@ -209,19 +218,22 @@ def _item_column(
         return "image", paths
     if texts is not None and paths is None:
         return "text", texts
-    raise ValueError(
-        f"{path} has the columns {listed(columns)}: say which one holds the items, by "
-        "path_column=… for images or text_column=… for texts."
+    raise ArgumentError(
+        "",
+        f"{path} has the columns {first_few(columns)}",
+        "say which one holds the items, by {path_column} for images or {text_column} for texts.",
+        path_column=...,
+        text_column=...,
     )
 
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
     """Return the paths of a table as seen from here; each must be a file, and another one."""
-    empty = [str(number) for number, cell in enumerate(cells, start=1) if not cell]
+    empty = [number for number, cell in enumerate(cells, start=1) if not cell]
     if empty:
         raise ValueError(
-            f"{path} has no path in {len(empty)} of its rows (row {_some(empty)}): fill these in, "
-            "or remove them."
+            f"{path} has no path in {len(empty)} of its rows (row {first_few(empty)}): fill these "
+            "in, or remove them."
         )
     image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
     twice, n_times = Counter(image_paths).most_common(1)[0]
@@ -232,7 +244,8 @@ def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
     missing = [entry for entry in image_paths if not Path(entry).is_file()]
     if missing:
         raise FileNotFoundError(
-            f"{path} lists {len(missing)} files that are not there ({_some(missing)}): paths are "
-            f"seen from {path.parent.resolve()}, the folder of that file."
+            f"{path} lists {counted(len(missing), 'file')} that cannot be found "
+            f"({first_few(missing)}): paths are seen from {path.parent.resolve()}, the folder of "
+            "that file."
         )
     return image_paths

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot._types import FloatArray
 from twohot.extract._torchvision import load_torchvision, load_with_torchvision
@@ -21,7 +22,7 @@ PURPOSE = "image backbones"
 class Resize:
     """The paper's transform: the whole image in one size, then the mean and scale of training."""
 
-    size: int  # pixels a side, whatever the image's own proportions
+    size: int  # pixels per side, whatever the image's own proportions
     resample: str  # Pillow's name of the interpolation
     mean: tuple[float, float, float]  # of red, green and blue between 0 and 1
     std: tuple[float, float, float]
@@ -59,7 +60,7 @@ def load_image_model(name: str) -> Backbone:
     known = ["pixels", *IMAGE_NAMES, *models.list_models(module=models), *timm.list_models()]
     near = get_close_matches(name, dict.fromkeys(known), n=5)
     meant = f"did you mean {', '.join(near)}?" if near else "pass a name of torchvision or timm."
-    raise ValueError(f"backbone={name!r} is not known: {meant}")
+    raise ArgumentError({"backbone": name}, "is not known", meant)
 
 
 def rgb_image(image: Any) -> Any:
@@ -70,7 +71,7 @@ def rgb_image(image: Any) -> Any:
 
 
 def weights_digest(model: Any) -> str:
-    """Return what tells weights from others: names can keep while weights change."""
+    """Return a digest of the weights: they may change while the name of a model stays."""
     torch = load_extra("torch", "vision", PURPOSE)
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
@@ -85,8 +86,8 @@ def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
         return load()
     except (OSError, ValueError) as error:
         raise OSError(
-            f"backbone={name!r} could not be loaded ({error}): its weights are fetched at the "
-            f"first use, so connect, check the name, or pass {offline!r}, whose weights are here."
+            f"the backbone {name!r} could not be loaded ({error}): its weights are fetched at the "
+            f"first use, so connect, check the name, or take {offline!r}, whose weights are here."
         ) from error
 
 
@@ -131,8 +132,8 @@ def headless(model: Any) -> Any:
     nn = load_extra("torch.nn", "vision", PURPOSE)
     linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     if not linear:
-        raise ValueError(
-            f"backbone {type(model).__name__} has no linear layer to remove: pass another one."
+        raise ArgumentError(
+            "backbone", f"{type(model).__name__} has no linear layer to remove", "pass another one."
         )
     model.set_submodule(linear[-1], nn.Identity())
     return model

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.classes import check_codes
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import IntArray
 
@@ -39,18 +41,18 @@ class LabelledItems:
     images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: read from paths
 
     def __post_init__(self) -> None:
-        """Raise if there is nothing, or not one label for each item."""
+        """Raise if there is nothing, or not one label for each item, a position or -1."""
         check_choice("kind", self.kind, KINDS)
         n_items = len(self.items)
-        if n_items == 0 or self.labels.shape != (n_items,):
-            raise ValueError(
-                f"labels has shape {self.labels.shape} for {n_items} items: pass at least one "
-                "item, and one label for each."
-            )
+        if n_items == 0:
+            raise ArgumentError("items", "is empty", "pass at least one item.")
+        check_codes("labels", self.labels, n_items, len(self.classes))
         if self.images is not None and len(self.images) != n_items:
-            raise ValueError(
-                f"images has {len(self.images)} entries for {n_items} items: pass one for each, "
-                "or None to read the items as paths."
+            raise ArgumentError(
+                "images",
+                f"has {counted(len(self.images), 'entry', 'entries')} for "
+                f"{counted(n_items, 'item')}",
+                "pass one for each, or None to read the items as paths.",
             )
 
     def __len__(self) -> int:

@@ -1,13 +1,12 @@
 """Items read, hashed and prepared by threads, ahead of the model and in order."""
 
-from collections import deque
 from collections.abc import Callable, Container, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from twohot.extract.decoding import content_of, decoded, key_of, reason_of
 from twohot.extract.items import LabelledItems
+from twohot.rows.threads import ordered_map
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +43,4 @@ def prefetch(
         except Exception as error:  # noqa: BLE001 (a broken file makes Pillow raise almost anything)
             return Loaded(row, key, problem=reason_of(error))
 
-    waiting: deque[Future[Loaded]] = deque()
-    with ThreadPoolExecutor(n_workers, thread_name_prefix="twohot-read") as pool:
-        try:
-            for row in range(len(items)):
-                waiting.append(pool.submit(load, row))
-                if len(waiting) > n_ahead:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    return ordered_map(load, len(items), n_workers, n_ahead)

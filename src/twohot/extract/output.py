@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from twohot._checks.messages import counted
 from twohot._types import IntArray
 from twohot.extract.cache import PartStore
 from twohot.extract.loading import Loaded, prefetch
@@ -46,8 +47,8 @@ def assemble(
     )
     if not kept.size:
         raise ValueError(
-            f"none of the {len(items)} items of {items.source} could be read (the first: "
-            f"{skipped[0].item}: {skipped[0].reason}): pass images or texts."
+            f"none of the {counted(len(items), 'item')} of {items.source} could be read (the "
+            f"first: {skipped[0].item}: {skipped[0].reason}): pass images or texts."
         )
     shape = (len(kept), store.n_features)
     blocks = store.blocks([outcomes[row].key for row in kept])

@@ -1,4 +1,4 @@
-"""What an extraction is given, and what tells it from any other."""
+"""What an extraction is given, and the digest of its content."""
 
 import hashlib
 import json
@@ -43,12 +43,12 @@ class ExtractionPlan:
         return self.output.with_name(self.output.name + ".parts")
 
     def report(self, n_done: int) -> None:
-        """Tell how many items are done."""
+        """Call back with the number of items that are done."""
         if self.progress is not None:
             self.progress(n_done, len(self.items))
 
     def content_digest(self, keys: Sequence[bytes]) -> str:
-        """Return what tells one input from another: the recipe, and all about each item."""
+        """Return a digest of the input: the recipe, and all about each item."""
         items = self.items
         described = (
             self.recipe,

@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from twohot._checks.messages import ArgumentError, FileThereError
 from twohot._checks.numbers import check_choice, check_count
 from twohot._types import FloatArray
 from twohot.extract.backbone import Backbone
-from twohot.extract.backbones import load_backbone
+from twohot.extract.backbones import check_takes, load_backbone
 from twohot.extract.cache import PartStore
 from twohot.extract.items import LabelledItems
 from twohot.extract.loading import Loaded, prefetch
@@ -110,10 +111,7 @@ def _check_backbone(backbone: str | Backbone, kind: str) -> Backbone:
     """Return a backbone that takes the items."""
     if isinstance(backbone, str):
         return load_backbone(backbone, kind)
-    if backbone.kind != kind:
-        raise ValueError(
-            f"backbone={backbone.name!r} takes {backbone.kind}s, and the items are {kind}s."
-        )
+    check_takes(backbone.name, backbone.kind, kind)
     return backbone
 
 
@@ -121,24 +119,24 @@ def _check_output(output: str | os.PathLike[str]) -> Path:
     """Return where to write, or say why nothing can be written there, before any work is done."""
     path = Path(output)
     if path.suffix != ".features":
-        raise ValueError(f"output={str(path)!r} is no feature file: let its name end in .features.")
+        raise ArgumentError(
+            {"output": str(path)}, "is no feature file", "let its name end in .features."
+        )
     if path.is_dir():
-        raise IsADirectoryError(
-            f"output={str(path)!r} is a folder: pass the name of a file to write."
-        )
+        raise IsADirectoryError(f"{path} is a folder: pass the name of a file to write.")
     if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"output={str(path)!r} is in a folder that is not there: make it first."
-        )
+        raise FileNotFoundError(f"{path} is in a folder that is not there: make it first.")
     return path
 
 
 def _run(plan: ExtractionPlan, cache: str | os.PathLike[str] | None, *, force: bool) -> Extraction:
     """Extract what no earlier run has stored, and write the output."""
     if plan.output.exists() and not force:
-        raise FileExistsError(
-            f"{plan.output} exists and was made from something else: pass force=True to replace "
-            "it, or another output."
+        raise FileThereError(
+            "",
+            f"{plan.output} exists and was made from something else",
+            "pass {force} to replace it, or another output.",
+            force=True,
         )
     recipe = json.dumps(plan.recipe, sort_keys=True).encode()
     folder = plan.workspace if cache is None else Path(cache)
@@ -162,9 +160,12 @@ def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
     for loaded in loaded_items:
         outcomes.append(Loaded(loaded.row, loaded.key, problem=loaded.problem))
         if loaded.problem and plan.strict:
-            raise ValueError(
-                f"{plan.items.items[loaded.row]} could not be read ({loaded.problem}): mend or "
-                "remove it and run this again, which goes on from here, or leave strict=True out."
+            raise ArgumentError(
+                "",
+                f"{plan.items.items[loaded.row]} could not be read ({loaded.problem})",
+                "mend or remove it and run this again, which goes on from here, or leave {strict} "
+                "out.",
+                strict=True,
             )
         is_new = loaded.prepared is not None and loaded.key not in store
         if is_new and all(loaded.key != other.key for other in batch):
@@ -194,12 +195,15 @@ def _stored(plan: ExtractionPlan, features: FloatArray, batch: Sequence[Loaded])
     if wrong.size:
         item = plan.items.items[batch[wrong[0]].row]
         if np.isfinite(features[wrong[0]]).all():
-            raise ValueError(
-                f"dtype={plan.dtype!r} is too narrow for the features of {item}: pass "
-                "dtype='float32'."
+            raise ArgumentError(
+                {"dtype": plan.dtype},
+                f"is too narrow for the features of {item}",
+                "pass {dtype}.",
+                dtype="float32",
             )
-        raise ValueError(
-            f"backbone={plan.backbone.name!r} gave features that are no finite numbers for {item}: "
-            "remove the item, or pass another backbone."
+        raise ArgumentError(
+            {"backbone": plan.backbone.name},
+            f"gave features that are no finite numbers for {item}",
+            "remove the item, or pass another backbone.",
         )
     return stored

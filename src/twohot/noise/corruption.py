@@ -23,10 +23,11 @@ from twohot._checks.classes import (
     check_confused_with,
     check_corruption,
     check_generator,
-    check_labels,
     check_superclass,
 )
+from twohot._checks.labels import Labels, check_some_labelled, code_labels
 from twohot._checks.numbers import check_count, check_within
+from twohot._types import IntArray
 from twohot.noise.exact_counts import controlled_rounding
 
 
@@ -34,7 +35,7 @@ from twohot.noise.exact_counts import controlled_rounding
 class Corrupted:
     """Labels after corruption, and what happened to them."""
 
-    given_labels: NDArray[Any]  # (n_samples,), what a learner sees
+    given_labels: NDArray[Any]  # (n_samples,), what a learner sees; None where there is no label
     flipped: NDArray[np.bool_]  # (n_samples,), given label differs from true label
     corruption: NDArray[np.float64]  # (n_classes, n_classes), realised; see corrupt_labels
     counts: NDArray[np.int64]  # (n_classes, n_classes), samples by true class and given label
@@ -42,8 +43,8 @@ class Corrupted:
 
     @property
     def noise_rate(self) -> float:
-        """Share of the samples whose given label differs from the true one."""
-        return float(self.flipped.mean())
+        """Share of the labels that differ from the true ones."""
+        return float(self.flipped.sum() / self.counts.sum())
 
 
 def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
@@ -190,8 +191,8 @@ def corrupt_labels(
 
     Parameters
     ----------
-    labels : array of shape (n_samples,)
-        True labels: numbers, strings, anything that sorts.
+    labels : array, list or series of shape (n_samples,)
+        True labels: integers or text. Samples without a label (None, NaN, empty) stay without.
     corruption : array of shape (n_classes, n_classes)
         Row true class, column given label; rows sum to one.
     exact : bool, default False
@@ -203,8 +204,8 @@ def corrupt_labels(
     random_state : int, numpy.random.Generator or None
         The same seed gives the same labels.
     classes : array of shape (n_classes,), optional
-        The label of each row of `corruption`; by default the sorted distinct labels. Needed where
-        a class has no sample or another order is meant.
+        The label of each row of `corruption`; by default the labels that occur, in order. Needed
+        where a class has no sample or another order is meant.
 
     Returns
     -------
@@ -223,32 +224,33 @@ def corrupt_labels(
     >>> corrupted.noise_rate
     0.25
     """
-    true_index, class_labels = check_labels(labels, classes)
-    n_classes = len(class_labels)
-    asked = check_corruption(corruption, n_classes)
+    true = code_labels(labels, name="labels", classes=classes)
+    check_some_labelled(true, name="labels", advice="pass one label per sample.")
+    asked = check_corruption(corruption, true.n_classes)
     generator = check_generator(random_state)
-    class_sizes = np.bincount(true_index, minlength=n_classes)
+    class_sizes = true.sizes
     if exact:
         counts = controlled_rounding(class_sizes[:, np.newaxis] * asked, class_sizes, generator)
     else:
         # Independent draws are multinomial counts in random order.
         counts = generator.multinomial(class_sizes, asked)
-    given_index = _in_random_order(true_index, counts, generator)
+    given = true.codes.copy()
+    given[true.labelled] = _in_random_order(true.codes[true.labelled], counts, generator)
     sampled = class_sizes > 0
     realised = asked.copy()
     realised[sampled] = counts[sampled] / class_sizes[sampled, np.newaxis]
     return Corrupted(
-        given_labels=class_labels[given_index],
-        flipped=given_index != true_index,
+        given_labels=Labels(given, true.classes).values,
+        flipped=given != true.codes,
         corruption=realised,
         counts=counts,
-        classes=class_labels,
+        classes=true.classes,
     )
 
 
 def _in_random_order(
-    true_index: NDArray[np.intp], counts: NDArray[np.int64], generator: np.random.Generator
-) -> NDArray[np.intp]:
+    true_index: IntArray, counts: NDArray[np.int64], generator: np.random.Generator
+) -> IntArray:
     """Hand out `counts[k, k']` labels k' to the samples of each class k, at random."""
     shuffled = generator.permutation(len(true_index))
     by_class = shuffled[np.argsort(true_index[shuffled], kind="stable")]

@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from twohot._types import IntArray
+
 # An expected count this near a whole number is that number: far above the rounding error of
 # n_per_class * corruption, and so small that the errors of 1000 × 1000 cells stay below one, the
 # least by which a flow problem with whole capacities can fail.
@@ -28,7 +30,7 @@ WHOLE = 1e-7
 
 
 def controlled_rounding(
-    expected: NDArray[np.float64], row_sums: NDArray[np.int64], generator: np.random.Generator
+    expected: NDArray[np.float64], row_sums: IntArray, generator: np.random.Generator
 ) -> NDArray[np.int64]:
     """Round a table of expected counts and keep its margins; chance decides between equals.
 
@@ -64,7 +66,7 @@ def controlled_rounding(
 
 
 def _diffuse(
-    remainder: NDArray[np.float64], n_up: NDArray[np.int64], generator: np.random.Generator
+    remainder: NDArray[np.float64], n_up: IntArray, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Choose `n_up[i]` cells of each row i to round up, with column sums near the expected."""
     n_rows, n_columns = remainder.shape

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.labels import NO_LABEL
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_choice, check_count
 from twohot._types import FloatArray
 from twohot.noise.corruption import (
@@ -23,7 +24,7 @@ from twohot.noise.corruption import (
 )
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.numpy_files import map_array
-from twohot.tables.table import ALL_ROWS, FeatureTable
+from twohot.tables.table import ALL_ROWS, TRAINING, FeatureTable
 
 # Noise that knows no more of the classes than their number.
 BY_NUMBER: dict[str, Callable[[int, float], FloatArray]] = {
@@ -62,10 +63,11 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
     if kind != "superclass":
         return BY_NUMBER[kind](len(table.classes), noise_rate)
     if table.superclass is None:
-        raise ValueError(
-            "kind='superclass' needs the superclass of each class, which this table does not "
-            "have: add them, for instance by `twohot describe --write-superclasses`, or use one of "
-            f"{', '.join(BY_NUMBER)}."
+        raise ArgumentError(
+            {"kind": kind},
+            "needs the superclass of each class, which this table does not have",
+            "add them, for instance by `twohot describe --write-superclasses`, or use one of "
+            f"{first_few(BY_NUMBER)}.",
         )
     # A superclass may have lost all its classes; the noise wants them numbered without a hole.
     return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)
@@ -101,8 +103,9 @@ def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
     columns = csv_columns(path, text_columns=())
     if sorted(columns) != sorted(classes) or len(columns[classes[0]]) != len(classes):
         raise ValueError(
-            f"{path} has the columns {', '.join(columns)} and {len(next(iter(columns.values())))} "
-            f"rows: name the {len(classes)} classes in its first line, and give a line to each."
+            f"{path} has the columns {first_few(columns)} and "
+            f"{counted(len(next(iter(columns.values()))), 'row')}: name the {len(classes)} classes "
+            "in its first line, with one line per class below."
         )
     order = [list(columns).index(name) for name in classes]
     return np.column_stack([columns[name] for name in classes])[order]
@@ -154,9 +157,10 @@ def corrupt_table(
     """
     seed = check_count("seed", seed, 0)
     if table.true_labels is not None:
-        raise ValueError(
-            "table has true labels already, so its labels are not the right ones any more: "
-            "corrupt the table it was made from."
+        raise ArgumentError(
+            "table",
+            "has true labels already, so its labels are not the right ones any more",
+            "corrupt the table it was made from.",
         )
     rows, name = corrupted_rows(table, split)
     labels = np.array(table.labels)
@@ -189,15 +193,18 @@ def corrupt_table(
 
 def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.intp], str]:
     """Return the labelled rows of the split to corrupt, and its name."""
-    if split is None and table.split is not None and "train" not in table.split_names:
-        raise ValueError(
-            f"no split is called 'train' among {', '.join(table.split_names)}: choose one by "
-            f"split=…, or split={ALL_ROWS!r}."
+    name = table.chosen_split(split) or ALL_ROWS
+    if split is None and table.split is not None and name == ALL_ROWS:
+        raise ArgumentError(
+            "",
+            f"no split is called {TRAINING!r} among {first_few(table.split_names)}",
+            "choose one by {split}, which may be 'all'.",
+            split=...,
         )
-    name = split or (ALL_ROWS if table.split is None else "train")
-    everything = name == ALL_ROWS and name not in table.split_names
-    rows = np.arange(table.n_rows) if everything else table.rows_of(name)
+    rows = table.rows_of_split(split)
     labelled = rows[table.labels[rows] != NO_LABEL]
     if labelled.size == 0:
-        raise ValueError(f"split={name!r} has no row with a label: there is nothing to corrupt.")
+        raise ArgumentError(
+            {"split": name}, "has no row with a label", "there is nothing to corrupt."
+        )
     return labelled, name

@@ -24,7 +24,7 @@ the i-th of n_features random axes, which all classes share.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.optimize import brentq
 
 from twohot._checks.arrays import check_precision
-from twohot._checks.classes import (
-    RandomState,
-    check_class_sizes,
-    check_generator,
-    check_superclass,
-)
+from twohot._checks.classes import RandomState, check_class_sizes, check_generator, check_superclass
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_within
 
 # Rows made at once: enough for a fast matrix product, and temporaries of a few MB.
@@ -182,7 +178,7 @@ def _class_means(
     eigenvalues, axes = np.linalg.eigh(gram)
     negligible = NEGLIGIBLE * np.trace(gram)
     if eigenvalues[0] < -negligible:
-        raise ValueError(_not_semidefinite(correlations, superclass, eigenvalues[0]))
+        raise _not_semidefinite(correlations, superclass, eigenvalues[0])
     kept = eigenvalues > negligible
     root = axes[:, kept] * np.sqrt(eigenvalues[kept])  # (n_classes, rank), root @ root.T = W
     rank = root.shape[1]
@@ -206,8 +202,8 @@ def _orthonormal(
 
 def _not_semidefinite(
     correlations: _Correlations, superclass: NDArray[np.intp], eigenvalue: float
-) -> str:
-    """Say which correlations would do instead."""
+) -> ArgumentError:
+    """Return what is said, with correlations that would do instead."""
     sizes = np.bincount(superclass)
     c, d = correlations.same_class, correlations.same_superclass
 
@@ -222,18 +218,16 @@ def _not_semidefinite(
     if excess(start) < 0:
         lowest = brentq(excess, start, -correlations.elsewhere)
         advice = f"raise elsewhere to at least {-math.floor(lowest * 1e6) / 1e6:g}."
-    return (
-        f"same_class={c:g}, same_superclass={d:g} and elsewhere={correlations.elsewhere:g} "
-        f"contradict each other for {len(superclass)} classes in {len(sizes)} superclasses: their "
-        f"matrix has the eigenvalue {eigenvalue:.3g}, and no vectors have a negative one; {advice}"
+    return ArgumentError(
+        asdict(correlations),
+        f"contradict each other for {len(superclass)} classes in {len(sizes)} superclasses",
+        f"their matrix has the eigenvalue {eigenvalue:.3g}, and no vectors have a negative one; "
+        f"{advice}",
     )
 
 
 def _check_correlations(
-    same_class: float,
-    same_superclass: float,
-    elsewhere: float,
-    superclass: ArrayLike | None,
+    same_class: float, same_superclass: float, elsewhere: float, superclass: ArrayLike | None
 ) -> _Correlations:
     """Return the three correlations in order: they may not rise from the nearer to the farther."""
     same_class = check_within("same_class", same_class, 0, 1)
@@ -241,17 +235,18 @@ def _check_correlations(
     elsewhere = check_within("elsewhere", elsewhere, -1, 1)
     if superclass is None:
         if same_superclass != 0:
-            raise ValueError(
-                f"same_superclass={same_superclass:g} has no superclasses to hold for: "
-                "pass `superclass`, the superclass of each class, as well."
+            raise ArgumentError(
+                {"same_superclass": same_superclass},
+                "has no superclasses to hold for",
+                "pass {superclass}, the superclass of each class, as well.",
+                superclass=...,
             )
         # No two classes share a superclass: any value in order is as good.
         same_superclass = max(0.0, elsewhere)
-    if not elsewhere <= same_superclass <= same_class:
-        raise ValueError(
-            f"same_class={same_class:g}, same_superclass={same_superclass:g} and "
-            f"elsewhere={elsewhere:g} are out of order: "
-            "same_class ≥ same_superclass ≥ elsewhere is needed."
-        )
     # Cut to twelve digits: tiny numbers would underflow where they are squared.
-    return _Correlations(*(round(c, 12) for c in (same_class, same_superclass, elsewhere)))
+    found = _Correlations(*(round(c, 12) for c in (same_class, same_superclass, elsewhere)))
+    if not elsewhere <= same_superclass <= same_class:
+        raise ArgumentError(
+            asdict(found), "are out of order", "same_class ≥ same_superclass ≥ elsewhere is needed."
+        )
+    return found

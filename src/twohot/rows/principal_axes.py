@@ -13,7 +13,7 @@ import scipy.linalg as sl
 from twohot._types import FloatArray
 from twohot.rows.block import Block
 from twohot.rows.rows import Rows, Terms
-from twohot.rows.threads import one_blas_thread, ordered_map
+from twohot.rows.threads import map_on_cores
 
 # Rows that enter the second moment, evenly spread: it only preconditions, and a tenth of the
 # cost of all rows at the size of CIFAR-100 changes no count of passes.
@@ -49,8 +49,7 @@ def _multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
         return product
 
     n_chunks = -(-len(left) // CHUNK_CLASSES)
-    with one_blas_thread():
-        return np.concatenate(list(ordered_map(chunk, n_chunks, n_jobs, n_chunks)))
+    return np.concatenate(list(map_on_cores(chunk, n_chunks, n_jobs)))
 
 
 def measure_axes(rows: Rows) -> PrincipalAxes:

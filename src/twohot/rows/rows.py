@@ -24,7 +24,7 @@ from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.block import Block
 from twohot.rows.preparation import AS_THEY_ARE, Preparation
 from twohot.rows.selected import SelectedRows
-from twohot.rows.threads import one_blas_thread, ordered_map
+from twohot.rows.threads import map_on_cores
 
 Kernel: TypeAlias = Callable[..., Any]
 Terms: TypeAlias = tuple[FloatArray, ...]
@@ -106,8 +106,7 @@ class Rows:
         def run(number: int) -> tuple[Any, int]:
             return run_kernel(kernel, self.block(number), shared)
 
-        with one_blas_thread():
-            yield from self._counted(ordered_map(run, self.n_blocks, self.n_jobs, 2 * self.n_jobs))
+        yield from self._counted(map_on_cores(run, self.n_blocks, self.n_jobs))
 
     def _counted(self, results: Iterator[tuple[Any, int]]) -> Iterator[Any]:
         for result, row_products in results:

@@ -1,32 +1,40 @@
-"""Some rows of a matrix in the place of the matrix: each is gathered when it is asked for."""
+"""Some rows of X in the place of X, gathered as they are read and never copied whole."""
 
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from twohot._types import IntArray, Matrix
 
 
 class SelectedRows:
-    """Rows of X by number, in any order; nothing is copied until it is read.
+    """Some rows of X; a slice or an index of them is gathered when it is asked for.
+
+    Parameters
+    ----------
+    X : array, memory map, CSR array or SelectedRows of shape (n, n_features)
+        Where the rows are stored.
+    index : array of shape (n_rows,)
+        Their positions in X.
 
     Examples
     --------
-    >>> chosen = SelectedRows(np.eye(4), np.array([3, 1]))
-    >>> chosen.shape, chosen[:1].tolist()
-    ((2, 4), [[0.0, 0.0, 0.0, 1.0]])
+    >>> rows = SelectedRows(np.eye(3), np.array([2, 0]))
+    >>> rows.shape, rows[:1].tolist(), np.asarray(rows).tolist()
+    ((2, 3), [[0.0, 0.0, 1.0]], [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     """
 
     ndim = 2
 
     def __init__(self, X: Matrix, index: IntArray) -> None:
-        # A selection from a selection is one from the whole.
+        # Rows of rows are rows of the same X: nothing is gathered twice.
         nested = isinstance(X, SelectedRows)
         self.X: Matrix = X.X if nested else X
         self.index: IntArray = X.index[index] if nested else index
-        self.shape = len(self.index), self.X.shape[1]
-        self.dtype = self.X.dtype
+        self.shape = len(index), X.shape[1]
+        self.dtype = X.dtype
 
     def __len__(self) -> int:
         return len(self.index)
@@ -34,7 +42,12 @@ class SelectedRows:
     def __getitem__(self, rows: Any) -> Matrix:
         return self.X[self.index[rows]]
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
+    def __array__(
+        self,
+        dtype: DTypeLike | None = None,
+        copy: bool | None = None,  # noqa: FBT001 - numpy's protocol
+    ) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("rows that were selected can only be gathered into a copy.")
-        return np.asarray(self[:], dtype=dtype)
+            raise ValueError("rows that are gathered are a copy: pass copy=None.")
+        rows = self[:]
+        return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype)

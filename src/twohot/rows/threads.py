@@ -24,8 +24,11 @@ Result = TypeVar("Result")
 def ordered_map(
     function: Callable[[int], Result], n_items: int, n_threads: int, n_ahead: int
 ) -> Iterator[Result]:
-    """Yield function(0), function(1), … in order; at most `n_ahead` results wait to be taken."""
-    if min(n_threads, n_items) <= 1:
+    """Yield function(0), function(1), … in order; at most `n_ahead` results wait to be taken.
+
+    None can wait where `n_ahead` is 0, and there the calling thread does all the work.
+    """
+    if n_ahead == 0:
         yield from map(function, range(n_items))
         return
     waiting: deque[Future[Result]] = deque()
@@ -39,6 +42,15 @@ def ordered_map(
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def map_on_cores(
+    function: Callable[[int], Result], n_items: int, n_threads: int
+) -> Iterator[Result]:
+    """Yield function(0), function(1), … in order, each thread of them with one BLAS thread."""
+    alone = min(n_threads, n_items) <= 1
+    with one_blas_thread():
+        yield from ordered_map(function, n_items, n_threads, 0 if alone else 2 * n_threads)
 
 
 def count_threads(n_jobs: int | None) -> int:

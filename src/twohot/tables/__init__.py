@@ -5,10 +5,4 @@ from twohot.tables.feature_file import read_features, write_features
 from twohot.tables.read import read_table
 from twohot.tables.table import FeatureTable
 
-__all__ = [
-    "FeatureBlocks",
-    "FeatureTable",
-    "read_features",
-    "read_table",
-    "write_features",
-]
+__all__ = ["FeatureBlocks", "FeatureTable", "read_features", "read_table", "write_features"]

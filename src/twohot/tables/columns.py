@@ -4,15 +4,18 @@ Whatever is read, a CSV file, a frame or an archive of arrays, becomes a dict of
 array of shape (n_rows,) each, or (n_rows, n_features) where a cell holds a list of numbers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.labels import NO_LABEL, as_text, code_labels, is_missing
+from twohot._checks.messages import ArgumentError, first_few
+from twohot._checks.numbers import is_real
 from twohot._types import FloatArray, IntArray
-from twohot.tables.labels import as_text, encode_labels
+from twohot.tables.class_names import code_given_and_true
 from twohot.tables.table import FeatureTable
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
@@ -49,6 +52,7 @@ def table_from_columns(
     choice: ColumnChoice,
     classes: Iterable[object] | None = None,
     *,
+    missing: Collection[str] = (),
     labelled: bool = True,
 ) -> FeatureTable:
     """Return the table of features and what the columns say about them.
@@ -66,8 +70,12 @@ def table_from_columns(
     if label is None and not labelled:
         label, columns = LABELS[0], {**columns, LABELS[0]: np.full(len(features), None)}
     if label is None:
-        raise ValueError(
-            f"no label column among {listed(columns)}: name it by label_column=…, or pass labels=…"
+        raise ArgumentError(
+            "",
+            f"no label column among {first_few(columns)}",
+            "name it by {label_column}, or pass {labels}.",
+            label_column=...,
+            labels=...,
         )
     true_label = pick("true_label_column", choice.true_label, TRUE_LABELS, columns)
     split = pick("split_column", choice.split, SPLITS, columns)
@@ -78,59 +86,54 @@ def table_from_columns(
                 f"{name!r} has shape {columns[name].shape} for {len(features)} rows of features: "
                 "pass one value per row."
             )
-    true = None if true_label is None else columns[true_label]
-    if classes is None and true is not None:
-        # A class may occur among the true labels only.
-        classes = encode_labels([*columns[label].tolist(), *true.tolist()])[1]
-    codes, class_names = encode_labels(columns[label], classes)
-    split_codes, split_names = (None, ()) if split is None else encode_splits(columns[split])
+    given, true = code_given_and_true(columns, label, true_label, classes, missing=missing)
+    split_codes, split_names = (None, ()) if split is None else code_splits(columns[split])
     return FeatureTable(
         features=features,
-        labels=codes,
-        classes=class_names,
+        labels=given.codes,
+        classes=tuple(given.classes),
         split=split_codes,
         split_names=split_names,
         items=None if item is None else [as_text(value) for value in columns[item].tolist()],
         item_kind=ITEM_KINDS.get(item or "", ""),
-        true_labels=None if true is None else encode_labels(true, classes, name=str(true_label))[0],
+        true_labels=None if true is None else true.codes,
     )
 
 
-def encode_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
+def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     """Return the position of each row's split among the splits, and the splits."""
     # By name, whatever they are: the split 1 is not the second one.
-    named = [as_text(value) for value in values.tolist()]
-    found = encode_labels(named)[1]
-    first = tuple(name for name in SPLIT_ORDER if name in found)
-    names = (*first, *(name for name in found if name not in first))
-    codes = encode_labels(named, names)[0]
-    if np.any(codes < 0):
+    found = code_labels(values, name="split", by_name=True)
+    names = sorted(
+        found.classes,
+        key=lambda name: SPLIT_ORDER.index(name) if name in SPLIT_ORDER else len(SPLIT_ORDER),
+    )
+    codes = found.among(np.array(names, dtype=object)).codes
+    if np.any(codes == NO_LABEL):
         raise ValueError(
             f"split[{int(np.argmin(codes))}] is empty: name the split of every row, or of none."
         )
-    return codes, names
+    return codes, tuple(names)
 
 
 def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Columns) -> str | None:
     """Return the column that was chosen, else the one with a usual name, else None."""
     if chosen is not None:
         if chosen not in columns:
-            raise ValueError(
-                f"{argument}={chosen!r} is missing: the columns are {listed(columns)}."
+            raise ArgumentError(
+                {argument: chosen}, "is missing", f"the columns are {first_few(columns)}."
             )
         return chosen
     found = [name for name in usual if name in columns]
     if len(found) > 1:
-        raise ValueError(
-            f"{found[0]!r} and {found[1]!r} could both be meant: choose one by {argument}=…"
-        )
+        raise both_meant(argument, *found[:2])
     return found[0] if found else None
 
 
-def listed(columns: Columns) -> str:
-    """Return the names of the columns, the first ten of them."""
-    names = [repr(name) for name in columns]
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+def both_meant(argument: str, one: str, other: str) -> ArgumentError:
+    """Return what is said where an argument has to choose between two columns."""
+    problem = f"{one!r} and {other!r} could both be meant"
+    return ArgumentError("", problem, f"choose one by {{{argument}}}.", **{argument: ...})
 
 
 def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
@@ -155,33 +158,39 @@ def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
         other = choice.text_columns()
         names = [name for name in columns if name not in other and _holds_numbers(columns[name])]
     if not names:
-        raise ValueError(
-            f"no features among {listed(columns)}: name a column of lists, or columns of numbers, "
-            "by feature_column=…"
+        raise ArgumentError(
+            "",
+            f"no features among {first_few(columns)}",
+            "name a column of lists, or columns of numbers, by {feature_column}.",
+            feature_column=...,
         )
-    found = [_as_floats(name, _chosen(name, columns)) for name in names]
+    for name in names:
+        pick("feature_column", name, (), columns)
+    found = [_as_floats(name, columns[name]) for name in names]
     return found[0] if found[0].ndim == 2 and len(found) == 1 else np.column_stack(found)
 
 
 def _holds_numbers(column: NDArray[Any]) -> bool:
-    """Return whether every cell of a column is one number."""
-    return column.ndim == 1 and column.dtype.kind in "fiu"
-
-
-def _chosen(name: str, columns: Columns) -> NDArray[Any]:
-    """Return a column of features that must be there."""
-    pick("feature_column", name, (), columns)
-    return columns[name]
+    """Return whether every cell of a column is one number, or missing among such."""
+    if column.dtype != object:
+        return column.ndim == 1 and column.dtype.kind in "fiu"
+    cells = column.tolist()
+    return any(map(is_real, cells)) and all(is_real(cell) or is_missing(cell) for cell in cells)
 
 
 def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
     """Return a column as floats; what are floats already is not copied."""
     if column.dtype.kind == "f" and column.dtype.itemsize <= 8:
         return column
+    if column.dtype == object and _holds_numbers(column):
+        # Integers with a null among them: NaN, which whoever reads the features will refuse.
+        return np.array([np.nan if is_missing(cell) else cell for cell in column.tolist()])
     if column.dtype.kind not in "fiu":
-        raise ValueError(
-            f"column {name!r} holds {column.dtype} and no numbers: choose others by "
-            "feature_column=…"
+        raise ArgumentError(
+            "",
+            f"column {name!r} holds no numbers",
+            "choose others by {feature_column}.",
+            feature_column=...,
         )
     # Integers of up to two bytes, pixels for instance, are exact in float32.
     return column.astype(np.float32 if column.dtype.itemsize <= 2 else np.float64)

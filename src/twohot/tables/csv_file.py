@@ -1,13 +1,81 @@
-"""CSV files, as columns: UTF-8, commas, and a first line that names the columns."""
+"""CSV files: UTF-8, commas, fields of any length, and a first line that names the columns.
+
+What is written is read back exactly, whatever the text.
+"""
 
 import csv
+import os
+import re
+import sys
 from array import array
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from twohot._checks.messages import ArgumentError, counted
+from twohot._files import whole_file
+
+# Characters that a field can hold only in quotes. A reader drops a byte order mark at the start.
+QUOTED = re.compile('[",\r\n\ufeff]')
+# Fields that a spreadsheet would compute or refuse: a review's decisions carry an apostrophe in
+# front of them, and one more if they had some, so that taking one away gives the text back.
+GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
+
+
+def csv_line(fields: Iterable[str]) -> str:
+    r"""Return one line of a CSV file, with its end.
+
+    The csv module leaves a lone carriage return without quotes in some versions of Python.
+
+    Examples
+    --------
+    >>> csv_line(["7", 'so "old" a dog', "a, b"])
+    '7,"so ""old"" a dog","a, b"\n'
+    """
+    line = ",".join(
+        '"' + field.replace('"', '""') + '"' if QUOTED.search(field) else field for field in fields
+    )
+    # A line of one empty field would look like none.
+    return (line or '""') + "\n"
+
+
+def write_csv(
+    path: str | os.PathLike[str], columns: Iterable[str], lines: Iterable[Iterable[str]]
+) -> None:
+    """Write a CSV file with a header; it is whole or not there at all.
+
+    Examples
+    --------
+    >>> write_csv("labels.csv", ["row", "label"], [["0", "cat"], ["1", "dog"]])
+    >>> read_csv("labels.csv")
+    [['row', 'label'], ['0', 'cat'], ['1', 'dog']]
+    """
+    with whole_file(path) as file:
+        file.write(csv_line(columns).encode())
+        for line in lines:
+            file.write(csv_line(line).encode())
+
+
+def read_csv(path: str | os.PathLike[str]) -> list[list[str]]:
+    """Return the lines of a CSV file, the header first; blank lines are dropped."""
+    with _opened(Path(path)) as lines:
+        return [line for line in lines if line]
+
+
+def unguarded(field: str) -> str:
+    """Return a field of a review's decisions without the guard against spreadsheets.
+
+    Examples
+    --------
+    >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("-1")
+    ('=1+1', "'tis", '-1')
+    """
+    return field[1:] if GUARDED.match(field) else field
 
 
 def csv_columns(path: Path, text_columns: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
@@ -22,38 +90,25 @@ def csv_columns(path: Path, text_columns: Collection[str] | None = None) -> dict
     >>> csv_columns(Path("pets.csv"), text_columns=["label"])
     {'size': array([0.5, 2. ]), 'label': array(['cat', 'dog'], dtype=object)}
     """
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        try:
-            return _parsed(path, csv.reader(file), text_columns)
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}).") from error
-
-
-def _parsed(
-    path: Path, lines: Iterator[list[str]], text_columns: Collection[str] | None
-) -> dict[str, NDArray[Any]]:
-    """Return columns from a header and lines, which must have as many cells."""
-    header = _checked_header(path, next(lines, []))
-    columns: list[array[float] | list[str]] = []
-    for number, line in enumerate(lines, start=2):
-        # A blank line is an empty cell where there is one column, and nothing where there are more.
-        cells = line or [""] * (len(header) == 1)
-        if not cells:
-            continue
-        if len(cells) != len(header):
-            raise ValueError(
-                f"{path} has {len(cells)} cells in row {number} and {len(header)} in its header: "
-                "quote cells that hold a comma."
-            )
-        if not columns:
-            columns = [
-                []
-                if text_columns is None or name in text_columns or not _is_number(cell)
-                else array("d")
+    with _opened(path) as lines:
+        header = _checked_header(path, next(lines, []))
+        columns: list[array[float] | list[str]] = []
+        for number, cells in _rows(path, header, lines):
+            columns = columns or [
+                [] if _holds_text(name, cell, text_columns) else array("d")
                 for name, cell in zip(header, cells, strict=True)
             ]
-        for name, column, cell in zip(header, columns, cells, strict=True):
-            _append(f"{path}, row {number}, column {name!r}", column, cell)
+            for name, column, cell in zip(header, columns, cells, strict=True):
+                try:
+                    column.append(cell if isinstance(column, list) else float(cell))  # type: ignore[arg-type]
+                except ValueError as error:
+                    raise ArgumentError(
+                        "",
+                        f"{path}, row {number}, column {name!r}: {cell!r} is not a number as in "
+                        "the rows before",
+                        "mend the cell, or choose the features by {feature_column}.",
+                        feature_column=...,
+                    ) from error
     if not columns:
         raise ValueError(f"{path} has no rows after its header.")
     return {
@@ -62,17 +117,35 @@ def _parsed(
     }
 
 
-def _append(place: str, column: "array[float] | list[str]", cell: str) -> None:
-    """Append a cell to its column, as a number where the column holds numbers."""
-    if isinstance(column, list):
-        column.append(cell)
-    elif _is_number(cell):
-        column.append(float(cell))
-    else:
-        raise ValueError(
-            f"{place}: {cell!r} is not a number as in the rows before; mend the cell, or choose "
-            "the features by feature_column=…"
-        )
+@contextmanager
+def _opened(path: Path) -> Iterator[Iterator[list[str]]]:
+    """Open a CSV file for reading line by line, or say that it is none."""
+    # A long text exceeds the csv module's limit, which is one of the process.
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        # A spreadsheet may have put a byte order mark in front.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield csv.reader(file, strict=True)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}).") from error
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _rows(
+    path: Path, header: Sequence[str], lines: Iterable[list[str]]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each row with its number in the file, the header being the first."""
+    for number, line in enumerate(lines, start=2):
+        # A blank line is an empty cell where there is one column, and nothing where there are more.
+        cells = line or [""] * (len(header) == 1)
+        if cells and len(cells) != len(header):
+            raise ValueError(
+                f"{path} has {counted(len(cells), 'cell')} in row {number} and {len(header)} in "
+                "its header: quote cells that hold a comma."
+            )
+        if cells:
+            yield number, cells
 
 
 def _checked_header(path: Path, header: list[str]) -> list[str]:
@@ -85,10 +158,14 @@ def _checked_header(path: Path, header: list[str]) -> list[str]:
             f"{path} begins with the numbers {', '.join(header[:3])}, …: a CSV file begins with a "
             "line that names its columns, so add one."
         )
-    twice = [name for place, name in enumerate(header) if name in header[:place]]
-    if twice:
-        raise ValueError(f"{path} has two columns named {twice[0]!r}: rename one.")
+    twice, n_times = Counter(header).most_common(1)[0]
+    if n_times > 1:
+        raise ValueError(f"{path} has two columns named {twice!r}: rename one.")
     return header
+
+
+def _holds_text(name: str, first_cell: str, text_columns: Collection[str] | None) -> bool:
+    return text_columns is None or name in text_columns or not _is_number(first_cell)
 
 
 def _is_number(cell: str) -> bool:

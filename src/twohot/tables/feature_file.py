@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.messages import ArgumentError
 from twohot._files import whole_file
 from twohot._types import Matrix
 from twohot.tables.feature_blocks import stored_blocks
@@ -111,15 +112,19 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
 def _stored_dtype(features: Matrix) -> np.dtype[Any]:
     """Return the type that features are stored as, or say why they cannot be."""
     dtype: np.dtype[Any] = np.dtype(features.dtype).newbyteorder("<")
-    is_sparse = hasattr(features, "toarray")
+    is_sparse = hasattr(getattr(features, "X", features), "toarray")
     if is_sparse or dtype not in FEATURE_DTYPES:
-        raise ValueError(
-            f"features is {'sparse' if is_sparse else dtype.name} and a feature file holds dense "
-            "float16, float32 or float64: convert it by .toarray() or .astype(np.float32)."
+        raise ArgumentError(
+            "features",
+            f"is {'sparse' if is_sparse else dtype.name} and a feature file holds dense float16, "
+            "float32 or float64",
+            "convert it by .toarray() or .astype(np.float32).",
         )
     if 0 in features.shape:
-        raise ValueError(
-            f"features has shape {tuple(features.shape)}: write at least one row and one feature."
+        raise ArgumentError(
+            "features",
+            f"has shape {tuple(features.shape)}",
+            "write at least one row and one feature.",
         )
     return dtype
 
@@ -137,9 +142,10 @@ def _description(table: FeatureTable) -> str:
     try:
         return json.dumps(parts, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"provenance cannot be written as JSON ({error}): use finite numbers, strings, lists "
-            "and dicts with strings as keys."
+        raise ArgumentError(
+            "provenance",
+            f"cannot be written as JSON ({error})",
+            "use finite numbers, strings, lists and dicts with strings as keys.",
         ) from error
 
 

@@ -7,6 +7,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.cells import as_cells
+from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 
 
@@ -23,11 +25,13 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
     try:
         columns = nw.from_native(frame, eager_only=True)
     except TypeError as error:
-        raise ValueError(
-            f"source is a {type(frame).__name__}: pass a path, or a table of pandas, polars or "
-            "pyarrow."
+        raise ArgumentError(
+            "source",
+            f"is a {type(frame).__name__}",
+            "pass a path, or a table of pandas, polars or pyarrow.",
         ) from error
-    return {name: _cells(name, columns[name]) for name in columns.columns}
+    # Names may be numbers, as pandas gives them by itself.
+    return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
 
 
 def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
@@ -40,15 +44,12 @@ def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _cells(name: str, series: Any) -> NDArray[Any]:
-    """Return one column; lists as rows, and None where a cell of no number is empty."""
-    cells: NDArray[Any] = series.to_numpy()
-    if cells.dtype != object:
-        return cells
-    if any(isinstance(cell, list | tuple | np.ndarray) for cell in cells[:1]):
-        return _stacked(name, cells)
-    cells = cells.copy()
-    cells[series.is_null().to_numpy()] = None
-    return cells
+    """Return one column; lists as rows."""
+    is_list = len(series) and isinstance(series[0], list | tuple | np.ndarray)
+    if is_list or isinstance(series.dtype, nw.List | nw.Array):
+        cells: NDArray[Any] = series.to_numpy()
+        return _stacked(name, cells) if cells.dtype == object else cells
+    return as_cells(series.to_native(), name)
 
 
 def _stacked(name: str, cells: NDArray[Any]) -> NDArray[Any]:

@@ -1,11 +1,11 @@
-"""Labels that stand apart from the features: an array, or a file.
+"""Labels that are not stored with the features: an array, or a separate label file.
 
 A CSV file with a column "row", as an audit writes it, says which row of the features each label is
 for, counted from 0; rows that it does not name keep their own label, if they have one.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.cells import as_cells
+from twohot._checks.labels import as_text
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.tables.columns import LABELS, Columns, pick
 from twohot.tables.csv_file import csv_columns
-from twohot.tables.labels import as_text, encode_labels
 from twohot.tables.numpy_files import map_array
 
 ROW = "row"
 
 
 @dataclass(frozen=True, eq=False)
-class LabelsApart:
-    """Labels in the order of the features, and what else stood with them."""
+class SeparateLabels:
+    """Labels in the order of the features, and the other columns of their file."""
 
     origin: str  # where they came from
     columns: Columns  # the labels among them, each of as many rows as the features
@@ -42,53 +44,41 @@ class LabelsApart:
 
 
 def read_labels(
-    labels: Any,
-    label_column: str | None,
-    n_rows: int,
-    *,
-    own: Callable[[], NDArray[Any] | None],
-) -> LabelsApart:
-    """Return one label for each row; `own` tells what labels the features came with."""
+    labels: Any, label_column: str | None, n_rows: int, *, own: Callable[[], NDArray[Any] | None]
+) -> SeparateLabels:
+    """Return one label for each row; `own` returns the labels that the features came with."""
     if isinstance(labels, str | os.PathLike):
         origin, path = str(labels), Path(labels)
         columns = {"labels": map_array(path)} if path.suffix == ".npy" else csv_columns(path)
     else:
-        origin, columns = "labels", {"labels": np.asarray(labels)}
+        origin, columns = "labels", {"labels": as_cells(labels, "labels")}
     usual = LABELS if len(columns) > 1 else tuple(columns)
     name = pick("label_column", label_column, usual, columns)
     if name is None:
-        raise ValueError(
-            f"{origin} has the columns {', '.join(map(repr, columns))}: choose one by "
-            "label_column=…"
+        raise ArgumentError(
+            "",
+            f"{origin} has the columns {first_few(columns)}",
+            "choose one by {label_column}.",
+            label_column=...,
         )
     if ROW in columns:
         rows = _row_numbers(origin, columns[ROW], n_rows)
-        placed = np.full(n_rows, "", dtype=object)
+        placed = np.full(n_rows, None, dtype=object)
         if len(rows) < n_rows and (found := own()) is not None:
-            placed[:] = [as_text(label) for label in found]
+            placed[:] = found
         placed[rows] = columns[name]
-        return LabelsApart(origin, {name: placed}, name)
+        return SeparateLabels(origin, {name: placed}, name)
     if len(columns[name]) != n_rows:
         raise ValueError(
-            f"{origin} has {len(columns[name])} labels for {n_rows} rows of features: pass one per "
-            "row (the first line of a CSV file names its columns and is no label), or say by a "
-            f"column {ROW!r} which rows they are for."
+            f"{origin} has {counted(len(columns[name]), 'label')} for {n_rows} rows of features: "
+            "pass one per row (the first line of a CSV file names its columns and is no label), or "
+            f"say by a column {ROW!r} which rows they are for."
         )
-    return LabelsApart(origin, columns, name)
-
-
-def own_labels(columns: Columns, classes: Iterable[object] | None) -> NDArray[Any] | None:
-    """Return the labels among the columns of the features by name, None if there are none."""
-    own = next((columns[name] for name in LABELS if name in columns), None)
-    if own is None:
-        return None
-    codes, names = encode_labels(own, classes)
-    named: NDArray[Any] = np.array([*names, ""], dtype=object)[codes]
-    return named
+    return SeparateLabels(origin, columns, name)
 
 
 def _row_numbers(origin: str, cells: NDArray[Any], n_rows: int) -> list[int]:
-    wanted = [str(cell) for cell in cells.tolist()]
+    wanted = [as_text(cell) for cell in cells.tolist()]
     rows = [int(cell) for cell in wanted if cell.isdecimal() and int(cell) < n_rows]
     if len(rows) < len(wanted) or len(set(rows)) < len(rows):
         raise ValueError(

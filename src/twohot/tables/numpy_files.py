@@ -1,7 +1,7 @@
 """`.npy` and `.npz` files, as columns.
 
-An archive holds features and labels, `X` and `y` for instance, or those of each split apart, as in
-`X_train`, `y_train`, `X_test`, `y_test`. The splits are then put together. Beside them may stand
+An archive holds features and labels, `X` and `y` for instance, or separate ones for each split, as
+in `X_train`, `y_train`, `X_test`, `y_test`. The splits are then put together. Beside them may stand
 `classes`, `superclass` and `superclass_names`, which describe classes and not rows.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.tables.columns import FEATURES, LABELS, ColumnChoice, Columns, pick
+from twohot.tables.columns import FEATURES, LABELS, ColumnChoice, Columns, both_meant, pick
 
 
 def map_array(path: Path) -> NDArray[Any]:
@@ -99,7 +99,7 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
 
 
 def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict[str, str]:
-    """Return the name of the features of each split; nothing if they are not apart."""
+    """Return the name of the features of each split; nothing if there is one for all."""
     if not isinstance(chosen, str | None) or chosen in arrays:
         return {}
     bases = FEATURES if chosen is None else (chosen,)
@@ -110,10 +110,7 @@ def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict
         if base not in bases or np.ndim(arrays[name]) != 2:
             continue
         if split in found or whole is not None:
-            raise ValueError(
-                f"{found.get(split, whole)!r} and {name!r} could both be meant: choose one by "
-                "feature_column=…"
-            )
+            raise both_meant("feature_column", str(found.get(split, whole)), name)
         found[split] = name
     return found
 

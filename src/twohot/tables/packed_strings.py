@@ -9,6 +9,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.messages import ArgumentError
+
 # A path may hold bytes that are no UTF-8; Python keeps them as surrogates, and so they come back.
 ENCODING_ERRORS = "surrogateescape"
 
@@ -32,9 +34,11 @@ class Items(Sequence[str]):
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         if not _fit_together(text, offsets):
-            raise ValueError(
-                f"offsets has shape {offsets.shape} and does not rise from 0 to the {text.size} "
-                "bytes of text: pass where each string begins, and where the last one ends."
+            raise ArgumentError(
+                "offsets",
+                f"has shape {offsets.shape} and does not rise from 0 to the {text.size} bytes of "
+                "text",
+                "pass where each string begins, and where the last one ends.",
             )
         self.text = text
         self.offsets = offsets
@@ -79,11 +83,12 @@ def _encoded(row: int, string: str) -> bytes:
     try:
         return string.encode(errors=ENCODING_ERRORS)
     except AttributeError as error:
-        raise ValueError(
-            f"items[{row}]={string!r} is not a string: pass the path or text itself."
+        raise ArgumentError(
+            {f"items[{row}]": string}, "is not a string", "pass the path or text itself."
         ) from error
     except UnicodeEncodeError as error:
-        raise ValueError(
-            f"items[{row}]={string!r} cannot be written as UTF-8: remove the character at place "
-            f"{error.start}."
+        raise ArgumentError(
+            {f"items[{row}]": string},
+            "cannot be written as UTF-8",
+            f"remove the character at place {error.start}.",
         ) from error

@@ -3,25 +3,19 @@
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from twohot._checks.labels import NO_LABEL
-from twohot.tables.columns import (
-    ColumnChoice,
-    Columns,
-    find_features,
-    table_from_columns,
-)
+from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError
+from twohot.tables.class_names import code_by_name, code_given_and_true
+from twohot.tables.columns import LABELS, ColumnChoice, Columns, find_features, table_from_columns
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.feature_file import read_features
 from twohot.tables.frames import frame_columns, parquet_columns
-from twohot.tables.label_file import own_labels, read_labels
-from twohot.tables.labels import encode_labels
+from twohot.tables.label_file import read_labels
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.table import FeatureTable
 
@@ -33,15 +27,15 @@ CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
 def read_table(
     source: Any,
     *,
-    labels: ArrayLike | str | os.PathLike[str] | None = None,
+    labels: Any = None,
     label_column: str | None = None,
     true_label_column: str | None = None,
     feature_column: str | Sequence[str] | None = None,
     split_column: str | None = None,
     item_column: str | None = None,
     classes: Sequence[object] | str | os.PathLike[str] | None = None,
-    labelled: bool = True,
     missing: Collection[str] = (),
+    labelled: bool = True,
 ) -> FeatureTable:
     """Read features and labels from a file or a frame.
 
@@ -50,11 +44,11 @@ def read_table(
     source : path or frame
         A `.features`, `.npz`, `.npy`, `.parquet` or `.csv` file, or a pandas, polars or pyarrow
         table. Features are one column of lists, or all columns of numbers that are nothing else.
-    labels : array or path, optional
-        Labels that stand apart: one per row, or a CSV file whose first line names its columns, or
-        a `.npy` file. They replace labels in `source`. Needed for `.npy`. Where a CSV file has a
-        column "row", as those of an audit, its labels are for these rows, counted from 0, and the
-        others keep their own.
+    labels : array, list, series or path, optional
+        Labels that are not in `source`, and replace those that are: one per row, or a separate
+        label file, `.csv` (the first line names its columns) or `.npy`. Needed for `.npy`. Where a
+        CSV file has a column "row", as those of an audit, its labels are for these rows, counted
+        from 0, and the others keep their own.
     label_column : str, optional
         Where the labels are; by default the column "label", "labels", "y", "target" or "class".
     true_label_column : str, optional
@@ -66,12 +60,13 @@ def read_table(
     item_column : str, optional
         The path or text a row came from; by default "path", "text" or "item", if there.
     classes : sequence or path, optional
-        The classes in their order, or a text file with one a line; by default what the file says,
-        else the labels that occur, sorted.
+        The classes in their order, or a text file with one per line; by default what the file
+        says, else the labels that occur: numbers by value, then text.
+    missing : collection of str
+        Texts that mean that a row has no label, "NA" for instance. None, NaN, null and blank text
+        always do.
     labelled : bool, default=True
         Whether labels have to be there. If not, a table without any has the label -1 in every row.
-    missing : collection of str
-        Texts that mean no label, beside those that are empty or blank.
 
     Returns
     -------
@@ -96,59 +91,67 @@ def read_table(
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and _suffix(path) == ".features":
         if replace(choice, label=None) != ColumnChoice() or classes is not None:
-            raise ValueError(
-                f"{path} is a feature file, which says itself what its columns are: leave "
-                "classes=… and the names of columns out."
+            raise ArgumentError(
+                "",
+                f"{path} is a feature file, which says itself what its columns are",
+                "leave {classes} and the names of columns out.",
+                classes=...,
             )
-        return _without(_relabelled(read_features(path), labels, label_column), missing)
+        table = _without_classes(read_features(path), missing)
+        return _relabelled(table, labels, label_column, missing)
     here = replace(choice, label=None) if labels is not None else choice
     columns, chosen, about = _read_columns(source, path, here)
     features = find_features(columns, chosen)
     named = about.get("classes") if classes is None else _class_names(classes)
     if labels is not None:
-        apart = read_labels(
-            labels, label_column, len(features), own=partial(own_labels, columns, named)
+        own = next((columns[name] for name in LABELS if name in columns), None)
+        separate = read_labels(
+            labels,
+            label_column,
+            len(features),
+            own=lambda: None if own is None else code_by_name(own, named).values,
         )
-        columns, chosen = apart.beside(columns), replace(chosen, label=apart.name)
-    table = table_from_columns(features, columns, chosen, named, labelled=labelled)
+        columns, chosen = separate.beside(columns), replace(chosen, label=separate.name)
+    table = table_from_columns(features, columns, chosen, named, missing=missing, labelled=labelled)
     if "superclass" in about:
-        codes, names = encode_labels(
-            about["superclass"], about.get("superclass_names"), name="superclass"
-        )
-        table = replace(table, superclass=codes, superclass_names=names)
-    table = replace(table, provenance={} if path is None else {"read_from": path.name})
-    return _without(table, missing)
+        groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
+        table = replace(table, superclass=groups.codes, superclass_names=tuple(groups.classes))
+    return replace(table, provenance={} if path is None else {"read_from": path.name})
 
 
-def _without(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
-    """Return the table without the classes that mean no label."""
-    if not missing:
+def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
+    """Return a table without the classes whose names mean that there is no label."""
+    given = table.coded.without(missing)
+    if given.n_classes == len(table.classes):
         return table
-    kept = [code for code, name in enumerate(table.classes) if name not in missing]
-    place = np.full(len(table.classes) + 1, NO_LABEL)  # the last entry is for no label, at -1
-    place[kept] = np.arange(len(kept))
-    return replace(
-        table,
-        labels=place[table.labels],
-        true_labels=None if table.true_labels is None else place[table.true_labels],
-        classes=tuple(table.classes[code] for code in kept),
-        superclass=None if table.superclass is None else table.superclass[kept],
-    )
+    true, groups = table.true_labels, table.superclass
+    if true is not None:
+        true = Labels(true, table.coded.classes).without(missing).codes
+    if groups is not None:
+        groups = groups[np.isin(table.classes, given.classes.tolist())]
+    names = tuple(given.classes)
+    return replace(table, labels=given.codes, classes=names, true_labels=true, superclass=groups)
 
 
-def _relabelled(table: FeatureTable, labels: Any, label_column: str | None) -> FeatureTable:
-    """Return a table with labels that stand apart in place of its own, if there are any."""
+def _relabelled(
+    table: FeatureTable, labels: Any, label_column: str | None, missing: Collection[str]
+) -> FeatureTable:
+    """Return a table with the labels of a separate file in place of its own, if there are any."""
     if labels is None:
         if label_column is not None:
-            raise ValueError(
-                f"label_column={label_column!r} is for labels that stand apart: pass these too "
-                "by labels=…, or leave it out."
+            raise ArgumentError(
+                {"label_column": label_column},
+                "is for a separate label file, and the source is a feature file",
+                "pass {labels} too, or leave it out.",
+                labels=...,
             )
         return table
-    apart = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
+    separate = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
     # A table without labels has no classes of its own.
-    codes, classes = encode_labels(apart.columns[apart.name], table.classes or None)
-    return replace(table, labels=codes, classes=classes)
+    coded, _ = code_given_and_true(
+        separate.columns, separate.name, None, table.classes or None, missing=missing
+    )
+    return replace(table, labels=coded.codes, classes=tuple(coded.classes))
 
 
 def _suffix(path: Path) -> str:

@@ -1,5 +1,6 @@
 """A feature table: features with their labels, and all that is known about both."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -7,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twohot._checks.labels import NO_LABEL, Labels
+from twohot._checks.classes import check_codes
+from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray, Matrix
+from twohot.rows.selected import SelectedRows
 
-# Stands for the rows of every split.
-ALL_ROWS = "all"
+ALL_ROWS = "all"  # stands for the rows of every split
+TRAINING = "train"  # the split that is meant where none is named
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -19,8 +23,8 @@ class FeatureTable:
     """Features and labels of the same rows.
 
     `labels` are always the given ones, the ones to learn from and to distrust. What is known to be
-    right, because noise was added on purpose or somebody checked, stands apart in `true_labels`,
-    which nothing reads but what asks for it by name.
+    right, because noise was added on purpose or somebody checked, is kept in `true_labels`, which
+    nothing reads but what asks for it by name.
 
     Examples
     --------
@@ -30,7 +34,7 @@ class FeatureTable:
     ... )
     >>> table.given_labels.tolist()
     ['dog', None, 'cat']
-    >>> table.take(table.rows_of("test")).labels
+    >>> table.take(table.rows_of_split("test")).labels
     array([0])
     """
 
@@ -49,24 +53,27 @@ class FeatureTable:
     def __post_init__(self) -> None:
         """Raise if the parts do not describe the same rows and classes."""
         if len(self.features.shape) != 2:
-            raise ValueError(
-                f"features has shape {tuple(self.features.shape)}: pass one row of features per "
-                "sample, in two dimensions."
+            raise ArgumentError(
+                "features",
+                f"has shape {tuple(self.features.shape)}",
+                "pass one row of features per sample, in two dimensions.",
             )
         for name in ("classes", "superclass_names", "split_names"):
             _check_names(name, getattr(self, name))
         n_rows, n_classes = self.n_rows, len(self.classes)
-        _check_codes("labels", self.labels, n_rows, NO_LABEL, n_classes)
+        check_codes("labels", self.labels, n_rows, n_classes)
         if self.true_labels is not None:
-            _check_codes("true_labels", self.true_labels, n_rows, NO_LABEL, n_classes)
+            check_codes("true_labels", self.true_labels, n_rows, n_classes)
         if self.superclass is not None:
-            _check_codes("superclass", self.superclass, n_classes, 0, len(self.superclass_names))
+            n_groups = len(self.superclass_names)
+            check_codes("superclass", self.superclass, n_classes, n_groups, least=0)
         if self.split is not None:
-            _check_codes("split", self.split, n_rows, 0, len(self.split_names))
+            check_codes("split", self.split, n_rows, len(self.split_names), least=0)
         if self.items is not None and len(self.items) != n_rows:
-            raise ValueError(
-                f"items has {len(self.items)} entries for {n_rows} rows: pass one path or text "
-                "per row, or None."
+            raise ArgumentError(
+                "items",
+                f"has {counted(len(self.items), 'entry', 'entries')} for {n_rows} rows",
+                "pass one path or text per row, or None.",
             )
 
     @property
@@ -81,34 +88,46 @@ class FeatureTable:
 
     @property
     def coded(self) -> Labels:
-        """The given labels as one record: the `y` of a probe, an audit or a forecast."""
-        return Labels(self.labels, np.array(self.classes, dtype=object))
+        """The given labels as codes and classes: the `y` of a probe, an audit or a forecast."""
+        return Labels(self.labels.astype(np.intp), np.array(self.classes, dtype=object))
 
     @property
     def given_labels(self) -> NDArray[Any]:
-        """The given labels by name (n_rows,), None where there is none: the `y` of a probe."""
-        names = np.array([*self.classes, None], dtype=object)
-        named: NDArray[Any] = names[self.labels]
-        return named
+        """The given labels by name (n_rows,), None where there is none."""
+        return self.coded.values
 
-    def rows_of(self, split: str) -> NDArray[np.intp]:
-        """Return the positions of the rows of one split, in order."""
-        if self.split is None or split not in self.split_names:
-            known = ", ".join(repr(name) for name in self.split_names) or "no splits"
-            raise ValueError(f"split={split!r} is not in this table, which has {known}.")
-        return np.flatnonzero(self.split == self.split_names.index(split))
+    def chosen_split(self, split: str | None = None) -> str | None:
+        """Return the split that is meant, None for all rows: by default "train", if there is one.
+
+        "all" means all rows, unless a split has that name.
+        """
+        if split is None:
+            return TRAINING if TRAINING in self.split_names else None
+        if split in self.split_names:
+            return split
+        if split == ALL_ROWS:
+            return None
+        known = first_few(self.split_names) or "no splits"
+        raise ArgumentError({"split": split}, f"is not in this table, which has {known}.")
+
+    def rows_of_split(self, split: str | None = None) -> NDArray[np.intp]:
+        """Return the positions of the rows of a split, in order; see `chosen_split`."""
+        chosen = self.chosen_split(split)
+        if chosen is None:
+            return np.arange(self.n_rows)
+        return np.flatnonzero(self.split == self.split_names.index(chosen))
 
     def take(self, rows: ArrayLike) -> "FeatureTable":
         """Return the table of some rows: a mask, or positions in any order.
 
-        Rows that follow each other stay a view of the same features, and of the same memory map.
+        Features are not copied: they are a view of the same array or memory map where the rows
+        follow each other, and else gathered as they are read.
         """
         # An empty list has no type of its own.
         chosen = np.arange(self.n_rows)[np.asarray(rows) if np.size(rows) else slice(0)]
+        features = SelectedRows(self.features, chosen)
         if chosen.size and np.array_equal(chosen, np.arange(chosen[0], chosen[-1] + 1)):
             features = self.features[chosen[0] : chosen[-1] + 1]
-        else:
-            features = self.features[chosen]
         return replace(
             self,
             features=features,
@@ -122,21 +141,7 @@ class FeatureTable:
 def _check_names(name: str, names: Sequence[str]) -> None:
     """Raise unless names are strings that differ."""
     if isinstance(names, str) or not all(isinstance(entry, str) for entry in names):
-        raise ValueError(f"{name}={names!r} is not allowed: pass a tuple of strings.")
+        raise ArgumentError({name: names}, "is not allowed", "pass a tuple of strings.")
     if len(set(names)) < len(names):
-        twice = next(entry for place, entry in enumerate(names) if entry in names[:place])
-        raise ValueError(f"{name} holds {twice!r} twice: pass each name once.")
-
-
-def _check_codes(name: str, codes: IntArray, n_codes: int, low: int, n_names: int) -> None:
-    """Raise unless there are so many integers, each a position among the names (or `low`)."""
-    if codes.shape != (n_codes,) or codes.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} has shape {codes.shape} and dtype {codes.dtype}: pass {n_codes} integers."
-        )
-    outside = np.flatnonzero((codes < low) | (codes >= n_names))
-    if outside.size:
-        raise ValueError(
-            f"{name}[{outside[0]}]={codes[outside[0]]} names nothing: there are {n_names} names, "
-            f"so pass integers from {low} to {n_names - 1}."
-        )
+        twice = Counter(names).most_common(1)[0][0]
+        raise ArgumentError(name, f"holds {twice!r} twice", "pass each name once.")

@@ -74,7 +74,7 @@ def write_tensors(
 def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """Return the metadata and the tensors of a file, as read-only views of one memory map.
 
-    Tensors of other types than DTYPES are left out.
+    Tensors of other types than DTYPES are ignored.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a feature file.")

@@ -7,17 +7,23 @@ to look at its arguments a second time.
 import operator
 import reprlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twohot._checks.classes import (
+    ROW_SUM_TOLERANCE,
+    as_array,
+    check_corruption,
+    check_superclass,
+)
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
-# Rows of a corruption matrix written by hand (1/3 as .333333) are taken; a missing entry is not.
-ROW_SUM_TOLERANCE = 1e-6
 # Two triangles of one Gram matrix computed by BLAS agree to a few ulp; what differs by more was
 # never symmetric.
 SYMMETRY_TOLERANCE = 1e-8
@@ -25,17 +31,14 @@ SYMMETRY_TOLERANCE = 1e-8
 PSD_TOLERANCE = 1e-12
 
 
-def _array(values: ArrayLike) -> NDArray[Any]:
-    """Return an array; rows of different lengths, which make none, come out as no numbers."""
-    try:
-        return np.asarray(values)
-    except ValueError:
-        return np.asarray(None)
+# The theory is about two classes or more.
+corruption_matrix = partial(check_corruption, least=2)
+superclass_map = partial(check_superclass, least=2)
 
 
 def real_array(values: ArrayLike, name: str) -> FloatArray:
     """Return `values` as a float64 array without NaN or infinity; text is not read as numbers."""
-    array = _array(values)
+    array = as_array(values)
     if array.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} must hold real numbers in rows of equal length, got {reprlib.repr(values)}."
@@ -57,7 +60,7 @@ def finite_array(values: ArrayLike, name: str, *, ndim: int) -> FloatArray:
 
 def number(value: float, name: str, *, above: float = -np.inf) -> float:
     """Return one finite number, above a bound where one is given."""
-    array = _array(value)
+    array = as_array(value)
     if array.ndim or array.dtype.kind not in "iuf" or not above < array < np.inf:
         bound = f" above {above:g}" if np.isfinite(above) else ""
         raise ValueError(f"{name} must be a finite number{bound}, got {reprlib.repr(value)}.")
@@ -122,27 +125,6 @@ def symmetric(values: ArrayLike, name: str) -> FloatArray:
     return (matrix + matrix.T) / 2
 
 
-def corruption_matrix(corruption: ArrayLike, n_classes: int | None = None) -> FloatArray:
-    """Return the corruption matrix: row = true class, column = given label, rows sum to one."""
-    matrix = square(corruption, "corruption", size=n_classes)
-    if matrix.shape[0] < 2:
-        raise ValueError(f"corruption must have at least 2 classes, got shape {matrix.shape}.")
-    if matrix.min() < 0:
-        row, column = np.unravel_index(matrix.argmin(), matrix.shape)
-        raise ValueError(
-            f"corruption must not be negative, but entry [{row}, {column}] is {matrix.min():.6g}."
-        )
-    sums = matrix.sum(axis=1)
-    worst = int(np.abs(sums - 1).argmax())
-    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
-        raise ValueError(
-            f"rows of corruption must sum to 1 (row = true class, column = given label), but row"
-            f" {worst} sums to {sums[worst]:.6g}; divide counts by their row sums."
-        )
-    normalised: FloatArray = matrix / sums[:, None]
-    return normalised
-
-
 def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
     """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
@@ -177,7 +159,7 @@ def class_sizes(sizes: ArrayLike, n_classes: int, *, name: str = "class_sizes") 
 
 def labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
     """Return class labels, whole numbers from 0 to n_classes - 1."""
-    array = _array(values)
+    array = as_array(values)
     if array.dtype.kind not in "iu" or not ((array >= 0) & (array < n_classes)).all():
         raise ValueError(
             f"{name} must hold whole numbers from 0 to {n_classes - 1}, got {reprlib.repr(values)}."
@@ -194,30 +176,6 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
             f" round them with with_class_sizes."
         )
     return rounded.astype(np.intp)
-
-
-def superclass_map(superclass: ArrayLike, n_classes: int | None = None) -> IntArray:
-    """Return the superclass of every class, numbered 0, 1, … without holes."""
-    array = _array(superclass)
-    renumber = "renumber with np.unique(superclass, return_inverse=True)[1]"
-    if array.dtype.kind not in "iu":
-        raise ValueError(
-            f"superclass must hold whole numbers, got {reprlib.repr(superclass)}; {renumber}."
-        )
-    if array.ndim != 1 or array.size < 2:
-        raise ValueError(
-            f"superclass must list one superclass per class (2 classes or more), got shape"
-            f" {array.shape}."
-        )
-    if n_classes is not None and array.size != n_classes:
-        raise ValueError(f"superclass must list {n_classes} classes, got {array.size}.")
-    used = np.unique(array)
-    if not np.array_equal(used, np.arange(used.size)):
-        raise ValueError(
-            f"superclass must use every number from 0 to the largest, but it uses {used.tolist()};"
-            f" {renumber}."
-        )
-    return array.astype(np.intp)
 
 
 def own_levels(same_class: FloatArray) -> FloatArray:
@@ -255,7 +213,7 @@ def ordered_levels(
 
 def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
     """Return soft targets, one row per sample, rows sum to one."""
-    if _array(targets).ndim == 1:
+    if as_array(targets).ndim == 1:
         raise ValueError("targets must have a row per sample; use np.eye(n_classes)[labels].")
     rows = finite_array(targets, "targets", ndim=2)
     if rows.shape[0] != n_samples:

@@ -19,6 +19,7 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.classes import ROW_SUM_TOLERANCE
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray
 from twohot.theory.candidates import TieRule, partial_label_outputs
@@ -133,7 +134,7 @@ def sufficient_condition(
     shares = _checks.corruption_matrix(corruption)
     groups = _checks.superclass_map(superclass, len(shares))
     across = shares[groups[:, None] != groups[None, :]].sum()
-    if across > 0 or np.abs(shares.sum(axis=0) - 1).max() > _checks.ROW_SUM_TOLERANCE:
+    if across > 0 or np.abs(shares.sum(axis=0) - 1).max() > ROW_SUM_TOLERANCE:
         raise ValueError(
             "corruption must keep labels inside superclasses and balanced (columns sum to 1) for"
             " this condition; use partial_label_guarantee, which is exact for any."

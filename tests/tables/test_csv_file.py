@@ -1,4 +1,4 @@
-"""CSV text gives back what was written."""
+"""A CSV file gives back what was written, as lines and as columns."""
 
 import csv
 
@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.tables.csv_text import read_csv, unguarded, write_csv
+from twohot.tables.csv_file import csv_columns, read_csv, unguarded, write_csv
 
 FIELDS = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 
 
-@given(st.lists(st.lists(FIELDS, min_size=2)))
+@given(st.lists(st.lists(FIELDS, min_size=1)))
 def test_reading_gives_back_what_was_written(tmp_path_factory, lines) -> None:
     path = tmp_path_factory.getbasetemp() / "any.csv"
     write_csv(path, ["first", "second"], lines)
@@ -30,18 +30,36 @@ def test_other_text_stays(text) -> None:
     assert unguarded(text) == text
 
 
+@given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1))
+def test_columns_hold_what_was_written(tmp_path_factory, lines) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    for columns in (["first", "second"], ["first"]):
+        write_csv(path, columns, [line[: len(columns)] for line in lines])
+        found = csv_columns(path)
+        assert {name: found[name].tolist() for name in columns} == {
+            name: [line[place] for line in lines] for place, name in enumerate(columns)
+        }
+
+
+def test_a_mark_of_byte_order_in_a_name_is_kept(tmp_path) -> None:
+    write_csv(tmp_path / "mark.csv", ["\ufeffrow", "b"], [["1", "\ufeff"]])
+    assert read_csv(tmp_path / "mark.csv") == [["\ufeffrow", "b"], ["1", "\ufeff"]]
+
+
 def test_a_long_field_is_read_and_the_limit_put_back(tmp_path) -> None:
     limit = csv.field_size_limit()
     write_csv(tmp_path / "long.csv", ["a", "b"], [["x" * (limit + 1), "y"]])
     assert len(read_csv(tmp_path / "long.csv")[1][0]) == limit + 1
+    assert len(csv_columns(tmp_path / "long.csv")["a"][0]) == limit + 1
     assert csv.field_size_limit() == limit
 
 
 @pytest.mark.parametrize("content", [b'a,"b', b"\xff\xfe", b'"a"b,c'])
 def test_what_is_no_csv_is_said(tmp_path, content) -> None:
     (tmp_path / "no.csv").write_bytes(content)
-    with pytest.raises(ValueError, match=r"no\.csv is no CSV file in UTF-8"):
-        read_csv(tmp_path / "no.csv")
+    for read in (read_csv, csv_columns):
+        with pytest.raises(ValueError, match=r"no\.csv is not a CSV file in UTF-8"):
+            read(tmp_path / "no.csv")
 
 
 def test_a_byte_order_mark_and_blank_lines_are_passed_over(tmp_path) -> None:

@@ -1,0 +1,130 @@
+"""How the classes of labelled features correlate.
+
+With φ(x) a row after centring and scaling to unit norm, s_k = Σ φ(x) over the n_k rows of class k,
+and q_k = Σ ‖φ(x)‖² over the same rows (n_k, but for rows that are the mean itself),
+
+    means[k, l] = s_k · s_l / (n_k n_l)                  k ≠ l
+    means[k, k] = (s_k · s_k - q_k) / (n_k (n_k - 1))    pairs of two different rows only
+
+so that one pass for the mean row and one for the class sums say it all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twohot._checks.labels import Labels
+from twohot._types import FloatArray, IntArray, Matrix
+from twohot.classes.labelled_features import center_labelled, check_labelled
+from twohot.rows.block import Block
+from twohot.rows.stores import open_rows
+from twohot.rows.threads import count_threads
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCorrelation:
+    """Mean correlation of the features of every two classes."""
+
+    means: NDArray[np.float64]  # (n_classes, n_classes); NaN on the diagonal of a class of one row
+    class_sizes: IntArray  # (n_classes,), rows of each class
+    class_means: NDArray[np.float64]  # (n_classes, n_features), mean of the prepared rows
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_sizes)
+
+    @property
+    def same_class(self) -> float:
+        """Mean over all pairs of different rows of one class; NaN if there is no such pair."""
+        return _weighted_mean(np.diag(self.means), np.diag(self._pairs()))
+
+    @property
+    def other_class(self) -> float:
+        """Mean over all pairs of rows of two classes."""
+        between = ~np.eye(self.n_classes, dtype=bool)
+        return _weighted_mean(self.means[between], self._pairs()[between])
+
+    def _pairs(self) -> NDArray[np.float64]:
+        """Return the number of ordered pairs of different rows behind each mean."""
+        sizes = self.class_sizes.astype(np.float64)
+        pairs: NDArray[np.float64] = np.outer(sizes, sizes) - np.diag(sizes)
+        return pairs
+
+
+def class_correlation(
+    X: Matrix, labels: ArrayLike, n_classes: int | None = None, *, n_jobs: int | None = None
+) -> ClassCorrelation:
+    """Measure how the features of every two classes correlate, in two passes over X.
+
+    A correlation is the inner product of two rows after centring by the mean of all rows and
+    scaling to unit norm. Of one class, only pairs of two different rows count.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_rows, n_features)
+        Features as they are; memory maps and float16 are read block by block.
+    labels : array of shape (n_rows,)
+        Class of each row, 0 … n_classes - 1. A row of -1 has no label and takes no part, not
+        in the mean either.
+    n_classes : int, optional
+        Number of classes; by default one more than the largest label.
+    n_jobs : int, optional
+        Threads; by default all cores. The result is the same for any number.
+
+    Returns
+    -------
+    ClassCorrelation
+        A class of a single row has no pair, and NaN on the diagonal of `means`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> found = class_correlation(*load_digits(return_X_y=True))
+    >>> found.means[:3, :3].round(2)
+    array([[ 0.64, -0.28, -0.14],
+           [-0.28,  0.32,  0.04],
+           [-0.14,  0.04,  0.41]])
+    >>> round(found.same_class, 2), round(found.other_class, 2)
+    (0.42, -0.05)
+    """
+    rows, coded = check_labelled(X, labels, n_classes)
+    sums, squares = _class_sums(rows, coded, count_threads(n_jobs))
+    sizes = coded.sizes.astype(np.float64)
+    products = sums @ sums.T
+    means = products / np.outer(sizes, sizes)
+    pairs = sizes * (sizes - 1)
+    same = np.full(len(sizes), np.nan)
+    np.divide(np.diag(products) - squares, pairs, out=same, where=pairs > 0)
+    np.fill_diagonal(means, same)
+    return ClassCorrelation(means, coded.sizes, sums / sizes[:, np.newaxis])
+
+
+def _class_sums(X: Matrix, labels: Labels, n_jobs: int) -> tuple[FloatArray, FloatArray]:
+    """Return the sum of the prepared rows of each class, and that of their squared norms."""
+    rows = open_rows(X, center_labelled(X, labels, n_jobs), n_jobs=n_jobs)
+    rows.attach("labels", labels.codes)
+    # The last row takes the rows without a label, which stand at -1, and is dropped.
+    sums = np.zeros((labels.n_classes + 1, X.shape[1]))
+    squares = np.zeros(labels.n_classes + 1)
+    for classes, block_sums, block_squares in rows.map(sums_by_class):
+        sums[classes] += block_sums
+        squares[classes] += block_squares
+    return sums[:-1], squares[:-1]
+
+
+def sums_by_class(block: Block) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the classes of a block, and the sums of their rows and squared norms. A kernel."""
+    codes = block.columns["labels"]
+    order = np.argsort(codes, kind="stable")
+    classes, first = np.unique(codes[order], return_index=True)
+    x = block.prepared()[order]
+    norms = np.einsum("ij,ij->i", x, x)
+    return classes, np.add.reduceat(x, first), np.add.reduceat(norms, first)
+
+
+def _weighted_mean(values: FloatArray, weights: FloatArray) -> float:
+    """Return the mean over entries of positive weight; NaN if there is none."""
+    kept = weights > 0
+    return float(np.average(values[kept], weights=weights[kept])) if kept.any() else float("nan")

@@ -1,0 +1,103 @@
+"""Labels of a table, coded by the names of its classes."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.cells import as_cells
+from twohot._checks.labels import (
+    NO_LABEL,
+    WHOLE_NUMBER,
+    Labels,
+    as_text,
+    check_classes,
+    code_labels,
+    is_missing,
+    order_key,
+)
+from twohot._checks.messages import ArgumentError
+from twohot._checks.numbers import is_real
+
+
+def code_by_name(
+    labels: Any,
+    classes: Iterable[object] | None = None,
+    *,
+    name: str = "labels",
+    missing: Collection[str] = (),
+) -> Labels:
+    """Return labels with text as classes.
+
+    Parameters
+    ----------
+    labels : array, list, series or frame of one column
+        Text, integers, booleans or whole floats.
+    classes : iterable, optional
+        The classes in their order; by default the labels that occur. Numbers are positions in
+        classes whose names are words, and -1 is then no label.
+    name : str, default "labels"
+        What to call the labels in an error.
+    missing : collection of str
+        Texts that mean no label.
+
+    Examples
+    --------
+    >>> code_by_name(["b", 10, 2.0]).classes.tolist()
+    ['2', '10', 'b']
+    >>> code_by_name([1, 0, -1], ["dog", "cat"]).values.tolist()
+    ['cat', 'dog', None]
+    """
+    if classes is None:
+        return code_labels(labels, name=name, missing=missing, by_name=True)
+    names = [as_text(entry) for entry in check_classes(list(classes)).tolist()]
+    if not all(map(WHOLE_NUMBER.fullmatch, names)) and _are_numbers(labels, name):
+        return _by_position(code_labels(labels, name=name, missing=missing), names, name)
+    return code_labels(labels, name=name, classes=names, missing=missing, by_name=True)
+
+
+def code_given_and_true(
+    columns: Mapping[str, Any],
+    label: str,
+    true_label: str | None,
+    classes: Iterable[object] | None = None,
+    *,
+    missing: Collection[str] = (),
+) -> tuple[Labels, Labels | None]:
+    """Return the given labels, and the true ones if there is such a column, by the same classes."""
+    given, *others = (
+        code_by_name(columns[name], classes, name=f"column {name!r}", missing=missing)
+        for name in (label, true_label)
+        if name is not None
+    )
+    if not others:
+        return given, None
+    true = others[0]
+    if classes is not None:
+        return given, true
+    # A class may occur among the true labels only.
+    every = np.array(sorted({*given.classes, *true.classes}, key=order_key), dtype=object)
+    return given.among(every), true.among(every)
+
+
+def _are_numbers(labels: Any, name: str) -> bool:
+    """Return whether all labels are numbers, but for those that are missing."""
+    cells = as_cells(labels, name)
+    if cells.dtype != object:
+        return cells.dtype.kind in "iuf"
+    return all(is_real(cell) or is_missing(cell) for cell in cells.tolist())
+
+
+def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
+    """Return integer labels as positions among names, or say which one is none."""
+    positions = labels.classes.astype(np.intp)
+    outside = np.flatnonzero((positions < NO_LABEL) | (positions >= len(names)))
+    if outside.size:
+        row = int(np.argmax(np.isin(labels.codes, outside)))
+        raise ArgumentError(
+            name,
+            f"holds {positions[labels.codes[row]]} in row {row}, which is no position among the "
+            f"{len(names)} classes",
+            f"pass integers from 0 to {len(names) - 1}, or -1 for no label.",
+        )
+    return Labels(np.append(positions, NO_LABEL)[labels.codes], np.array(names, dtype=object))
