@@ -212,7 +212,7 @@ def test_a_bad_penalty_in_a_sequence_is_named():
 def test_a_sequence_of_penalties_of_the_wrong_length():
     message = "ridge has 2 values for 3 rounds: pass one number, or one"
     refuse(message, probe=DistilledProbe(ridge=[1, 2]))
-    refuse("l2 has 1 values for 2 rounds", probe=PartialLabelProbe(l2=[1]))
+    refuse("l2 has 1 value for 2 rounds", probe=PartialLabelProbe(l2=[1]))
 
 
 @pytest.mark.parametrize("make", PROBES)
