@@ -28,12 +28,12 @@ format: $(VENV)/.dev  ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# FEATURES=folder also measures on real features; see benchmarks/problems.py for the files.
+# Benchmarks keep one record per run, and runs that have one are skipped: remove their lines to
+# measure again. FEATURES=folder adds real features; see benchmarks/real_features.py for the files.
 bench: $(VENV)/.bench ## passes, ratios and memory; rewrites docs/benchmarks.md
-	$(BIN)/python benchmarks/run.py $(if $(FEATURES),--features $(FEATURES)) --output docs/benchmarks.md
+	$(BIN)/python -m benchmarks.solver.run $(if $(FEATURES),--features $(FEATURES)) \
+		--records benchmarks/solver/runs.jsonl --output docs/benchmarks.md
 
-# Runs that have a record are skipped: remove their lines to measure again. FEATURES as above; see
-# benchmarks/audit/data.py for the files.
 RUNS := benchmarks/audit/runs.jsonl
 COSTS := benchmarks/audit/costs.jsonl
 bench-audit: $(VENV)/.bench ## AutoProbe against others on noisy labels; docs/audit_benchmark.md
@@ -42,7 +42,7 @@ bench-audit: $(VENV)/.bench ## AutoProbe against others on noisy labels; docs/au
 		--records $(RUNS) --costs $(COSTS) --output docs/audit_benchmark.md
 
 bench-extraction: $(VENV)/.bench ## throughput of extract() beside its parts alone
-	$(BIN)/python benchmarks/extraction.py
+	$(BIN)/python -m benchmarks.extraction
 
 clean:         ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

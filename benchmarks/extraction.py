@@ -1,5 +1,7 @@
 """Throughput of extract() over that of decoding, transform and model alone.
 
+    python -m benchmarks.extraction
+
 Alone means a loop that reads, decodes and transforms a batch in as many threads, puts it through
 the model, and does nothing else: no key, no part, no feature file. Both run in turn, so that
 whatever else the machine does falls on both. Measured by the clock and in processor time, once
@@ -99,7 +101,7 @@ def main() -> None:
         write_photos(Path(folder) / "photos", options.images)
         items = read_image_folder(Path(folder) / "photos")
         run_alone(items, backbone, options.batch_size, options.workers)  # warms up
-        print("images a second")
+        print("images per second")
         print(f"  {backbone.name}: {measure(items, backbone, options)}")
         print(f"  no model: {measure(items, without_model(backbone), options)}")
 

@@ -1,4 +1,4 @@
-"""What the theory costs: python benchmarks/theory.py prints the tables of docs/theory.md.
+"""What the theory costs: python -m benchmarks.theory prints the tables of docs/theory.md.
 
 It fails where a target is missed: 100 ms for ten rounds of 100 classes, 8 Newton steps a round.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twohot.figures.theory_studies import SyntheticSetting
+from twohot.experiment.synthetic_studies import SyntheticSetting
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -36,7 +36,7 @@ def milliseconds(call: Callable[[], object]) -> float:
 
 def closed_forms() -> None:
     print("outputs of 10 rounds, 100 classes in 10 superclasses, median ms")
-    print(f"{'samples a class':>16} {'predicted':>10} {'all tables':>11}")
+    print(f"{'samples per class':>16} {'predicted':>10} {'all tables':>11}")
     corruption = np.random.default_rng(0).dirichlet(np.full(100, 0.1), size=100)
     corruption = 0.5 * np.eye(100) + 0.5 * corruption
     for n_per_class in (1e2, 1e4, 1e6, 1e8):
@@ -83,7 +83,7 @@ def newton_steps() -> None:
 
 
 def population() -> None:
-    print("\nexact softmax per type, one round at ridge 1, 1e8 samples a class")
+    print("\nexact softmax per type, one round at ridge 1, 1e8 samples per class")
     print(f"{'classes':>8} {'ms':>8} {'steps':>6}")
     for n_classes in (4, 10, 20, 30):
         model = CorrelationModel.case_3(

@@ -17,8 +17,8 @@ from sklearn.datasets import load_digits
 
 from twohot import find_label_issues
 from twohot.audit.folder import write_audit_folder
-from twohot.audit.to_review import review_rows, review_summary
-from twohot.demo import grey_picture
+from twohot.audit.review_content import review_rows, review_summary
+from twohot.digits_demo import grey_picture
 from twohot.noise import corrupt_labels, symmetric
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables import FeatureTable
@@ -40,7 +40,7 @@ def digit_audit(images: Path) -> tuple[ReviewRows, ReviewSummary]:
         items=items,
         item_kind="image",
     )
-    issues = find_label_issues(table.features, table.given_labels)
+    issues = find_label_issues(table.features, table.coded)
     title, details = "Digits, 30 % of the labels wrong", {"source": "digits"}
     return review_rows(table, issues), review_summary(table, issues, title=title, details=details)
 

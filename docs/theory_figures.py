@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from twohot.experiment import synthetic_studies as studies
 from twohot.figures import theory as figures
-from twohot.figures import theory_studies as studies
 
 FOLDER = Path(__file__).parent / "figures"
 

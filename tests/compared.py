@@ -2,20 +2,46 @@
 
 import numpy as np
 
+from twohot.distill.recipe import Recipe
 from twohot.forecast.comparison import Comparison
 from twohot.select.result import Choice, Tried
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+
+PLAIN, ROBUST = CrossEntropy(), GeneralizedCrossEntropy()
+TEACHER = Recipe(PLAIN, ridge=10.0)
+RECIPES = {
+    "teacher": TEACHER,
+    "two-hot": Recipe(ROBUST, ridge=10.0, teacher=TEACHER, n_candidates=2),
+    "robust": Recipe(ROBUST, ridge=10.0),
+    "robust rounds": Recipe(ROBUST, ridge=10.0, teacher=Recipe(ROBUST, ridge=10.0)),
+}
 
 
-def make_tried(method: str, agreement: float, *, n_rounds: int = 1, chosen: bool = False) -> Tried:
+def rounds(n_rounds: int) -> Recipe:
+    """Return so many rounds of cross-entropy."""
+    recipe = TEACHER
+    for _ in range(n_rounds - 1):
+        recipe = Recipe(PLAIN, ridge=10.0, teacher=recipe)
+    return recipe
+
+
+def make_tried(
+    method: str,
+    agreement: float,
+    *,
+    n_rounds: int = 1,
+    chance: float = 0.0,
+    chance_error: float = 0.0,
+    chosen: bool = False,
+) -> Tried:
     """Return a candidate of ridge 10 that agrees so often."""
     return Tried(
-        method=method,
-        ridge=10.0,
-        n_rounds=n_rounds,
-        given_share=0.0,
-        estimator=f"{method.title()}Probe()",
+        recipe=rounds(n_rounds) if method == "rounds" else RECIPES[method],
+        fit_intercept=False,
         agreement=agreement,
         agreement_error=0.0,
+        chance=chance,
+        chance_error=chance_error,
         likelihood=0.0,
         likelihood_error=0.0,
         noise_rate=0.0,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from twohot import AutoProbe
-from twohot.demo import demo_data, demo_rows
+from twohot.digits_demo import demo_data, demo_rows
 
 README = Path(__file__).parents[1] / "README.md"
 

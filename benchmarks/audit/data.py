@@ -11,15 +11,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from benchmarks.real_features import FILES, real_file
 from twohot.classes import class_correlation, cluster_classes
 
 DIGITS = "digits"
-REAL_FILES = {
-    "BANKING77": "banking77_minilm.npz",
-    "Flowers-102": "flowers102_resnet50.npz",
-    "CIFAR-100, 100 a class": "cifar100_resnet50_100pc.npz",
-    "CIFAR-100": "cifar100_resnet50_svd512_full.npz",
-}
 TEST_SHARE = 0.3  # of digits: 1257 rows to train on, 540 to test on
 
 
@@ -43,11 +38,8 @@ class Data:
 def loaders(folder: Path | None) -> dict[str, Callable[[], Data]]:
     """Return how to load every data set at hand: digits, and those of a folder if it is given."""
     found: dict[str, Callable[[], Data]] = {DIGITS: digits}
-    for name, file in REAL_FILES.items() if folder is not None else ():
-        path = folder / file
-        if not path.is_file():
-            raise FileNotFoundError(f"--features {folder} has no {file}: the folder must hold all.")
-        found[name] = partial(real, name, path)
+    for name in FILES if folder is not None else ():
+        found[name] = partial(real, name, real_file(folder, name))
     return found
 
 

@@ -1,20 +1,20 @@
-"""The document, from the records alone."""
+"""The page, from the records alone."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import fmean, median
 
-from benchmarks.audit.cost import N_REPEATS, C, Cost
+from benchmarks.audit.cost import N_REPEATS, C, CostRecord
 from benchmarks.audit.families import BEST_OF_GRID, ONE_OF_GRID, OURS
 from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, PLAIN, TUNED
 from benchmarks.audit.neighbours import VOTE
 from benchmarks.audit.plan import plan
-from benchmarks.audit.records import Record, Setting
+from benchmarks.audit.runs import AuditRecord, Setting
 from benchmarks.audit.summary import RIVALS, Comparison, Mean
 from benchmarks.audit.targets import named, targets
+from benchmarks.pages import table, target_table
 
 NONE = "–"
-VERDICTS = {True: "yes", False: "**no**", None: NONE}
 # By method: the family of its runs, and how the names of the stages it needs begin.
 STAGES = {
     PLAIN: ("logistic", ("folds", "refit")),
@@ -45,21 +45,15 @@ LOSSES = (
 OPENING = Path(__file__).parent / "opening.md"
 
 
-def render(records: Sequence[Record], costs: Sequence[Cost] = ()) -> str:
-    """Return the whole document."""
+def render(records: Sequence[AuditRecord], costs: Sequence[CostRecord] = ()) -> str:
+    """Return the whole page."""
     comparison = Comparison(records)
     parts = [
         "# Comparison of audits",
         OPENING.read_text(encoding="utf-8").strip(),
         _coverage(comparison),
         "## Asked and measured",
-        table(
-            ["what", "asked", "measured", "met"],
-            [
-                [t.what, t.asked, t.measured, VERDICTS[t.met]]
-                for t in targets(comparison, list(costs))
-            ],
-        ),
+        target_table(targets(comparison, list(costs)), nothing=NONE),
         "## Won and lost",
         "Settings in which the mean of AutoProbe is above / below that of each other method.",
         _won_and_lost(comparison),
@@ -79,11 +73,6 @@ def render(records: Sequence[Record], costs: Sequence[Cost] = ()) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def percent(mean: Mean | None, sign: str = "") -> str:
     if mean is None:
         return NONE
@@ -100,7 +89,9 @@ def _coverage(comparison: Comparison) -> str:
     """Return which data sets there are, and how much of the plan is done."""
     names = _data_sets(comparison)
     lines = [f"* {name}: {SIZES[name]}" for name in names]
-    failed = sum(record.outcome.chosen.get("not_converged", 0) for record in comparison.records)
+    failed = sum(
+        record.result.outcome.chosen.get("not_converged", 0) for record in comparison.records
+    )
     lines.append(f"* fits of LogisticRegression that did not converge: {failed}")
     done = {record.run for record in comparison.records}
     rows = []
@@ -184,7 +175,7 @@ def _chosen(comparison: Comparison, setting: Setting, key: str) -> str:
 
 def _label(comparison: Comparison, setting: Setting) -> str:
     """Return the name of a noise, and how much of the data nobody can learn from it."""
-    draws = [r.outvoted for r in comparison.records if r.run.setting == setting]
+    draws = [r.result.outvoted for r in comparison.records if r.run.setting == setting]
     lost = fmean(draws)
     return str(setting) if lost < 0.005 else f"{setting} ({lost:.0%} outvoted)"
 
@@ -225,12 +216,16 @@ def _cpu(comparison: Comparison) -> str:
     return table(["median over settings", *STAGES, f"{PLAIN} / {OURS}"], rows)
 
 
-def _costs(costs: Sequence[Cost]) -> list[str]:
+def _costs(costs: Sequence[CostRecord]) -> list[str]:
     if not costs:
         return []
-    ways = list(dict.fromkeys(way for cost in costs for way in cost.seconds))
+    ways = list(dict.fromkeys(way for cost in costs for way in cost.result.seconds))
     rows = [
-        [cost.data, cost.setting, *(f"{median(cost.seconds[way]):.2g}" for way in ways)]
+        [
+            cost.run.setting.data,
+            str(cost.run.setting),
+            *(f"{median(cost.result.seconds[way]):.2g}" for way in ways),
+        ]
         for cost in costs
     ]
     return [
@@ -240,6 +235,6 @@ def _costs(costs: Sequence[Cost]) -> list[str]:
     ]
 
 
-def _versions(records: Sequence[Record]) -> str:
+def _versions(records: Sequence[AuditRecord]) -> str:
     found = {f"{name} {number}" for record in records for name, number in record.versions.items()}
     return f"Versions: {', '.join(sorted(found))}."

@@ -20,8 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.audit.problems import Problem
-from benchmarks.audit.records import Outcome, Score
+from benchmarks.audit.noisy_data import NoisyData
+from benchmarks.audit.runs import Outcome, Score
 from benchmarks.audit.stages import Stages
 from twohot._extras import load_extra
 
@@ -46,22 +46,22 @@ class CrossValidated:
     agreement: float  # share of the noisy labels predicted
 
 
-def logistic_and_cleanlab(problem: Problem) -> Outcome:
+def logistic_and_cleanlab(noisy: NoisyData) -> Outcome:
     """Choose C, refit on all rows; then flag, drop the flagged rows and refit, as cleanlab does."""
     stages = Stages()
     folds: dict[float, CrossValidated] = {}
 
     def agreement(C: float) -> float:
-        folds[C] = cross_validate(problem, C, stages, "folds")
+        folds[C] = cross_validate(noisy, C, stages, "folds")
         return folds[C].agreement
 
     def tuned_agreement(C: float) -> float:
         with stages.measure(f"{TUNED}, C {C:g}"):
-            return held_out_agreement(problem, C)
+            return held_out_agreement(noisy, C)
 
     def probabilities(C: float) -> CrossValidated:
         if C not in folds:
-            folds[C] = cross_validate(problem, C, stages, f"{TUNED}, folds")
+            folds[C] = cross_validate(noisy, C, stages, f"{TUNED}, folds")
         return folds[C]
 
     with warnings.catch_warnings(record=True) as caught:
@@ -69,11 +69,11 @@ def logistic_and_cleanlab(problem: Problem) -> Outcome:
         plain, tuned = climb(agreement), climb(tuned_agreement)
         best = folds[most(plain)]
         scores = {
-            PLAIN: _plain(problem, best.C, stages),
-            CLEANED: _cleaned(problem, best, stages, CLEANED),
-            TUNED: _cleaned(problem, probabilities(most(tuned)), stages, TUNED),
-            DEFAULT_RULE: _flagged(problem, best, stages, DEFAULT_RULE, "prune_by_noise_rate"),
-            ARGMAX_RULE: _flagged(problem, best, stages, ARGMAX_RULE, "predicted_neq_given"),
+            PLAIN: _plain(noisy, best.C, stages),
+            CLEANED: _cleaned(noisy, best, stages, CLEANED),
+            TUNED: _cleaned(noisy, probabilities(most(tuned)), stages, TUNED),
+            DEFAULT_RULE: _flagged(noisy, best, stages, DEFAULT_RULE, "prune_by_noise_rate"),
+            ARGMAX_RULE: _flagged(noisy, best, stages, ARGMAX_RULE, "predicted_neq_given"),
         }
     not_converged = sum(issubclass(each.category, ConvergenceWarning) for each in caught)
     chosen = {
@@ -102,26 +102,26 @@ def most(agreement: dict[float, float]) -> float:
     return max(agreement, key=agreement.__getitem__)
 
 
-def cross_validate(problem: Problem, C: float, stages: Stages, stage: str) -> CrossValidated:
-    X, y = problem.data.X, problem.given_labels
-    probabilities = np.empty((len(X), problem.data.n_classes))
+def cross_validate(noisy: NoisyData, C: float, stages: Stages, stage: str) -> CrossValidated:
+    X, y = noisy.data.X, noisy.given_labels
+    probabilities = np.empty((len(X), noisy.data.n_classes))
     with stages.measure(f"{stage}, C {C:g}"):
-        for train, held_out in split(problem):
+        for train, held_out in split(noisy):
             fitted = classifier(C).fit(X[train], y[train])
             probabilities[held_out] = fitted.predict_proba(X[held_out])
     return CrossValidated(C, probabilities, float((probabilities.argmax(axis=1) == y).mean()))
 
 
-def held_out_agreement(problem: Problem, C: float) -> float:
+def held_out_agreement(noisy: NoisyData, C: float) -> float:
     """Return the share of held-out noisy labels that CleanLearning predicts.
 
     It makes its folds from the other rows alone. With probabilities from folds of all rows the
     held-out labels would have a say in which rows it drops, the more the larger C.
     """
-    X, y = problem.data.X, problem.given_labels
+    X, y = noisy.data.X, noisy.given_labels
     n_right = n_rows = 0
-    for train, held_out in split(problem):
-        fitted = clean_learning(C, seed=problem.seed).fit(X[train], y[train])
+    for train, held_out in split(noisy):
+        fitted = clean_learning(C, seed=noisy.seed).fit(X[train], y[train])
         n_right += int((fitted.predict(X[held_out]) == y[held_out]).sum())
         n_rows += len(held_out)
         if n_rows >= HELD_OUT_ROWS:
@@ -129,27 +129,27 @@ def held_out_agreement(problem: Problem, C: float) -> float:
     return n_right / n_rows
 
 
-def split(problem: Problem) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=problem.seed)
-    return folds.split(problem.data.X, problem.given_labels)
+def split(noisy: NoisyData) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=noisy.seed)
+    return folds.split(noisy.data.X, noisy.given_labels)
 
 
 def classifier(C: float) -> LogisticRegression:
     return LogisticRegression(C=C, max_iter=MAX_ITER)
 
 
-def _plain(problem: Problem, C: float, stages: Stages) -> Score:
+def _plain(noisy: NoisyData, C: float, stages: Stages) -> Score:
     with stages.measure("refit"):
-        fitted = classifier(C).fit(problem.data.X, problem.given_labels)
-    return Score(accuracy=problem.accuracy(fitted.predict(problem.data.X_test)))
+        fitted = classifier(C).fit(noisy.data.X, noisy.given_labels)
+    return Score(accuracy=noisy.accuracy(fitted.predict(noisy.data.X_test)))
 
 
-def _cleaned(problem: Problem, best: CrossValidated, stages: Stages, method: str) -> Score:
+def _cleaned(noisy: NoisyData, best: CrossValidated, stages: Stages, method: str) -> Score:
     with stages.measure(f"{method}, refit"):
         fitted = clean_learning(best.C).fit(
-            problem.data.X, problem.given_labels, pred_probs=best.probabilities
+            noisy.data.X, noisy.given_labels, pred_probs=best.probabilities
         )
-    return Score(accuracy=problem.accuracy(fitted.predict(problem.data.X_test)))
+    return Score(accuracy=noisy.accuracy(fitted.predict(noisy.data.X_test)))
 
 
 def clean_learning(C: float, seed: int | None = None) -> Any:
@@ -161,11 +161,11 @@ def clean_learning(C: float, seed: int | None = None) -> Any:
 
 
 def _flagged(
-    problem: Problem, best: CrossValidated, stages: Stages, method: str, rule: str
+    noisy: NoisyData, best: CrossValidated, stages: Stages, method: str, rule: str
 ) -> Score:
     with stages.measure(method):
-        flagged, quality = flag(problem.given_labels, best.probabilities, rule)
-    return problem.detection(flagged, quality)
+        flagged, quality = flag(noisy.given_labels, best.probabilities, rule)
+    return noisy.detection(flagged, quality)
 
 
 def flag(
@@ -178,13 +178,13 @@ def flag(
     return flagged, rank(labels, probabilities)
 
 
-def verify(problem: Problem, C: float) -> None:
+def verify(noisy: NoisyData, C: float) -> None:
     """Raise if CleanLearning on its own does anything else than with the probabilities of ours."""
-    X, y = problem.data.X, problem.given_labels
-    folds = cross_validate(problem, C, Stages(), "folds")
+    X, y = noisy.data.X, noisy.given_labels
+    folds = cross_validate(noisy, C, Stages(), "folds")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "When X and pred_probs are both provided", UserWarning)
         shared = clean_learning(C).fit(X, y, pred_probs=folds.probabilities)
-    alone = clean_learning(C, seed=problem.seed).fit(X, y)
+    alone = clean_learning(C, seed=noisy.seed).fit(X, y)
     if not np.array_equal(alone.clf.coef_, shared.clf.coef_):
         raise RuntimeError("CleanLearning no longer makes its folds as this comparison does.")

@@ -4,20 +4,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from benchmarks.audit.problems import Problem
-from benchmarks.audit.records import Outcome
+from benchmarks.audit.noisy_data import NoisyData
+from benchmarks.audit.runs import Outcome
 from benchmarks.audit.stages import Stages
 
 VOTE = "kNN vote"
 NEIGHBOURS = (5, 10, 15, 30, 50, 100)
 
 
-def vote(problem: Problem) -> Outcome:
+def vote(noisy: NoisyData) -> Outcome:
     """Choose the number by leave-one-out agreement; flag where the vote is not the given label."""
     stages = Stages()
-    y, n_classes = problem.given_labels, problem.data.n_classes
+    y, n_classes = noisy.given_labels, noisy.data.n_classes
     with stages.measure("neighbours"):
-        index = NearestNeighbors(metric="cosine", algorithm="brute").fit(problem.data.X)
+        index = NearestNeighbors(metric="cosine", algorithm="brute").fit(noisy.data.X)
         # Without rows to ask about, no row is its own neighbour.
         nearest = index.kneighbors(n_neighbors=NEIGHBOURS[-1], return_distance=False)
     with stages.measure("choice"):
@@ -30,9 +30,9 @@ def vote(problem: Problem) -> Outcome:
     flagged = votes.argmax(axis=1) != y
     quality = votes[np.arange(len(y)), y] / best
     with stages.measure("predict"):
-        nearest = index.kneighbors(problem.data.X_test, best, return_distance=False)
+        nearest = index.kneighbors(noisy.data.X_test, best, return_distance=False)
         predicted = count(y[nearest], n_classes).argmax(axis=1)
-    score = problem.detection(flagged, quality, problem.accuracy(predicted))
+    score = noisy.detection(flagged, quality, noisy.accuracy(predicted))
     chosen = {"n_neighbors": best, "agreement": {str(k): share for k, share in agreement.items()}}
     return Outcome({VOTE: score}, stages.seconds, chosen)
 

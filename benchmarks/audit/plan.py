@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from benchmarks.audit.data import DIGITS
-from benchmarks.audit.records import Run, Setting
+from benchmarks.audit.runs import AuditRun, Setting
 
 SEEDS = (0, 1, 2)
 # A run on digits takes seconds and has 540 test rows: three draws say little, and more cost little.
@@ -33,11 +33,11 @@ def settings(data: str) -> Iterator[Setting]:
         yield Setting(data, HUMAN, HUMAN_RATE)
 
 
-def plan(names: Iterable[str], families: Iterable[str]) -> list[Run]:
+def plan(names: Iterable[str], families: Iterable[str]) -> list[AuditRun]:
     """Return all runs of some data sets, the most wanted first."""
     families = list(families)
     runs = [
-        Run(setting, seed, family)
+        AuditRun(setting, seed, family)
         for name in names
         for setting in settings(name)
         for seed in (MANY_SEEDS if name == DIGITS else SEEDS)
@@ -46,7 +46,7 @@ def plan(names: Iterable[str], families: Iterable[str]) -> list[Run]:
     return sorted(filter(_is_wanted, runs), key=_turn)
 
 
-def _is_wanted(run: Run) -> bool:
+def _is_wanted(run: AuditRun) -> bool:
     setting = run.setting
     return (
         run.family != GRID
@@ -55,7 +55,7 @@ def _is_wanted(run: Run) -> bool:
     )
 
 
-def _turn(run: Run) -> int:
+def _turn(run: AuditRun) -> int:
     """Return the round in which a run is done; within a round the order stays."""
     setting = run.setting
     if setting.data not in DEAR:

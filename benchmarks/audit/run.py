@@ -1,30 +1,25 @@
-"""Compare methods on noisy labels; one record a run, and a document from the records.
+"""Compare methods on noisy labels; one record per run, and a page from the records.
 
     python -m benchmarks.audit.run --records FILE [--features DIR] [--output docs/FILE.md]
 
 Runs with a record are skipped, so the comparison can be stopped and taken up again. DIR holds real
-features as npz files (see data.REAL_FILES); without it, digits alone are run.
+features as npz files (see benchmarks/real_features.py); without it, digits alone are run.
 """
 
 import argparse
-import platform
-import sys
-import time
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
-from benchmarks.audit import cost
+from benchmarks.audit.cost import Cost, CostRun
 from benchmarks.audit.data import DIGITS, Data, digits, loaders
 from benchmarks.audit.document import render
 from benchmarks.audit.families import FAMILIES
 from benchmarks.audit.logistic import verify
+from benchmarks.audit.noisy_data import draw_labels
 from benchmarks.audit.plan import plan
-from benchmarks.audit.problems import make_problem
-from benchmarks.audit.records import Record, Run, Setting, append, read, unfinished
-from twohot._files import whole_file
+from benchmarks.audit.runs import AuditResult, AuditRun, Setting
+from benchmarks.pages import say, write_page
+from twohot.experiment import Log, run_plan, unfinished
 
 PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn", "cleanlab")
 
@@ -39,17 +34,15 @@ def main() -> None:
 
     names = [name for name in loading if name in (arguments.only or loading)]
     runs = plan(names, arguments.families or FAMILIES)
-    waiting = unfinished(runs, read(arguments.records))
-    if any(run.family == "logistic" for run in waiting):
-        verify(make_problem(digits(), Setting(DIGITS, "symmetric", 0.3), seed=0), C=1.0)
-    for number, run in enumerate(waiting, start=1):
-        start = time.process_time()
-        append(measure(run, load(run.setting.data)), arguments.records)
-        say(f"{number} of {len(waiting)}", run, time.process_time() - start)
+    log = Log(arguments.records)
+    if any(run.family == "logistic" for run in unfinished(runs, log)):
+        verify(draw_labels(digits(), Setting(DIGITS, "symmetric", 0.3), seed=0), C=1.0)
+    run_plan(
+        runs, log, lambda run: measure(run, load(run.setting.data)), packages=PACKAGES, callback=say
+    )
     if arguments.output is not None:
-        with whole_file(arguments.output) as file:
-            costs = [] if arguments.costs is None else cost.read(arguments.costs)
-            file.write(render(read(arguments.records), costs).encode())
+        costs = [] if arguments.costs is None else Log(arguments.costs).finished(CostRun, Cost)
+        write_page(render(log.finished(AuditRun, AuditResult), costs), arguments.output)
 
 
 def parse() -> argparse.Namespace:
@@ -57,24 +50,16 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--records", type=Path, required=True, help="file to append to")
     parser.add_argument("--features", type=Path, help="folder with real features")
     parser.add_argument("--costs", type=Path, help="file that benchmarks.audit.cost appends to")
-    parser.add_argument("--output", type=Path, help="document to write from all records")
+    parser.add_argument("--output", type=Path, help="page to write from all records")
     parser.add_argument("--only", nargs="*", help="names of data sets; else all at hand")
     parser.add_argument("--families", nargs="*", choices=FAMILIES, help="methods; else all")
     return parser.parse_args()
 
 
-def measure(run: Run, data: Data) -> Record:
-    """Do one run, on one thread."""
-    problem = make_problem(data, run.setting, run.seed)
-    with threadpool_limits(1):
-        outcome = FAMILIES[run.family](problem)
-    versions = {"Python": platform.python_version()} | {name: version(name) for name in PACKAGES}
-    return Record(run, outcome, float(problem.wrong.mean()), problem.outvoted, versions)
-
-
-def say(progress: str, run: Run, seconds: float) -> None:
-    what = f"{run.setting.data}, {run.setting}, seed {run.seed}, {run.family}"
-    print(f"{progress}: {what}: {seconds:.1f} s of CPU", file=sys.stderr, flush=True)
+def measure(run: AuditRun, data: Data) -> AuditResult:
+    noisy = draw_labels(data, run.setting, run.seed)
+    outcome = FAMILIES[run.family](noisy)
+    return AuditResult(outcome, float(noisy.wrong.mean()), noisy.outvoted)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 from benchmarks.audit.families import ONE_OF_GRID
 from benchmarks.audit.logistic import CLEANED, PLAIN, TUNED
-from benchmarks.audit.records import Record, Score, Setting
+from benchmarks.audit.runs import AuditRecord, Score, Setting
 
 RIVALS = (PLAIN, CLEANED, TUNED)  # what test accuracy is held against
 
@@ -42,11 +42,11 @@ class Difference:
 class Comparison:
     """The scores of all records, by setting, method and seed."""
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Iterable[AuditRecord]) -> None:
         self.records = list(records)
         self._scores: dict[tuple[Setting, str], dict[int, Score]] = defaultdict(dict)
         for record in self.records:
-            for method, score in record.outcome.scores.items():
+            for method, score in record.result.outcome.scores.items():
                 self._scores[record.run.setting, method][record.run.seed] = score
         for setting in self.settings:
             self._scores[setting, ONE_OF_GRID] = self._one_model(setting)
@@ -81,9 +81,9 @@ class Comparison:
     def _one_model(self, setting: Setting) -> dict[int, Score]:
         """Return the scores of the model that is best on average, of those tried with all seeds."""
         on_test = {
-            record.run.seed: record.outcome.chosen["on_test"]
+            record.run.seed: record.result.outcome.chosen["on_test"]
             for record in self.records
-            if record.run.setting == setting and "on_test" in record.outcome.chosen
+            if record.run.setting == setting and "on_test" in record.result.outcome.chosen
         }
         if not on_test:
             return {}
@@ -94,7 +94,11 @@ class Comparison:
     def cpu(self, setting: Setting, family: str, stages: Sequence[str]) -> Mean | None:
         """Return the seconds of all stages whose names begin so."""
         totals = [
-            sum(s for stage, s in record.outcome.cpu.items() if stage.startswith(tuple(stages)))
+            sum(
+                s
+                for stage, s in record.result.outcome.cpu.items()
+                if stage.startswith(tuple(stages))
+            )
             for record in self.records
             if record.run.setting == setting and record.run.family == family
         ]
@@ -103,10 +107,10 @@ class Comparison:
     def chosen(self, setting: Setting, family: str, key: str) -> list[object]:
         """Return what the runs of a family chose, without repetition, in order."""
         found = {
-            record.outcome.chosen[key]
+            record.result.outcome.chosen[key]
             for record in self.records
             if record.run.setting == setting
             and record.run.family == family
-            and key in record.outcome.chosen
+            and key in record.result.outcome.chosen
         }
         return sorted(found)

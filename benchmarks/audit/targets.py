@@ -1,15 +1,15 @@
 """What is asked of AutoProbe and find_label_issues, and what the records say to it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import fmean
 
-from benchmarks.audit.cost import AUTO, CLEANLAB, GIVEN, Cost
+from benchmarks.audit.cost import AUTO, CLEANLAB, GIVEN, CostRecord
 from benchmarks.audit.families import BEST_OF_GRID, ONE_OF_GRID, OURS
 from benchmarks.audit.logistic import ARGMAX_RULE, DEFAULT_RULE
 from benchmarks.audit.plan import HUMAN_RATE
-from benchmarks.audit.records import Setting
+from benchmarks.audit.runs import Setting
 from benchmarks.audit.summary import RIVALS, Comparison, Difference
+from benchmarks.pages import NOT_MEASURED, Target
 
 SLACK = 0.003  # of test accuracy that may be lost in a setting
 MUCH_NOISE, GAIN = 0.6, 0.03  # noise from which more than no loss is asked, and how much
@@ -20,17 +20,7 @@ HUMAN = 0.66
 TIMES_LESS = 4.0  # CPU of cleanlab over ours with a given probe
 
 
-@dataclass(frozen=True)
-class Target:
-    """One thing asked for."""
-
-    what: str
-    asked: str
-    measured: str
-    met: bool | None  # None where nothing was measured
-
-
-def targets(comparison: Comparison, costs: list[Cost]) -> list[Target]:
+def targets(comparison: Comparison, costs: list[CostRecord]) -> list[Target]:
     """Return all that is asked for, met or not."""
     return [
         *_accuracy(comparison),
@@ -132,12 +122,16 @@ def _detection(comparison: Comparison) -> Iterator[Target]:
     )
 
 
-def _costs(costs: list[Cost]) -> Iterator[Target]:
+def _costs(costs: list[CostRecord]) -> Iterator[Target]:
     for way, what, least in (
         (GIVEN, "with a given probe", TIMES_LESS),
         (AUTO, "with the whole choice", 1.0),
     ):
-        ratios = {each.data: each.ratio(CLEANLAB, way) for each in costs if way in each.seconds}
+        ratios = {
+            each.run.setting.data: each.result.ratio(CLEANLAB, way)
+            for each in costs
+            if way in each.result.seconds
+        }
         yield _judged(
             f"CPU of cleanlab and 5 folds at one C over that of find_label_issues, {what}",
             f"≥ {least:g}",
@@ -155,4 +149,4 @@ def _listed(differences: list[Difference]) -> str:
 
 
 def _judged(what: str, asked: str, measured: str, *, met: bool | None) -> Target:
-    return Target(what, asked, "not measured" if met is None else measured, met)
+    return Target(what, asked, NOT_MEASURED if met is None else measured, met)

@@ -5,7 +5,7 @@ from twohot.audit.issues import find_label_issues
 from twohot.audit.label_issues import LabelIssues
 from twohot.audit.why import Explanation, explain_label
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.distill.probe import load
+from twohot.distill.fitted import load
 from twohot.distill.targets import top_candidates
 from twohot.forecast.forecast import Forecast, forecast
 from twohot.select.auto_probe import AutoProbe

@@ -70,7 +70,7 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     rows = audit_rows(12, given_labels=np.array([0, NO_LABEL, *[1, 1, 2, 2, 3, 3, 0, 0, 1, 1]]))
     summary = ReviewSummary(
         noise_rate=0.25,
-        noise_matrix=np.eye(4),
+        corruption=np.eye(4),
         methods=(Method("teacher", np.float64(0.7), float("nan"), np.bool_(True)),),
         messages=("Look.",),
         details={"version": "1"},
@@ -96,7 +96,7 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     assert said["n_issues"] == 6
     assert said["n_undecided"] == 2
     assert said["n_unlabelled"] == 1
-    assert said["noise_matrix"] == np.eye(4).tolist()
+    assert said["corruption"] == np.eye(4).tolist()
     assert said["methods"] == [
         {"name": "teacher", "agreement": 0.7, "standard_error": None, "chosen": True}
     ]

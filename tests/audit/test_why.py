@@ -1,13 +1,18 @@
 """Explanations are rows of the theory's averaging matrix, never formed whole."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.audit import why
+import missing_labels
+from twohot._checks.labels import NO_LABEL, Labels
+from twohot.audit import averaging_weights
 from twohot.audit.why import explain_label
+from twohot.rows.stores import open_rows
 from twohot.theory import LabelAveraging, average_labels
 
 
@@ -81,8 +86,8 @@ def test_a_ridge_means_the_same_for_features_of_any_scale():
 def test_rows_are_explained_alike_in_chunks_and_blocks(monkeypatch):
     X, labels = problem(300, 5)
     whole = explain_label(X, labels, np.arange(150, 300))
-    monkeypatch.setattr(why, "CHUNK_WEIGHTS", 7 * 300)
-    monkeypatch.setattr("twohot.rows.preparation.BLOCK_ENTRIES", 5 * 64)
+    monkeypatch.setattr(averaging_weights, "CHUNK_WEIGHTS", 7 * 300)
+    monkeypatch.setattr(averaging_weights, "open_rows", partial(open_rows, block_rows=64))
     for one, other in zip(explain_label(X, labels, np.arange(150, 300)), whole, strict=True):
         np.testing.assert_allclose(one.votes, other.votes, atol=1e-12)
         assert [each.row for each in one.neighbours] == [each.row for each in other.neighbours]
@@ -135,6 +140,26 @@ def test_rows_without_a_label_do_not_vote_and_can_be_asked_for(n_rows, n_feature
     assert {each.row for each in unseen.neighbours} == set(labelled.tolist())
 
 
+@pytest.mark.parametrize("kind", missing_labels.KINDS)
+def test_every_kind_of_missing_label_votes_for_nothing(kind):
+    is_number, make = missing_labels.KINDS[kind]
+    X, codes = problem(12, 4)
+    labels = codes if is_number else np.array(["ant", "bee", "cat"])[codes]
+    y = make([None if row % 5 == 0 else label for row, label in enumerate(labels.tolist())])
+    coded = Labels(np.where(np.arange(12) % 5, codes, NO_LABEL), np.array(["ant", "bee", "cat"]))
+    (found,), (expected,) = (explain_label(X, labels, [5]) for labels in (y, coded))
+    assert found.given_label is None
+    assert found.voters.tolist() == expected.voters.tolist() == [3, 3, 3]
+    np.testing.assert_array_equal(found.votes, expected.votes)
+
+
+def test_texts_that_mean_no_label_can_be_named():
+    X, codes = problem(12, 4)
+    y = np.array(["ant", "bee", "NA"])[codes]
+    (found,) = explain_label(X, y, [2], missing=["NA"])
+    assert (found.given_label, found.classes.tolist()) == (None, ["ant", "bee"])
+
+
 def test_sparse_and_small_floats_are_taken():
     X, labels = problem(40, 5)
     (dense,) = explain_label(X.astype(np.float16).astype(np.float64), labels, [4])
@@ -163,11 +188,11 @@ X, LABELS = problem(12, 4)
         ({"rows": [0.5]}, "rows has shape .1,. and dtype float64: pass places of rows"),
         ({"rows": 3}, "rows has shape .. and dtype"),
         ({"rows": LABELS == 0}, "dtype bool: pass places of rows"),
-        ({"y": LABELS[:-1]}, r"y has shape \(11,\) and X has 12 rows: pass one label per row"),
-        ({"y": LABELS[:, None]}, r"y has shape \(12, 1\)"),
+        ({"y": LABELS[:-1]}, "y has 11 labels and X has 12 rows: pass one label per row"),
+        ({"y": LABELS.reshape(6, 2)}, r"y has shape \(6, 2\)"),
         ({"y": [None] * 12}, "y has no label in any of its 12 rows"),
         ({"y": [1] * 12}, r"y has one class only \(1\)"),
-        ({"y": np.array(["a", 1] * 6, dtype=object)}, "y mixes labels that do not sort"),
+        ({"y": np.array(["a", 1] * 6, dtype=object)}, "y mixes numbers and text"),
         ({"X": np.where(np.eye(12, 4), np.nan, X)}, "X contains NaN at row 0, column 0"),
         ({"X": np.full((12, 4), "red")}, "X is not numeric"),
         ({"ridge": 0}, "ridge=0 is not allowed"),

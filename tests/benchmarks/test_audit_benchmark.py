@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
+from benchmarks.audit.cost import Cost, CostRun
 from benchmarks.audit.data import Data
 from benchmarks.audit.document import render
 from benchmarks.audit.families import BEST_OF_GRID, ONE_OF_GRID, OURS, auto_probe, grid
@@ -22,26 +23,25 @@ from benchmarks.audit.logistic import (
     climb,
 )
 from benchmarks.audit.neighbours import VOTE, vote
+from benchmarks.audit.noisy_data import NoisyData, draw_labels
 from benchmarks.audit.plan import plan
-from benchmarks.audit.problems import Problem, make_problem
-from benchmarks.audit.records import (
-    Outcome,
-    Record,
-    Run,
-    Score,
-    Setting,
-    append,
-    read,
-    unfinished,
-)
+from benchmarks.audit.run import measure
+from benchmarks.audit.runs import AuditRecord, AuditResult, AuditRun, Outcome, Score, Setting
 from benchmarks.audit.summary import RIVALS, Comparison
 from benchmarks.audit.targets import accuracy_differences, targets
 from twohot import LinearProbe
+from twohot.experiment import Log, Record, run_plan, unfinished
 
+ROOT = Path(__file__).parents[2]
 SETTING = Setting("digits", "symmetric", 0.6)
 
 
-def linear(seed: int, plain: float, cleaned: float, setting: Setting = SETTING) -> Record:
+def record(setting: Setting, seed: int, family: str, outcome: Outcome) -> AuditRecord:
+    result = AuditResult(outcome, noise_rate=0.6, outvoted=0.0)
+    return Record(AuditRun(setting, seed, family), result, None, 1.0, 1.0, {"numpy": "2"})
+
+
+def linear(seed: int, plain: float, cleaned: float, setting: Setting = SETTING) -> AuditRecord:
     rule = Score(precision=0.9, recall=0.9, f1=0.9, average_precision=0.95)
     scores = {
         PLAIN: Score(plain),
@@ -51,39 +51,50 @@ def linear(seed: int, plain: float, cleaned: float, setting: Setting = SETTING) 
         ARGMAX_RULE: replace(rule, f1=0.8),
     }
     outcome = Outcome(scores, {"folds, C 1": 2.0, "refit": 1.0}, {"C": 1.0, "tuned_C": 3.0})
-    return Record(Run(setting, seed, "logistic"), outcome, 0.6, 0.0, {"numpy": "2"})
+    return record(setting, seed, "logistic", outcome)
 
 
-def ours(seed: int, accuracy: float, f1: float = 0.85, setting: Setting = SETTING) -> Record:
+def ours(seed: int, accuracy: float, f1: float = 0.85, setting: Setting = SETTING) -> AuditRecord:
     outcome = Outcome({OURS: Score(accuracy, 0.9, 0.9, f1, 0.97)}, {"fit": 1.0, "issues": 0.5}, {})
-    return Record(Run(setting, seed, "twohot"), outcome, 0.6, 0.0, {"numpy": "2"})
+    return record(setting, seed, "twohot", outcome)
 
 
-def blobs(seed: int = 0) -> Problem:
+def blobs(seed: int = 0) -> NoisyData:
     """Four directions with a third of the labels wrong, small enough for any method."""
     generator = np.random.default_rng(seed)
     labels = np.repeat(np.arange(4), 40)
     rows = np.eye(4, 6)[labels] + 0.3 * generator.normal(size=(160, 6))
     rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     data = Data("blobs", rows, labels, rows[::3], labels[::3], np.array([0, 0, 1, 1]), None)
-    return make_problem(data, Setting("blobs", "symmetric", 0.3), seed)
+    return draw_labels(data, Setting("blobs", "symmetric", 0.3), seed)
 
 
-def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
-    path = tmp_path / "runs.jsonl"
-    assert read(path) == []
-    records = [linear(0, 0.9, 0.8), ours(0, 0.91)]
-    for record in records:
-        append(record, path)
-    assert read(path) == records
+def test_the_kept_records_are_all_read_and_the_page_is_theirs() -> None:
+    folder = ROOT / "benchmarks" / "audit"
+    log, costs = Log(folder / "runs.jsonl"), Log(folder / "costs.jsonl")
+    records = log.finished(AuditRun, AuditResult)
+    assert len(records) == len(log.records(AuditRun, AuditResult)) == len(log.identities()) == 767
+    page = (ROOT / "docs" / "audit_benchmark.md").read_text(encoding="utf-8")
+    assert render(records, costs.finished(CostRun, Cost)) == page
 
 
-def test_finished_runs_are_skipped_and_the_others_keep_their_order() -> None:
-    runs = plan(["digits"], ["logistic", "twohot"])
+def test_finished_runs_are_skipped_and_the_others_keep_their_order(tmp_path: Path) -> None:
+    runs, log = plan(["digits"], ["logistic", "twohot"]), Log(tmp_path / "runs.jsonl")
     done = [linear(0, 0.9, 0.8), ours(1, 0.91)]
-    left = unfinished(runs, done)
+    for each in done:
+        log.append(each)
+    left = unfinished(runs, log)
     assert left == [run for run in runs if run not in {record.run for record in done}]
     assert len(left) == len(runs) - 2
+
+
+def test_a_run_leaves_what_its_family_found(tmp_path: Path) -> None:
+    log, data = Log(tmp_path / "runs.jsonl"), blobs().data
+    run = AuditRun(Setting("blobs", "symmetric", 0.3), 0, "neighbours")
+    run_plan([run], log, lambda run: measure(run, data))
+    (found,) = log.finished(AuditRun, AuditResult)
+    assert found.result.noise_rate == blobs().wrong.mean()
+    assert found.result.outcome.scores == vote(blobs()).scores
 
 
 def test_a_plan_has_every_run_once_and_dear_ones_last() -> None:
@@ -101,7 +112,7 @@ def test_a_difference_is_paired_and_against_the_better_rival() -> None:
     np.testing.assert_allclose(found.mean.error, 0.1)  # of 0.15 and -0.05: half their distance
 
 
-def test_a_seed_that_a_rival_lacks_is_left_out() -> None:
+def test_a_seed_that_a_rival_lacks_is_not_compared() -> None:
     records = [linear(0, 0.5, 0.4), ours(0, 0.7), ours(1, 0.0)]
     found = Comparison(records).difference(SETTING, OURS, RIVALS, "accuracy")
     assert found.mean.n == 1
@@ -129,12 +140,11 @@ def test_a_loss_beyond_chance_is_named_and_one_within_is_not() -> None:
 def test_one_model_of_the_grid_is_the_same_for_all_seeds() -> None:
     on_test = [{"a": 0.9, "b": 0.5, "c": 0.99}, {"a": 0.4, "b": 0.7}]
     grids = [
-        Record(
-            Run(SETTING, seed, "grid"),
+        record(
+            SETTING,
+            seed,
+            "grid",
             Outcome({BEST_OF_GRID: Score(max(found.values()))}, {}, {"on_test": found}),
-            0.6,
-            0.0,
-            {},
         )
         for seed, found in enumerate(on_test)
     ]
@@ -199,7 +209,7 @@ def test_a_class_that_is_outvoted_is_counted() -> None:
     assert problem.outvoted == 0
     labels = problem.data.true_labels.copy()
     labels[labels == 3] = 2
-    assert Problem(problem.data, labels, 0).outvoted == 0.25
+    assert NoisyData(problem.data, labels, 0).outvoted == 0.25
 
 
 def test_detection_scores_are_those_of_their_definition() -> None:
@@ -234,4 +244,4 @@ def test_autoprobe_is_recorded_with_what_it_tried_and_chose() -> None:
 def test_a_grid_is_planned_for_all_cheap_runs_and_for_one_of_dear_data() -> None:
     runs = plan(["digits", "CIFAR-100"], ["grid"])
     assert len(runs) == 11 * 12 + 1
-    assert runs[-1] == Run(Setting("CIFAR-100", "symmetric", 0.6), 0, "grid")
+    assert runs[-1] == AuditRun(Setting("CIFAR-100", "symmetric", 0.6), 0, "grid")

@@ -7,7 +7,6 @@ from hypothesis import given
 from labelled_rows import CountedRows, dense_correlations, labelled_rows
 
 from twohot.classes import class_correlation
-from twohot.rows import preparation
 from twohot.rows.preparation import LOOK_ROWS
 from twohot.rows.selected import SelectedRows
 
@@ -67,12 +66,11 @@ def stored(X, kind, folder):
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "int64", "memory map", "csr"])
-def test_features_may_be_stored_in_any_way(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)  # 64 rows, so 4 blocks
+def test_features_may_be_stored_in_any_way(kind, tmp_path):
     generator = np.random.default_rng(0)
     labels = generator.integers(-1, 5, 250)
-    # Small integers are the same in every precision.
-    X = generator.integers(-9, 9, (250, 7)) + labels[:, np.newaxis]
+    # Small integers are the same in every precision. So wide, rows come in four blocks.
+    X = generator.integers(-9, 9, (250, 4096)) + labels[:, np.newaxis]
     found = class_correlation(stored(X, kind, tmp_path), labels)
     np.testing.assert_allclose(found.means, dense_means(X, labels), rtol=0, atol=1e-12)
 
@@ -91,9 +89,8 @@ def test_labels_may_be_integers_of_any_kind(dtype):
     np.testing.assert_array_equal(found.means, class_correlation(X, labels).means)
 
 
-def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)
-    X = np.random.default_rng(0).normal(size=(500, 7))
+def test_threads_change_nothing():
+    X = np.random.default_rng(0).normal(size=(500, 4096))  # eight blocks
     one, three = (class_correlation(X, np.arange(500) % 3, n_jobs=n).means for n in (1, 3))
     np.testing.assert_array_equal(one, three)
 

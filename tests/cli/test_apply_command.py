@@ -49,7 +49,10 @@ def test_the_labels_follow_from_the_decisions() -> None:
     expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
     lines = [[str(i), f"item, {i}", ANIMALS[k]] for i, k in enumerate(expected)]
     assert read_csv("corrected.csv") == [["row", "item", "label"], *lines]
-    assert "4 rows decided: 1 suggestions accepted, 1 second candidates taken" in result.output
+    assert (
+        "4 rows decided: 1 suggestion accepted, 1 second candidate taken, 1 relabelled, "
+        "1 given label kept."
+    ) in result.output
     assert "3 of 12 labels changed; 2 flagged rows without a decision" in result.output
     assert "corrected.csv" in result.output
 
@@ -84,7 +87,7 @@ def test_an_output_is_replaced_only_when_asked(folder) -> None:
         (COLUMNS, [[REPORT, "0", "relabel", "[yak]"]], "label '[yak]', which is none of the 4"),
         (COLUMNS, [[REPORT, "0", "accept", ""], [REPORT, "0", "reject", ""]], "decided twice"),
         (COLUMNS[:3], [[REPORT, "0", "accept"]], "decisions.csv lacks label"),
-        ([*COLUMNS, "mood"], [[REPORT, "0", "accept", "", "x"]], "has 'mood' that are not known"),
+        ([*COLUMNS, "mood"], [[REPORT, "0", "accept", "", "x"]], "has 'mood', not known"),
     ],
 )
 def test_bad_decisions_leave_every_file_as_it_was(folder, columns, lines, message) -> None:

@@ -53,7 +53,7 @@ def test_the_wrong_labels_are_found_and_corrected(noisy, tmp_path) -> None:
     for truth, label in zip(true, given, strict=True):
         counts[NAMES.index(truth), NAMES.index(label)] += 1
     np.testing.assert_allclose(
-        summary["noise_matrix"], counts / counts.sum(axis=1, keepdims=True), atol=1e-12
+        summary["corruption"], counts / counts.sum(axis=1, keepdims=True), atol=1e-12
     )
 
 
@@ -181,7 +181,7 @@ def test_a_class_with_one_row_and_rows_without_a_label_are_kept(tmp_path) -> Non
     table = write_table(tmp_path / "table.csv", features, label=labels)
     result = run("audit", table, "-o", tmp_path / "audit", "--quiet")
     assert result.exit_code == 0, result.output
-    assert "Classes with one label only: 1 (lonely)" in result.output
+    assert "Classes with one label only: 1 ('lonely')" in result.output
     assert "Rows without a label: 1" in result.output
     corrected = column(tmp_path / "audit" / "corrected.csv", "label")
     assert (corrected[5], corrected[11]) == ("lonely", "")
@@ -237,7 +237,10 @@ def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, mo
         (["one.csv", "--quiet"], r"y has one class only \('2'\)"),
         (["empty.csv", "--quiet"], r"empty.csv has no label in any of its 30 rows.*--labels"),
         (["table.csv", "--probe", "table.csv"], r"table.csv"),
-        (["other.csv", "--probe", "probe.safetensors"], r"\('cat', 'dog', 'fox'\) are unknown to"),
+        (
+            ["other.csv", "--probe", "probe.safetensors"],
+            r"3 labels that are none of the 3 classes \('cat', 'dog', 'fox'\)",
+        ),
         (["narrow.csv", "--probe", "probe.safetensors"], r"3 features.*expecting 6"),
         (
             ["table.csv", "--budget", "1", "--precision", "0.5"],

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
 from twohot.classes.description import describe_table
-from twohot.cli import _description_tables, app
+from twohot.cli import _printed_description, app
 from twohot.tables import FeatureTable, read_features, write_features
 
 # Wide enough that no cell is broken over two lines.
@@ -65,7 +65,7 @@ def test_the_tables_are_those_of_the_description(source, digits):
 
 
 def test_many_classes_are_shown_by_their_closest_pairs(source, digits, monkeypatch):
-    monkeypatch.setattr(_description_tables, "MANY_CLASSES", 9)
+    monkeypatch.setattr(_printed_description, "MANY_CLASSES", 9)
     rows = cells(run(source).output)
     means = describe_table(digits).structure.correlation.means
     first = rows.index(["class", "same class", "with", "same class", "correlation"]) + 1
@@ -141,7 +141,7 @@ def test_a_table_of_one_class_is_described_without_correlations(tmp_path):
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["description.json"]
 
 
-def test_other_formats_and_labels_apart_are_read(tmp_path):
+def test_other_formats_and_separate_labels_are_read(tmp_path):
     X, labels = load_digits(return_X_y=True)
     np.save(tmp_path / "rows.npy", X)
     text = "\n".join(["id,digit", *(f"{row},{label}" for row, label in enumerate(labels))])
@@ -150,6 +150,7 @@ def test_other_formats_and_labels_apart_are_read(tmp_path):
     result = run(tmp_path / "rows.npy", *options)
     assert result.exit_code == 0, result.output
     assert "rows with a label: 1797, without: 0" in result.output
+    assert "rows per class: 174 to 183, median 180" in result.output
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_a_folder_with_real_weights():
     )
     assert advice == "Next: twohot describe photos.features"
     assert "12/12" in result.stderr
-    assert "a second" in result.stderr
+    assert "items/s" in result.stderr
     table = read_features("photos.features")
     backbone, items = load_backbone("efficientnet_lite0"), read_image_folder("photos")
     assert list(table.items) == list(items.items)
@@ -123,7 +123,7 @@ def test_unreadable_files_are_listed_but_not_without_end(photos):
     result = run("photos", "--backbone", "pixels", "-o", "photos.features")
     assert result.exit_code == 0
     assert "holds 12 rows" in result.stdout
-    assert "30 items could not be read and were left out:" in result.stdout
+    assert "30 items skipped, which could not be read:" in result.stdout
     assert "  photos/dog/bad19.png: is not an image in a format that Pillow reads" in result.stdout
     assert "bad20.png" not in result.stdout
     assert "… and 10 more" in result.stdout
@@ -134,7 +134,7 @@ def test_one_unreadable_file_is_all_that_is_listed(photos):
     (photos / "dog" / "003.png").write_text("no image")
     result = run("photos", "--backbone", "pixels", "-o", "photos.features")
     assert result.stdout.splitlines()[1:] == [
-        "1 items could not be read and were left out:",
+        "1 item skipped, which could not be read:",
         "  photos/dog/003.png: is not an image in a format that Pillow reads",
         "Next: twohot describe photos.features",
     ]

@@ -29,8 +29,8 @@ def test_what_is_fitted_is_what_auto_probe_chooses(noisy) -> None:
     result = run("fit", "table.csv", "-o", "p.safetensors", "--quiet", "--seed", 3)
     assert result.exit_code == 0, result.output
     assert "Fitted on 119 rows of 3 classes: p.safetensors" in result.output
-    told = given != ""
-    expected = AutoProbe(random_state=3).fit(features[told], given[told])
+    labelled = given != ""
+    expected = AutoProbe(random_state=3).fit(features[labelled], given[labelled])
     assert str(expected.choice_) in result.output
     np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
 
@@ -92,7 +92,10 @@ def test_a_picture_shows_what_was_tried(kind) -> None:
         ),
         (["fit", "one.csv", "-o", "x", "--quiet"], "y has one class only ('2')"),
         (["fit", "none.csv", "-o", "x"], "none.csv has no label in any of its 120 rows"),
-        (["fit", "later.csv", "-o", "x"], "later.csv has no row with a label"),
+        (
+            ["fit", "later.csv", "-o", "x"],
+            "later.csv has no label in any of the 60 rows of its split 'train'",
+        ),
         (["fit", "table.csv", "-o", "table.csv", "--force"], "is the input itself"),
         (["fit", "table.csv", "-o", "old"], "old is there already: pass --force"),
         (["fit", "table.csv", "-o", "."], "is a folder: pass the name of a file"),

@@ -77,7 +77,7 @@ def test_rows_of_a_split_are_looked_at(tmp_path):
     assert "d.csv: 1000 rows" in run(tmp_path / "d.csv", "--split", "all", "--quiet").output
 
 
-def test_superclasses_follow_the_sorted_names_that_occur():
+def test_superclasses_are_those_of_the_classes_that_have_rows():
     table = FeatureTable(
         features=np.zeros((4, 2)),
         labels=np.array([0, 2, 3, -1]),
@@ -85,7 +85,7 @@ def test_superclasses_follow_the_sorted_names_that_occur():
         superclass=np.array([2, 2, 0, 2]),
         superclass_names=("animal", "tool", "fruit"),
     )
-    # apple, cat, pear
+    # pear, cat, apple
     np.testing.assert_array_equal(_superclass(table), [1, 0, 1])
 
 
@@ -94,7 +94,7 @@ def test_superclasses_follow_the_sorted_names_that_occur():
     [
         (["a"] * 6, "y has one class only ('a')"),
         ([""] * 6, "no label in any"),
-        (["a"] * 5 + ["b"], "y has 1 class(es) with two rows or more, of 2"),
+        (["a"] * 5 + ["b"], "y has 1 class with two rows or more, of 2"),
     ],
 )
 def test_what_cannot_be_forecast_is_an_error_and_nothing_is_written(tmp_path, labels, message):

@@ -1,7 +1,6 @@
 """Errors name options as the command line does, and leave all that is a user's as it is."""
 
 import inspect
-import string
 
 import numpy as np
 import pytest
@@ -10,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from label_tables import blobs, run, write_table
 
+from twohot._checks.messages import ArgumentError
 from twohot.cli import app
-from twohot.cli._shared import OTHER_NAMES, friendly, with_options
+from twohot.cli._errors import OTHER_NAMES, friendly, option_writer
 
 COMMANDS = {entry.callback.__name__: entry.callback for entry in app.registered_commands}
 
@@ -31,11 +31,11 @@ def test_the_names_are_those_of_the_options(name):
     parser = typer.main.get_command(app).commands[name]
     taken = {entry.name: entry.opts for entry in parser.params if entry.param_type_name == "option"}
     assert set(taken) == options_of(COMMANDS[name])
+    write = option_writer(COMMANDS[name])
     for argument, spellings in taken.items():
-        written = with_options(f"pass {argument}=… or {argument}=True", COMMANDS[name])
-        option = written.split(" ")[-1]
+        option = write(argument, True)
         assert option in spellings
-        assert written == f"pass {option}=… or {option}"
+        assert write(argument, ...) == f"{option}=…"
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES.values())
@@ -44,43 +44,71 @@ def test_other_names_are_those_of_options(name):
 
 
 @pytest.mark.parametrize(
-    ("message", "expected"),
+    ("name", "value", "expected"),
     [
-        ("n_superclasses=11 is more", "--superclasses=11 is more"),
-        ("random_state=-1 is not allowed", "--seed=-1 is not allowed"),
-        ("(seed=1.5e-3, split=None)", "(--seed=1.5e-3, --split=None)"),
-        ("seed=nan: pass 1.", "--seed=nan: pass 1."),
-        ('split="it\'s" is not there', '--split="it\'s" is not there'),
-        ("label_column=['a'] is", "--label-column=['a'] is"),
-        ("CIFAR's split='val' is", "CIFAR's --split='val' is"),
-        ("pass force=True.", "pass --force."),
+        ("n_superclasses", 11, "--superclasses=11"),
+        ("random_state", -1, "--seed=-1"),
+        ("seed", 1.5e-3, "--seed=0.0015"),
+        ("split", None, "--split=None"),
+        ("split", "it's", '--split="it\'s"'),
+        ("label_column", ["a"], "--label-column=['a']"),
+        ("label_column", ..., "--label-column=…"),
+        ("force", True, "--force"),
         # Nothing of these is an argument that the command has as an option.
-        *[(message, message) for message in (
-            "true_label_column='x' and n_split=3",
-            "source='x' is a positional argument, classes='x' is none of this command",
-            "a label_column, the split and its seed",
-            "--split='val' is not in this table",
-            "split=train/1.png is no image",
-            "data/split='a'.png, seed=0.csv and seed=0/x.csv are not there",
-            "the columns are 'split=1 ', \"force='True'\", 'it\\'s split=1 '.",
-            "force=Truely",
-        )],
+        ("true_label_column", "x", "true_label_column='x'"),
+        ("source", "x", "source='x'"),
+        ("noise_rate", 0.2, "noise_rate=0.2"),
+        ("labels[2]", "c", "labels[2]='c'"),
+        ("", 1, "=1"),
     ],
-)  # fmt: skip
-def test_arguments_become_options_and_nothing_else_changes(message, expected):
-    assert with_options(message, command) == expected
-
-
-texts = st.one_of(
-    st.text(), st.text(string.ascii_lowercase + "_='\"\\ ,."), st.sampled_from(["split=1 ", "'"])
 )
+def test_arguments_become_options_if_the_command_has_them(name, value, expected):
+    assert option_writer(command)(name, value) == expected
+
+
+def said_of(error, capsys):
+    """Return what a command with some options says of an error."""
+
+    def failing(*, label_column=None, labels=None, force=False):  # noqa: ARG001
+        raise error
+
+    with pytest.raises(typer.Exit) as raised:
+        friendly(failing)()
+    assert raised.value.exit_code == 1
+    return capsys.readouterr().err
+
+
+def test_a_bare_name_is_that_of_the_option(capsys):
+    assert said_of(ArgumentError("labels", "has one class."), capsys) == (
+        "Error: --labels has one class.\n"
+    )
+
+
+# A user's text that looks like an argument, a place to fill or markup.
+TEXTS = ["label_column='c'", "force=True", "{label_column}", "{force}", "{", "[red]", "'", "a=…"]
+texts = st.one_of(st.text(), st.sampled_from(TEXTS))
 
 
 @given(texts, texts)
-def test_what_is_quoted_stays_as_it_is(chosen, other):
-    """Column names and labels of a user are quoted by repr, and may be any text."""
-    message = f"label_column={chosen!r} is missing: the columns are {other!r}, {chosen!r}."
-    assert with_options(message, command) == message.replace("label_column", "--label-column", 1)
+def test_text_of_a_user_stays_as_it_is(chosen, other):
+    """Column names and labels may be any text, quoted or not."""
+    error = ArgumentError(
+        {"label_column": chosen},
+        f"is missing beside {other}",
+        "pass {label_column} or {force}.",
+        label_column=other,
+        force=True,
+    )
+    assert error.worded(option_writer(command)) == (
+        f"--label-column={chosen!r} is missing beside {other}: "
+        f"pass --label-column={other!r} or --force."
+    )
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_other_errors_are_printed_as_they_are(text, capsys):
+    assert said_of(ValueError(f"{text} is odd."), capsys) == f"Error: {text} is odd.\n"
+    assert said_of(ArgumentError("", f"{text} is odd."), capsys) == f"Error: {text} is odd.\n"
 
 
 @pytest.fixture
@@ -135,13 +163,6 @@ def test_errors_of_readers_through_the_command_line(arguments, message):
     result = run("describe", *arguments)
     assert result.exit_code == 1
     assert result.stderr.startswith(f"Error: {message}")
-
-
-def test_a_command_without_options_leaves_messages_alone():
-    def bare(source):
-        """Have no option."""
-
-    assert with_options("force=True and =True", bare) == "force=True and =True"
 
 
 @pytest.mark.parametrize(

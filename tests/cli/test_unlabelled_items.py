@@ -126,7 +126,7 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     assert "new/2.png could not be read" in stopped.output
     assert "or leave --strict out" in stopped.output
     again = run(*arguments, "new.features")
-    assert "holds 3 rows of 90 features, no labels. 1 items went through" in again.output
+    assert "holds 3 rows of 90 features, no labels. 1 item went through" in again.output
     assert "  new/2.png: is not an image in a format that Pillow reads" in again.output
     assert list(read_features("new.features").items) == ["new/0.png", "new/1.png", "new/3.png"]
     assert "holds already, from the same content, 3 rows" in run(*arguments, "new.features").output
@@ -163,13 +163,13 @@ NEED_LABELS = {
 
 
 @pytest.mark.parametrize("name", NEED_LABELS)
-def test_commands_that_need_labels_say_so_and_take_them_apart(bare, name):
+def test_commands_that_need_labels_say_so_and_take_a_label_file(bare, name):
     before = everything(bare)
     refused = run(name, "bare.features", *NEED_LABELS[name])
     assert refused.exit_code == 1
     assert refused.output.strip() == (
         "Error: bare.features has no label in any of its 36 rows, and this command needs some: "
-        "pass one per row by --labels, or let a probe tell them by `twohot predict`."
+        "pass one per row by --labels=…, or predict them by `twohot predict`."
     )
     assert everything(bare) == before
     result = run(name, "bare.features", *NEED_LABELS[name], "--labels", "labels.csv")

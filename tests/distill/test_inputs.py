@@ -53,7 +53,7 @@ def test_nan_in_new_features(method):
 
 @pytest.mark.parametrize("make", PROBES)
 def test_complex_features(make):
-    refuse("Complex data not supported: X has dtype complex128.*X.real", X * 1j, probe=make())
+    refuse("X has dtype complex128 .Complex data not supported.*X.real", X * 1j, probe=make())
 
 
 def test_features_that_are_not_numbers():
@@ -312,7 +312,7 @@ def test_soft_targets(targets, message, stored):
 
 @pytest.mark.parametrize("classes", [["a", "b"], ["a", "a", "b", "c", "d"], [["a"] * 5]])
 def test_names_of_soft_targets(classes):
-    with pytest.raises(ValueError, match=r"classes has shape .* one name per column, sorted"):
+    with pytest.raises(ValueError, match=r"classes has shape .* one name per column"):
         LinearProbe().fit_soft(X, SOFT, classes=classes)
 
 

@@ -9,10 +9,17 @@ from hypothesis.extra.numpy import arrays
 
 import problems
 import twin
+from prepared import blocks_of, prepared_rows
 from twohot import top_candidates
-from twohot.distill.targets import StoredTargets, blend, candidates, keep, one_hot
-from twohot.rows import preparation
-from twohot.rows.preparation import FeatureSet, fit_preparation
+from twohot.distill.targets import (
+    CANDIDATES,
+    LABELS,
+    LabelTargets,
+    OutputTargets,
+    StoredTargets,
+    candidate_rows,
+    tied_classes,
+)
 
 
 @st.composite
@@ -148,51 +155,69 @@ def test_more_candidates_than_classes():
 # By block ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def features(monkeypatch):
-    monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)
-    X = problems.synthetic().X
-    fitted = fit_preparation(X, center=True, normalize=True, weights=None)
-    return FeatureSet(X, fitted, dtype=np.dtype(np.float64), n_classes=5)
+GIVEN = LabelTargets(5)
 
 
-def whole(targets, features):
-    blocks = [targets.of(features.block(i)) for i in range(features.n_blocks)]
-    return np.vstack([b.toarray() if sp.issparse(b) else b for b in blocks])
+def make_rows(n_jobs=1):
+    rows = prepared_rows(problems.synthetic().X, n_classes=5, n_jobs=n_jobs)
+    rows.attach(LABELS, problems.synthetic().given_labels)
+    return rows
 
 
-def test_given_labels_become_rows_of_the_identity(features):
+def whole(targets, rows):
+    found = [targets.of(block) for block in blocks_of(rows)]
+    return np.vstack([each.toarray() if sp.issparse(each) else each for each in found])
+
+
+def test_given_labels_become_rows_of_the_identity():
     labels = problems.synthetic().given_labels
-    np.testing.assert_array_equal(whole(one_hot(labels, 5), features), np.eye(5)[labels])
+    np.testing.assert_array_equal(whole(GIVEN, make_rows()), np.eye(5)[labels])
 
 
-def test_outputs_are_kept_as_they_are(features):
-    coef = np.random.default_rng(0).normal(size=(5, 12))
-    expected = twin.outputs(twin.prepare(features.X), coef)
-    targets = keep(features, coef)
-    np.testing.assert_allclose(whole(targets, features), expected, atol=1e-14)
+def test_outputs_are_kept_as_they_are():
+    coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows()
+    expected = twin.outputs(twin.prepare(rows.X), coef)
+    targets = OutputTargets(coef)
+    np.testing.assert_allclose(whole(targets, rows), expected, atol=1e-14)
     # A block that was asked for stays as it is when the next is.
-    first = targets.of(features.block(0))
-    targets.of(features.block(1))
+    first = targets.of(rows.block(0))
+    targets.of(rows.block(1))
     np.testing.assert_allclose(first, expected[:64], atol=1e-14)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("n_candidates", [1, 2, 3])
-def test_candidates_of_a_round_are_those_of_its_outputs(features, n_candidates, n_jobs):
-    coef = np.random.default_rng(0).normal(size=(5, 12))
-    outputs = twin.outputs(twin.prepare(features.X), coef)
-    found = candidates(features, coef, n_candidates, n_jobs)
+def test_candidates_of_a_round_are_those_of_its_outputs(n_candidates, n_jobs):
+    coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows(n_jobs)
+    outputs = twin.outputs(twin.prepare(rows.X), coef)
+    rows.derive(CANDIDATES, candidate_rows, OutputTargets(coef), n_candidates, GIVEN, 0.0)
     expected = top_candidates(outputs, n_candidates).toarray()
-    np.testing.assert_allclose(whole(found, features), expected, rtol=1e-7)
+    np.testing.assert_allclose(whole(StoredTargets(CANDIDATES), rows), expected, rtol=1e-7)
 
 
-def test_targets_are_blended_by_hand():
-    made = StoredTargets("candidates", sp.csr_array([[0.5, 0.5, 0], [0, 0, 1.0]]), 0.5)
-    given = one_hot(np.array([2, 2]), 3)
-    found = blend(made, given, 0.25)
-    expected = [[0.375, 0.375, 0.25], [0, 0, 1]]
-    np.testing.assert_array_equal(found.matrix.toarray(), expected)
-    assert found.matrix.dtype == np.float32
-    assert (found.name, found.making_passes) == ("candidates", 0.5)
-    assert blend(made, given, 1.0).matrix.nnz == 2  # no zeros are stored
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_a_share_of_the_candidates_goes_to_what_was_given(share):
+    coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows()
+    rows.derive(CANDIDATES, candidate_rows, OutputTargets(coef), 2, GIVEN, share)
+    made = top_candidates(twin.outputs(twin.prepare(rows.X), coef)).toarray()
+    expected = (1 - share) * made + share * whole(GIVEN, rows)
+    np.testing.assert_allclose(rows.columns[CANDIDATES].toarray(), expected, rtol=1e-6)
+    assert rows.columns[CANDIDATES].dtype == np.float32
+    if share == 1:
+        assert rows.columns[CANDIDATES].nnz == rows.n_samples  # no zeros are stored
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(3, 7))
+@settings(max_examples=50)
+def test_classes_are_tied_if_they_are_candidates_of_the_same_rows(seed, n_classes):
+    generator = np.random.default_rng(seed)
+    columns = generator.choice([0, 0.25, 0.5], (150, n_classes))
+    # Copies of some columns, in any place.
+    columns = columns[:, generator.integers(0, n_classes, n_classes)]
+    rows = prepared_rows(generator.normal(size=(150, 3)), n_classes=n_classes)
+    rows.attach(CANDIDATES, sp.csr_array(columns.astype(np.float32)))
+    found = {frozenset(tied.tolist()) for tied in tied_classes(rows, StoredTargets(CANDIDATES))}
+    groups = {}
+    for label, column in enumerate(columns.T):
+        groups.setdefault(column.tobytes(), []).append(label)
+    assert found == {frozenset(group) for group in groups.values() if len(group) > 1}

@@ -8,8 +8,9 @@ import pytest
 from compared import make_comparison, make_tried
 from twohot.forecast.advice import Action, advise
 from twohot.forecast.noise_estimate import NoiseEstimate
-from twohot.forecast.unmixing import unmix
+from twohot.forecast.true_correlations import unmix
 from twohot.noise import symmetric
+from twohot.select.chance import chance_agreement
 
 SIZES = np.array([500, 500])
 ABOUT = {"classes": np.array([0, 1]), "given_sizes": SIZES, "theory": "Theory."}
@@ -29,8 +30,17 @@ def compared(n_right, chosen, n_rows=1000):
     predicted = {}
     for kind, right in n_right.items():
         method, n_rounds = kind
-        entry = make_tried(method, right / n_rows, n_rounds=n_rounds, chosen=kind == chosen)
-        predicted[entry] = np.where(np.isin(np.arange(n_rows), order[:right]), given, 1 - given)
+        found = np.where(np.isin(np.arange(n_rows), order[:right]), given, 1 - given)
+        chance, chance_error = chance_agreement(given, found)
+        entry = make_tried(
+            method,
+            right / n_rows,
+            n_rounds=n_rounds,
+            chance=chance,
+            chance_error=chance_error,
+            chosen=kind == chosen,
+        )
+        predicted[entry] = found
     return make_comparison(given, predicted)
 
 
@@ -77,7 +87,7 @@ def test_what_auto_probe_takes_is_said_whatever_is_advised():
     comparison = compared({PLAIN: 900, ROBUST: 905}, ROBUST)
     found = advise(comparison, CLEAN, APART, **ABOUT)
     assert found.action is Action.PLAIN
-    said = "Of 2 candidates AutoProbe takes robust (ridge 10), with the same rows left out."
+    said = "Of 2 candidates AutoProbe takes robust (ridge 10), with the same rows held out."
     assert said in found.evidence
 
 
@@ -85,12 +95,12 @@ def test_a_gain_that_may_be_chance_is_called_so():
     found = advise(compared({PLAIN: 150, ROBUST: 152}, ROBUST, 200), HALF, APART, **ABOUT)
     assert found.action is Action.ROBUST
     sure = advise(compared({PLAIN: 600, ROBUST: 650}, ROBUST, 700), HALF, APART, **ABOUT)
-    said = "do not tell this from chance"
+    said = "cannot tell this from chance"
     assert any(said in caution for caution in found.cautions)
     assert not any(said in caution for caution in sure.cautions)
 
 
-def test_rows_that_the_choice_left_out_are_told():
+def test_rows_that_the_choice_did_not_use_are_counted():
     whole = compared({PLAIN: 900, ROBUST: 890}, PLAIN)
     said = "The choice was made on 300 of 1000 rows"
     for n_rows in (300, 1000):

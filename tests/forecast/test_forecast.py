@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from problems import digits
+import missing_labels
+from problems import digits, synthetic
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot._checks.labels import NO_LABEL, Labels
 from twohot.forecast.advice import Action
 from twohot.forecast.forecast import forecast
 from twohot.forecast.record import candidate_rows
@@ -94,12 +96,12 @@ def test_a_known_majority_of_wrong_labels_is_hopeless_and_probes_then_learn_it(r
     data = digits(0.0)
     noise = pair_flip(10, rate)
     given = corrupt_labels(data.true_labels, noise, random_state=0).given_labels
-    found = forecast(data.X, given, noise_matrix=noise, n_jobs=1)
+    found = forecast(data.X, given, corruption=noise, n_jobs=1)
     assert (found.advice.action is Action.NOTHING) == hopeless
     assert (best_plain(data.X, given, data.X_test, data.test_labels) < 0.5) == hopeless
     if hopeless:
         assert "given some wrong label at least as often as its own" in found.advice.summary
-        said = "Rows of 10 class(es) are given some other label"
+        said = "Rows of 10 classes are given some other label"
         assert any(c.startswith(said) and "and 5 more" in c for c in found.advice.cautions)
 
 
@@ -196,7 +198,7 @@ def test_a_class_of_one_row_is_kept():
     assert found.given_sizes.sum() == len(y) - 4
     assert np.isfinite(found.correlation.estimated).all()
     assert found.advice.action is Action.PLAIN
-    assert any(c.startswith("1 class(es) have one row") for c in found.advice.cautions)
+    assert any(c.startswith("1 class has one row") for c in found.advice.cautions)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,10 @@ def test_rows_without_a_label_are_as_good_as_absent():
     present = np.flatnonzero(np.arange(len(y)) % 7)
     found = forecast(data.X, y, n_jobs=1)
     probe = AutoProbe(n_jobs=1).fit(data.X[present], data.given_labels[present])
-    assert found.comparison.choice.chosen.estimator == probe.choice_.chosen.estimator
+    assert found.comparison.choice == probe.choice_
+    alone = forecast(data.X[present], data.given_labels[present], n_jobs=1)
+    assert str(found) == str(alone)
+    np.testing.assert_array_equal(found.correlation.estimated, alone.correlation.estimated)
     assert len(found.comparison.given) == probe.choice_.n_held_out == len(present)
     # Rows to hold out are numbers of rows of X, with or without a label.
     halves = [np.arange(500), np.arange(500, 1000)]
@@ -230,10 +235,42 @@ def test_rows_without_a_label_are_as_good_as_absent():
     np.testing.assert_array_equal(named.given, expected)
 
 
+@pytest.mark.parametrize("kind", ["text, blank", "text, polars", "numbers, pandas Int64"])
+def test_missing_labels_of_any_kind_are_no_labels(kind):
+    is_number, make = missing_labels.KINDS[kind]
+    data = synthetic()
+    names = np.arange(5) if is_number else np.array(["ant", "bee", "cat", "dog", "eel"])
+    absent = np.arange(len(data.X)) % 4 == 0
+    pairs = zip(absent, names[data.given_labels].tolist(), strict=True)
+    y = make([None if gone else label for gone, label in pairs])
+    coded = Labels(np.where(absent, NO_LABEL, data.given_labels), names)
+    found, expected = (forecast(data.X, labels, n_jobs=1) for labels in (y, coded))
+    assert found.classes.tolist() == expected.classes.tolist() == names.tolist()
+    assert found.given_sizes.sum() == np.count_nonzero(~absent)
+    assert str(found) == str(expected)
+
+
+def test_classes_of_coded_labels_without_a_row_are_no_classes_of_the_forecast():
+    data = synthetic()
+    coded = Labels(data.given_labels + 1, np.array(["yak", "e", "d", "c", "b", "a", "zoo"]))
+    found = forecast(data.X, coded, superclass=[0, 0, 1, 1, 1], n_jobs=1)
+    assert found.classes.tolist() == ["e", "d", "c", "b", "a"]
+    np.testing.assert_array_equal(found.given_sizes, np.bincount(data.given_labels))
+
+
+def test_what_labels_may_mean_is_a_caution():
+    data = synthetic()
+    y = np.where(data.given_labels == 0, "n/a", data.given_labels.astype(str))
+    assert "'n/a' is a class here" in forecast(data.X, y, n_jobs=1).advice.cautions[-1]
+    named = forecast(data.X, y, missing=["n/a"], n_jobs=1)
+    assert named.classes.tolist() == ["1", "2", "3", "4"]
+    assert not any("n/a" in caution for caution in named.advice.cautions)
+
+
 def test_every_candidate_is_reported():
     data = digits(0.6)
     said = []
-    found = forecast(data.X, data.given_labels, n_jobs=1, report=said.append)
+    found = forecast(data.X, data.given_labels, n_jobs=1, callback=said.append)
     names = [entry.name for entry in found.comparison.choice.tried]
     assert [line.split(":")[0] for line in said] == names
 
@@ -262,12 +299,12 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
         ({"y": [1] * 30}, r"y has one class only \(1\)"),
         ({"y": [None] * 30}, "y has no label in any of its 30 rows"),
         ({"y": [""] * 30}, "y has no label in any"),
-        ({"y": [0] * 28 + [1, 2]}, r"y has 1 class\(es\) with two rows or more, of 3"),
-        ({"y": LABELS[:20]}, r"y has shape \(20,\) and X has 30 rows"),
+        ({"y": [0] * 28 + [1, 2]}, r"y has 1 class with two rows or more, of 3"),
+        ({"y": LABELS[:20]}, "y has 20 labels and X has 30 rows"),
         ({"X": np.where(np.eye(30, 4), np.nan, X)}, "X contains NaN"),
         ({"X": np.where(np.eye(30, 4), np.inf, X)}, "X contains infinity"),
-        ({"noise_matrix": np.eye(2)}, "corruption has 2 rows for 3 classes"),
-        ({"noise_matrix": 2 * np.eye(3)}, "does not sum to one"),
+        ({"corruption": np.eye(2)}, "corruption has 2 rows for 3 classes: pass one row and one"),
+        ({"corruption": 2 * np.eye(3)}, "does not sum to one"),
         ({"probabilities": np.ones((30, 2))}, r"probabilities has shape \(30, 2\).*\(30, 3\)"),
         ({"probabilities": np.full((30, 3), np.nan)}, "or holds NaN"),
         ({"superclass": [0, 0]}, "superclass has 2 entries for 3 classes"),
@@ -290,7 +327,7 @@ def test_agreement_that_says_nothing_of_accuracy_promises_nothing():
     data = digits(0.0)
     even = np.full((10, 10), 1 / 9)  # a right label is rarer than any wrong one
     np.fill_diagonal(even, 0)
-    found = forecast(data.X, data.given_labels, noise_matrix=even, n_jobs=1)
+    found = forecast(data.X, data.given_labels, corruption=even, n_jobs=1)
     assert found.advice.action is Action.NOTHING
     assert found.noise.slope <= 0
     assert all(np.isnan(row["gain"]) for row in candidate_rows(found))

@@ -23,7 +23,7 @@ def test_the_record_holds_what_was_found(found):
     assert record["advice"]["action"] == found.advice.action
     assert record["n_rows"] == 1000
     assert record["noise"]["rate"] == found.noise.rate
-    np.testing.assert_array_equal(record["noise"]["matrix"], found.noise.corruption)
+    np.testing.assert_array_equal(record["noise"]["corruption"], found.noise.corruption)
     np.testing.assert_array_equal(record["correlation"]["estimated"], found.correlation.estimated)
     assert record["theory"]["separation"] == found.theory.separation
     assert record["theory"]["eigengap"] == found.theory.eigengap
@@ -49,7 +49,7 @@ def test_classes_stand_weakest_first(found):
 def test_what_is_not_finite_becomes_null():
     data = digits(0.8)
     # So much noise that no number of rounds repairs every label.
-    found = forecast(data.X, data.given_labels, noise_matrix=symmetric(10, 0.89), n_jobs=1)
+    found = forecast(data.X, data.given_labels, corruption=symmetric(10, 0.89), n_jobs=1)
     assert np.isinf(found.theory.rounds_needed.overall)
     assert forecast_record(found)["theory"]["rounds_needed"] is None
 

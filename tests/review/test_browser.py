@@ -329,7 +329,7 @@ def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
     page = opened(
         rows,
         title=HOSTILE[0],
-        noise_matrix=np.full((n_classes, n_classes), 1 / n_classes),
+        corruption=np.full((n_classes, n_classes), 1 / n_classes),
         correlation=np.eye(n_classes),
         methods=tuple(Method(text, 0.5) for text in HOSTILE),
         choice=ChoiceCurve(HOSTILE[1], tuple(Curve(text, (1, 2), (0.1, 0.2)) for text in HOSTILE)),
@@ -446,7 +446,7 @@ def test_the_overview_leads_to_the_rows_of_a_confusion(opened) -> None:
     rows = audit_rows(40)
     page = opened(
         rows,
-        noise_matrix=noise,
+        corruption=noise,
         correlation=np.eye(4),
         class_order=np.array([3, 1, 0, 2]),
         methods=(Method("teacher", 0.7, 0.01), Method("student", 0.8, 0.01, chosen=True)),
@@ -493,7 +493,7 @@ def test_many_classes_are_mapped_on_a_canvas(opened) -> None:
     classes = tuple(f"k{k}" for k in range(n_classes))
     noise = np.eye(n_classes)
     noise[3, 5] = 0.5
-    page = opened(audit_rows(80, classes=classes), noise_matrix=noise)
+    page = opened(audit_rows(80, classes=classes), corruption=noise)
     pixel = """const canvas = document.querySelector('#noise-map canvas');
         return [canvas.width, [...canvas.getContext('2d').getImageData(...arguments, 1, 1).data]]"""
     width, diagonal = page.script(pixel, 7, 7)
@@ -508,7 +508,7 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(opened, browser) -> N
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
-        page = opened(rows, title="t" * 300, noise_matrix=np.eye(4), methods=(Method("m", 0.5),))
+        page = opened(rows, title="t" * 300, corruption=np.eye(4), methods=(Method("m", 0.5),))
         wide = "return document.documentElement.scrollWidth"
         assert page.script(wide) <= 360
         page.click("tab-overview")

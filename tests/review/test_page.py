@@ -215,7 +215,7 @@ def test_an_address_is_a_path_whatever_the_item(item, address) -> None:
     [
         ({"embed_limit": -1}, {}, "embed_limit=-1 is not allowed"),
         ({"thumbnail_size": 2}, {}, "thumbnail_size=2 is not allowed"),
-        ({}, {"noise_matrix": np.eye(3)}, r"noise_matrix has shape \(3, 3\): pass \(4, 4\)"),
+        ({}, {"corruption": np.eye(3)}, r"corruption has shape \(3, 3\): pass \(4, 4\)"),
         ({}, {"correlation": np.ones(4)}, r"correlation has shape \(4,\)"),
         ({}, {"class_order": np.array([0, 0, 1, 2])}, "class_order must name each of the 4"),
     ],

@@ -44,7 +44,7 @@ def test_other_rows_have_another_name(change) -> None:
         ({"classes": ("cat", "dog", "", "owl")}, "classes has '': pass names that are not empty"),
         ({"classes": ("cat", "dog", "\ud83d", "owl")}, "that UTF-8 can hold"),
         ({"item_kind": "sound"}, "item_kind='sound' is not known"),
-        ({"items": ("a",)}, "items has 1 entries and row has 12"),
+        ({"items": ("a",)}, "items has 1 entry and row has 12"),
         ({"confidence": np.ones(3)}, "confidence has 3 entries and row has 12"),
         (
             {"given_labels": np.full(12, 4)},

@@ -9,19 +9,14 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import twin
+from prepared import blocks_of, prepared_rows
 from stored import memory_map
 from twohot import DistilledProbe, LinearProbe
-from twohot.rows import preparation
-from twohot.rows.preparation import FeatureSet, fit_preparation
+from twohot.rows import rows as rows_module
+from twohot.rows.stores import fit_preparation
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 200, 7, 3
 ROUNDING = {"float32": 2e-6, "float64": 1e-13}
-
-
-@pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch):
-    # 64 rows, the least there is: 200 rows are three blocks and a rest.
-    monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)
 
 
 def raw_rows(offset=0.5):
@@ -50,12 +45,6 @@ def as_float64(X):
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
-def feature_set(X, *, center=True, normalize=True, weights=None, dtype=None, **options):
-    fitted = fit_preparation(X, center=center, normalize=normalize, weights=weights)
-    dtype = np.dtype(dtype or ("float64" if X.dtype == np.float64 else "float32"))
-    return FeatureSet(X, fitted, dtype=dtype, n_classes=N_CLASSES, weights=weights, **options)
-
-
 class CountedRows:
     """Rows that remember how many of them were read."""
 
@@ -70,8 +59,8 @@ class CountedRows:
 
 @pytest.mark.parametrize(("allowed", "passes_read"), [(4 * N_SAMPLES * N_FEATURES, 1), (100, 3)])
 def test_small_rows_are_read_once_and_large_ones_on_every_pass(allowed, passes_read, monkeypatch):
-    monkeypatch.setattr(preparation, "KEPT_BYTES", allowed)
-    features = feature_set(raw_rows().astype(np.float32), keep_small=True)
+    monkeypatch.setattr(rows_module, "KEPT_BYTES", allowed)
+    features = prepared_rows(raw_rows().astype(np.float32), keep_small=True)
     features.X = CountedRows(features.X)
     first = stacked(features)
     for _ in range(2):
@@ -80,7 +69,7 @@ def test_small_rows_are_read_once_and_large_ones_on_every_pass(allowed, passes_r
 
 
 def stacked(features):
-    return np.vstack([features.block(i).prepared().copy() for i in range(features.n_blocks)])
+    return np.vstack([block.prepared().copy() for block in blocks_of(features)])
 
 
 def assert_close(found, expected, dtype):
@@ -94,7 +83,7 @@ def assert_close(found, expected, dtype):
 def test_blocks_are_the_whole_array_prepared_at_once(stored, center, normalize, weighted, tmp_path):
     X = STORED[stored](raw_rows(), tmp_path)
     v = np.random.default_rng(1).random(N_SAMPLES) if weighted else None
-    features = feature_set(X, center=center, normalize=normalize, weights=v)
+    features = prepared_rows(X, center=center, normalize=normalize, weights=v)
     assert features.n_blocks == 4
     expected = twin.prepare(as_float64(X), center=center, normalize=normalize, v=v)
     assert_close(stacked(features), expected, features.dtype)
@@ -107,7 +96,7 @@ def test_blocks_are_the_whole_array_prepared_at_once(stored, center, normalize, 
 def test_products_are_those_of_the_prepared_rows(stored, steps, intercept, keep_small, tmp_path):
     X = STORED[stored](raw_rows(), tmp_path)
     center, normalize = "center" in steps, "normalize" in steps
-    features = feature_set(
+    features = prepared_rows(
         X, center=center, normalize=normalize, intercept=intercept, keep_small=keep_small
     )
     expected = twin.prepare(as_float64(X), center=center, normalize=normalize)
@@ -116,9 +105,8 @@ def test_products_are_those_of_the_prepared_rows(stored, steps, intercept, keep_
     generator = np.random.default_rng(2)
     coef = generator.normal(size=(N_CLASSES, features.n_features)).astype(features.dtype)
     e = generator.normal(size=(N_SAMPLES, N_CLASSES)).astype(features.dtype)
-    for block in range(features.n_blocks):
-        rows = features.rows(block)
-        found = features.block(block)
+    for found in blocks_of(features):
+        rows = slice(found.first, found.first + len(found))
         assert_close(found.project(coef), expected[rows] @ coef.T, features.dtype)
         product = e[rows].astype(np.float64).T @ expected[rows] / 10  # a tenth: sums of 64 terms
         assert_close(found.gather(e[rows].copy()) / 10, product, features.dtype)
@@ -130,15 +118,15 @@ def test_products_are_those_of_the_prepared_rows(stored, steps, intercept, keep_
 def test_a_mean_much_larger_than_the_spread_costs_no_digits(stored, offset, tmp_path):
     # The mean is taken off the rows: x·w - m·w would lose the digits that x and m have in common.
     X = STORED[stored](np.random.default_rng(0).normal(size=(N_SAMPLES, 7)) + offset, tmp_path)
-    features = feature_set(X)
+    features = prepared_rows(X)
     expected = twin.prepare(as_float64(X))
     generator = np.random.default_rng(2)
     coef = generator.normal(size=(N_CLASSES, N_FEATURES)).astype(np.float32)
     e = generator.normal(size=(N_SAMPLES, N_CLASSES)).astype(np.float32)
     # What subtracting a mean rounded to float32 costs is all that is allowed.
     allowed = 5e-6 + 2e-7 * offset
-    for block in range(features.n_blocks):
-        rows, found = features.rows(block), features.block(block)
+    for found in blocks_of(features):
+        rows = slice(found.first, found.first + len(found))
         logits = expected[rows] @ coef.T
         np.testing.assert_allclose(found.project(coef), logits, rtol=0, atol=allowed)
         moment = e[rows].T @ expected[rows] / 10
@@ -151,7 +139,7 @@ def test_a_row_at_the_mean_is_prepared_to_zero(dtype):
     # Symmetric pairs of rows with few digits, so that the mean is exact.
     half = np.random.default_rng(0).integers(-8, 8, (70, N_FEATURES)) / 4
     X = (np.vstack([half, -half, np.zeros((1, N_FEATURES))]) + 0.5).astype(dtype)
-    features = feature_set(X, intercept=True)
+    features = prepared_rows(X, intercept=True)
     last = features.n_blocks - 1
     np.testing.assert_array_equal(features.block(last).prepared()[-1], 0)
     coef = np.random.default_rng(1).normal(size=(N_CLASSES, N_FEATURES + 1)).astype(dtype)
@@ -163,13 +151,13 @@ def test_a_row_at_the_mean_is_prepared_to_zero(dtype):
 def test_rows_that_are_all_equal_are_prepared_to_zero(dtype, value):
     # The mean of equal rows differs from them by rounding, which unit norm would blow up.
     X = np.full((77, N_FEATURES), value, dtype=dtype)
-    np.testing.assert_array_equal(stacked(feature_set(X)), 0)
+    np.testing.assert_array_equal(stacked(prepared_rows(X)), 0)
 
 
 def test_a_row_at_the_mean_of_the_others_is_prepared_to_zero():
     X = np.random.default_rng(0).normal(size=(N_SAMPLES, N_FEATURES)) + 3
     X[5] = X[np.arange(N_SAMPLES) != 5].mean(axis=0)
-    prepared = stacked(feature_set(X))
+    prepared = stacked(prepared_rows(X))
     np.testing.assert_array_equal(prepared[5], 0)
     np.testing.assert_allclose(np.linalg.norm(np.delete(prepared, 5, axis=0), axis=1), 1)
 
@@ -177,18 +165,18 @@ def test_a_row_at_the_mean_of_the_others_is_prepared_to_zero():
 def test_a_short_row_that_is_not_the_mean_keeps_unit_norm():
     X = np.random.default_rng(0).normal(size=(N_SAMPLES, N_FEATURES))
     X[3] = X.mean(axis=0) + 1e-9
-    np.testing.assert_allclose(np.linalg.norm(stacked(feature_set(X)), axis=1), 1)
-    tiny = feature_set(X * 1e-30, center=False)
+    np.testing.assert_allclose(np.linalg.norm(stacked(prepared_rows(X)), axis=1), 1)
+    tiny = prepared_rows(X * 1e-30, center=False)
     np.testing.assert_allclose(np.linalg.norm(stacked(tiny), axis=1), 1)
 
 
 def test_weights_have_mean_one_and_keep_their_total():
     v = np.random.default_rng(0).random(N_SAMPLES)
-    features = feature_set(raw_rows(), weights=v)
+    features = prepared_rows(raw_rows(), weights=v)
     assert features.total_weight == pytest.approx(v.sum())
-    columns = [features.block(i).weights for i in range(features.n_blocks)]
+    columns = [block.weights for block in blocks_of(features)]
     np.testing.assert_allclose(np.vstack(columns)[:, 0], v / v.mean())
-    plain = feature_set(raw_rows())
+    plain = prepared_rows(raw_rows())
     assert plain.total_weight == N_SAMPLES
     assert plain.block(0).weights is None
 
@@ -198,7 +186,7 @@ def test_weights_have_mean_one_and_keep_their_total():
 def test_rows_taken_are_rows_of_the_whole(stored, weighted, tmp_path):
     X = STORED[stored](raw_rows(), tmp_path)
     v = 1 + np.random.default_rng(1).random(N_SAMPLES) if weighted else None
-    features = feature_set(X, weights=v, intercept=True)
+    features = prepared_rows(X, weights=v, intercept=True)
     index = np.random.default_rng(2).permutation(N_SAMPLES)[:150]
     taken = features.take(index)
     assert (taken.n_samples, taken.n_features) == (150, N_FEATURES + 1)
@@ -218,7 +206,7 @@ def test_rows_taken_are_rows_of_the_whole(stored, weighted, tmp_path):
 @pytest.mark.parametrize("stored", ["float32", "csr", "memory map"])
 def test_taking_rows_copies_none(stored, tmp_path):
     X = STORED[stored](raw_rows(), tmp_path)
-    taken = feature_set(X).take(np.arange(0, N_SAMPLES, 2))
+    taken = prepared_rows(X).take(np.arange(0, N_SAMPLES, 2))
     assert taken.X.X is X
     assert taken.X.dtype == X.dtype
 
@@ -240,7 +228,7 @@ def test_nan_and_infinity_are_found_with_their_place(stored, bad, kind, tmp_path
     rows = raw_rows()
     rows[131, 4] = bad
     with pytest.raises(ValueError, match=f"contains {kind} at row 131, column 4"):
-        feature_set(STORED[stored](rows, tmp_path))
+        prepared_rows(STORED[stored](rows, tmp_path))
 
 
 def test_large_finite_values_are_not_taken_for_infinity():
@@ -260,8 +248,7 @@ def peak_bytes(function):
 
 
 @pytest.mark.parametrize("stored", ["float32", "float16", "fortran", "csr", "memory map"])
-def test_a_fit_holds_no_second_copy_of_the_features(stored, tmp_path, monkeypatch):
-    monkeypatch.undo()  # blocks of their real size
+def test_a_fit_holds_no_second_copy_of_the_features(stored, tmp_path):
     n_samples, n_features = 20_000, 512
     generator = np.random.default_rng(0)
     X = generator.normal(size=(n_samples, n_features)).astype(np.float32)
@@ -282,8 +269,7 @@ def test_a_fit_holds_no_second_copy_of_the_features(stored, tmp_path, monkeypatc
     assert peak_bytes(lambda: probe.predict(X)) < whole / 2
 
 
-def test_no_array_of_all_outputs_is_held(monkeypatch):
-    monkeypatch.undo()
+def test_no_array_of_all_outputs_is_held():
     n_samples, n_classes = 20_000, 200
     generator = np.random.default_rng(0)
     X = generator.normal(size=(n_samples, 16)).astype(np.float32)
@@ -298,10 +284,7 @@ def test_no_array_of_all_outputs_is_held(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_classes", "megabytes"), [(100, 60), (1000, 250)])
 @pytest.mark.parametrize("loss", ["ce", "gce"])
-def test_memory_above_the_features_when_the_history_is_full(
-    loss, n_classes, megabytes, monkeypatch
-):
-    monkeypatch.undo()
+def test_memory_above_the_features_when_the_history_is_full(loss, n_classes, megabytes):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(10_000, 512)).astype(np.float32)
     labels = np.arange(len(X)) % n_classes

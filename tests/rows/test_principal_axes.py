@@ -4,25 +4,18 @@ import numpy as np
 import pytest
 
 import twin
-from twohot.rows import preparation
-from twohot.rows import principal_axes as spectrum
-from twohot.rows.preparation import FeatureSet, fit_preparation
-from twohot.rows.principal_axes import measure_spectrum
+from prepared import prepared_rows
+from twohot.rows import principal_axes
+from twohot.rows.principal_axes import measure_axes
 
 
-@pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch):
-    monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)
-
-
-def rows_and_features(*, weights=None, intercept=False, dtype="float64", normalize=True):
+def rows_both_ways(*, weights=None, intercept=False, dtype="float64", normalize=True, n_jobs=1):
     X = np.random.default_rng(0).normal(size=(300, 6)) @ np.diag([3, 2, 1, 1, 0.5, 0.1]) + 0.3
     X = X.astype(dtype)
-    fitted = fit_preparation(X, center=True, normalize=normalize, weights=weights)
-    features = FeatureSet(
-        X, fitted, dtype=np.dtype(dtype), n_classes=3, weights=weights, intercept=intercept
+    rows = prepared_rows(
+        X, normalize=normalize, weights=weights, intercept=intercept, n_jobs=n_jobs
     )
-    return twin.prepare(X, v=weights, normalize=normalize), features
+    return twin.prepare(X, v=weights, normalize=normalize), rows
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -30,8 +23,8 @@ def rows_and_features(*, weights=None, intercept=False, dtype="float64", normali
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_second_moment_is_diagonal_along_the_axes(dtype, weighted, intercept):
     v = np.random.default_rng(1).random(300) if weighted else None
-    rows, features = rows_and_features(weights=v, intercept=intercept, dtype=dtype)
-    found = measure_spectrum(features, n_jobs=2)
+    rows, prepared = rows_both_ways(weights=v, intercept=intercept, dtype=dtype, n_jobs=2)
+    found = measure_axes(prepared)
     v = np.ones(300) if v is None else v
     moment, mean = (rows.T * v) @ rows / v.sum(), v @ rows / v.sum()
     if intercept:
@@ -48,18 +41,18 @@ def test_second_moment_is_diagonal_along_the_axes(dtype, weighted, intercept):
 
 def test_mean_square_is_weighted_and_leaves_out_the_intercept():
     v = np.random.default_rng(1).random(300)
-    rows, features = rows_and_features(weights=v, intercept=True, normalize=False)
-    found = measure_spectrum(features, n_jobs=1)
+    rows, prepared = rows_both_ways(weights=v, intercept=True, normalize=False)
+    found = measure_axes(prepared)
     expected = np.average(np.sum(rows**2, axis=1), weights=v)
     assert found.mean_square == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_rows_are_sampled_evenly_across_blocks(monkeypatch, weighted):
-    monkeypatch.setattr(spectrum, "MOMENT_ROWS", 100)
+    monkeypatch.setattr(principal_axes, "MOMENT_ROWS", 100)
     v = np.random.default_rng(1).random(300) if weighted else None
-    rows, features = rows_and_features(weights=v)
-    found = measure_spectrum(features, n_jobs=1)
+    rows, prepared = rows_both_ways(weights=v)
+    found = measure_axes(prepared)
     sampled = rows[::3]
     v = np.ones(300) if v is None else v
     moment = (sampled.T * v[::3]) @ sampled / v[::3].sum()
@@ -71,19 +64,20 @@ def test_many_rows_are_sampled_evenly_across_blocks(monkeypatch, weighted):
 
 
 def test_coefficients_go_there_and_back():
-    _, features = rows_and_features(intercept=True)
-    found = measure_spectrum(features, n_jobs=1)
+    _, prepared = rows_both_ways(intercept=True)
+    found = measure_axes(prepared)
     coef = np.random.default_rng(0).normal(size=(3, 7))
-    np.testing.assert_allclose(found.from_features(found.to_features(coef)), coef, atol=1e-13)
+    np.testing.assert_allclose(found.from_rows(found.to_rows(coef, 1), 2), coef, atol=1e-13)
     # Logits do not depend on the coordinates.
     x = np.random.default_rng(1).normal(size=7)
     np.testing.assert_allclose(
-        found.to_features(coef) @ x, coef @ found.from_features(x[np.newaxis])[0], atol=1e-12
+        found.to_rows(coef, 1) @ x, coef @ found.from_rows(x[np.newaxis], 1)[0], atol=1e-12
     )
 
 
-def test_the_spectrum_is_the_same_for_any_number_of_threads():
-    _, features = rows_and_features(dtype="float32")
-    one, three = (measure_spectrum(features, n_jobs) for n_jobs in (1, 3))
+def test_the_axes_are_the_same_for_any_number_of_threads():
+    one, three = (
+        measure_axes(rows_both_ways(dtype="float32", n_jobs=n_jobs)[1]) for n_jobs in (1, 3)
+    )
     np.testing.assert_array_equal(one.basis, three.basis)
     np.testing.assert_array_equal(one.variances, three.variances)

@@ -5,24 +5,20 @@ import pytest
 
 import problems
 import twin
+from prepared import prepared_rows
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.distill.rounds import Plan, run_rounds
-from twohot.distill.targets import one_hot
-from twohot.rows import preparation
+from twohot.distill.recipe import Recipe
+from twohot.distill.rounds import run_rounds
+from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates, choose_coordinates
-from twohot.rows.preparation import FeatureSet, fit_preparation
-from twohot.rows.principal_axes import measure_spectrum
-from twohot.rows.span import reduce_rows
+from twohot.rows.principal_axes import measure_axes
+from twohot.rows.span import span_of
 from twohot.solve.fit import Settings
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 
 N_SAMPLES, N_FEATURES = 100, 130
-SETTINGS = Settings(tol=1e-10, max_iter=500, gce_power=0.7, start="teacher")
+SETTINGS = Settings(tol=1e-10, max_iter=500)
 L2 = 1e-3
-
-
-@pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch):
-    monkeypatch.setattr(preparation, "BLOCK_ENTRIES", 1)
 
 
 def few_rows(dtype=np.float64):
@@ -31,9 +27,8 @@ def few_rows(dtype=np.float64):
     return problem.X.astype(dtype), problem.given_labels
 
 
-def feature_set(X, weights=None, intercept=False):
-    fitted = fit_preparation(X, center=True, normalize=True, weights=weights)
-    return FeatureSet(X, fitted, dtype=X.dtype, n_classes=5, weights=weights, intercept=intercept)
+def rows_of(X, weights=None, intercept=False):
+    return prepared_rows(X, n_classes=5, weights=weights, intercept=intercept, n_jobs=2)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -41,14 +36,17 @@ def feature_set(X, weights=None, intercept=False):
 def test_the_solution_is_that_on_all_features(weighted, intercept):
     X, labels = few_rows()
     v = problems.random_weights(N_SAMPLES) if weighted else None
-    features = feature_set(X, v, intercept)
-    targets = one_hot(labels, 5)
-    plans = [Plan("ce", L2), Plan("ce", L2), Plan("gce", L2, n_candidates=2)]
-    few = choose_coordinates(features, n_jobs=2)
-    assert few.reduction is not None
-    many = Coordinates(features, measure_spectrum(features, 2), 2)
-    found = run_rounds(few, targets, plans, SETTINGS)
-    expected = run_rounds(many, targets, plans, SETTINGS)
+    rows = rows_of(X, v, intercept)
+    teacher = Recipe(CrossEntropy(), l2=L2)
+    student = Recipe(CrossEntropy(), l2=L2, teacher=teacher)
+    recipe = Recipe(GeneralizedCrossEntropy(), l2=L2, teacher=student, n_candidates=2)
+    few = choose_coordinates(rows)
+    assert few.span is not None
+    many = Coordinates(rows, measure_axes(rows))
+    for coordinates in (few, many):
+        coordinates.rows.attach(LABELS, labels)
+    found = run_rounds(few, LabelTargets(5), recipe, SETTINGS)
+    expected = run_rounds(many, LabelTargets(5), recipe, SETTINGS)
     for short, full in zip(found, expected, strict=True):
         assert short.converged
         assert full.converged
@@ -72,13 +70,13 @@ def test_the_solution_is_an_optimum_on_all_features(weighted, intercept):
 def test_rows_keep_their_inner_products_and_their_second_moment_is_diagonal():
     X, _ = few_rows()
     v = np.random.default_rng(0).random(N_SAMPLES) + 0.1
-    reduction = reduce_rows(feature_set(X, v))
-    rows, reduced = twin.prepare(X, v=v), reduction.features.X
+    span = span_of(rows_of(X, v))
+    rows, reduced = twin.prepare(X, v=v), span.rows.X
     np.testing.assert_allclose(reduced @ reduced.T, rows @ rows.T, rtol=0, atol=1e-12)
     moment = (reduced.T * v) @ reduced / v.sum()
-    np.testing.assert_allclose(moment, np.diag(reduction.spectrum.variances), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(reduction.spectrum.mean_row, v @ reduced / v.sum(), atol=1e-12)
-    assert reduction.spectrum.mean_square == pytest.approx(1)
+    np.testing.assert_allclose(moment, np.diag(span.axes.variances), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(span.axes.mean_row, v @ reduced / v.sum(), atol=1e-12)
+    assert span.axes.mean_square == pytest.approx(1)
     # Centring makes the rows linearly dependent: one direction less than rows.
     assert reduced.shape[1] == N_SAMPLES - 1
 
@@ -86,15 +84,15 @@ def test_rows_keep_their_inner_products_and_their_second_moment_is_diagonal():
 def test_equal_rows_span_fewer_directions():
     X, _ = few_rows()
     X = np.vstack([X[:30], X[:30]])
-    reduced = reduce_rows(feature_set(X)).features.X
+    reduced = span_of(rows_of(X)).rows.X
     assert reduced.shape == (60, 29)  # one less by centring
 
 
 def test_coefficients_keep_the_part_that_rows_can_see():
     X, _ = few_rows()
-    reduction = reduce_rows(feature_set(X, intercept=True))
+    span = span_of(rows_of(X, intercept=True))
     coef = np.random.default_rng(0).normal(size=(5, N_FEATURES + 1))
-    lifted = reduction.to_features(reduction.from_features(coef), n_jobs=1)
+    lifted = span.to_features(span.from_features(coef))
     rows = np.hstack([twin.prepare(X), np.ones((N_SAMPLES, 1))])
     np.testing.assert_allclose(rows @ lifted.T, rows @ coef.T, rtol=0, atol=1e-10)
     # The rest, orthogonal to all rows, is gone.
@@ -119,8 +117,7 @@ def test_one_row_less_than_features_makes_no_difference(probe):
 
 def test_float32_rows_are_reduced_in_float64_and_solved_in_float32():
     X, labels = few_rows(np.float32)
-    reduction = reduce_rows(feature_set(X))
-    assert reduction.features.X.dtype == np.float32
+    assert span_of(rows_of(X)).rows.X.dtype == np.float32
     probe = LinearProbe(l2=L2).fit(X, labels)
     exact = LinearProbe(l2=L2, tol=1e-10).fit(X.astype(np.float64), labels)
     np.testing.assert_allclose(probe.coef_, exact.coef_, rtol=0, atol=2e-4)

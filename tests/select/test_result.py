@@ -1,6 +1,7 @@
 """What was tried, as records, a table, a picture and in a file."""
 
 import json
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,12 @@ from sklearn.model_selection import KFold
 
 import problems
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
+from twohot.distill.recipe import Recipe
 from twohot.select.result import Choice, Tried
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
 
 DATA = problems.digits(0.5, 300)
+ROBUST = Recipe(GeneralizedCrossEntropy(), ridge=4.0)
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +27,12 @@ def probe():
 
 def entry(**changes):
     fields = {
-        "method": "robust",
-        "ridge": 4.0,
-        "n_rounds": 1,
-        "given_share": 0.0,
-        "estimator": "LinearProbe()",
+        "recipe": ROBUST,
+        "fit_intercept": False,
         "agreement": 0.625,
         "agreement_error": 0.011,
+        "chance": 0.1,
+        "chance_error": 0.01,
         "likelihood": -1.5,
         "likelihood_error": 0.0,
         "noise_rate": 0.36,
@@ -42,9 +45,9 @@ def entry(**changes):
 
 CHOICE = Choice(
     (
-        entry(method="teacher", ridge=30.0, agreement=0.5),
+        entry(recipe=Recipe(CrossEntropy(), ridge=30.0), agreement=0.5),
         entry(chosen=True),
-        entry(method="robust rounds", ridge=2.0, n_rounds=2, given_share=0.5),
+        entry(recipe=replace(ROBUST, ridge=2.0, teacher=ROBUST, n_candidates=1, given_share=0.5)),
     ),
     n_held_out=1000,
     n_splits=5,
@@ -97,6 +100,39 @@ def test_the_picture_shows_every_candidate(probe, tmp_path):
     figure.savefig(tmp_path / "choice.png")
 
 
+@dataclass(frozen=True)
+class Other(CrossEntropy):
+    """A loss that nobody has heard of."""
+
+    name = "other"
+
+
+def test_the_picture_has_a_colour_for_any_number_of_methods(monkeypatch):
+    methods = [f"method {number}" for number in range(12)]
+    monkeypatch.setattr(Recipe, "method", property(lambda self: f"method {self.ridge:g}"))
+    entries = [entry(recipe=replace(ROBUST, ridge=float(n)), chosen=n == 3) for n in range(12)]
+    figure = Choice(tuple(entries), n_held_out=10, n_splits=1).figure()
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert sorted(legend) == sorted([*methods, "chosen"])
+
+
+def test_a_recipe_of_a_new_loss_needs_nothing_else():
+    other: Loss = Other()
+    tried = entry(recipe=Recipe(other, ridge=3.0), chosen=True)
+    assert tried.name == "teacher (ridge 3)"
+    assert "LinearProbe(loss='other', ridge=3.0)" in tried.estimator
+    assert Choice((tried,), 10, 1).figure() is not None
+
+
+def test_every_candidate_can_be_fitted_again(probe):
+    for each in probe.choice_.tried:
+        again = each.probe(tol=0.1, n_jobs=1)
+        assert again.tol == 0.1
+        assert each.estimator == " ".join(repr(each.probe()).split())
+    alone = probe.choice_.chosen.probe(tol=1e-3).fit(DATA.X, DATA.given_labels)
+    assert np.mean(alone.predict(DATA.X) == probe.predict(DATA.X)) > 0.95
+
+
 # Files -------------------------------------------------------------------------------------------
 
 
@@ -111,7 +147,6 @@ def test_a_file_keeps_predictions_and_the_choice(probe, path):
         assert type(again) is AutoProbe
         assert again.choice_ == probe.choice_
         assert again.temperature_ == probe.temperature_
-        assert again.noise_rate_ == probe.noise_rate_
         assert again.get_params() == probe.get_params()
         np.testing.assert_array_equal(
             again.predict_proba(DATA.X_test), probe.predict_proba(DATA.X_test)
@@ -153,7 +188,11 @@ DAMAGE = {
     "nothing chosen": unchoose,
     "a number for a record": lambda header: header["notes"].update(tried=[3]),
     "a field too many": lambda header: header["notes"]["tried"][0].update(extra=1),
-    "a field too few": lambda header: header["notes"]["tried"][0].pop("ridge"),
+    "a field too few": lambda header: header["notes"]["tried"][0].pop("agreement"),
+    "no recipe": lambda header: header["notes"]["tried"][0].update(recipe=None),
+    "an unknown loss": lambda header: header["notes"]["tried"][0]["recipe"].update(
+        loss={"name": "hinge"}
+    ),
 }
 
 

@@ -10,15 +10,23 @@ from scipy.special import softmax
 import problems
 import twin
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot._checks.labels import code_labels
+from twohot.distill.estimators import probe_for
+from twohot.distill.recipe import ROBUST, TEACHER, Recipe
+from twohot.distill.targets import LABELS
 from twohot.rows import coordinates as coordinates_module
-from twohot.rows.coordinates import prepare
+from twohot.rows.coordinates import Coordinates, prepare
+from twohot.rows.preparation import AS_THEY_ARE
+from twohot.rows.rows import Rows
 from twohot.select import auto_probe as selection
-from twohot.select import candidates as grid
+from twohot.select import grid
 from twohot.select import search as search_module
-from twohot.select.agreement import TEMPERATURES, Calibration
-from twohot.select.candidates import Candidate
-from twohot.select.search import Search, Trial, judge
+from twohot.select.agreement import TEMPERATURES
+from twohot.select.auto_probe import search_probe
+from twohot.select.grid import Candidate
+from twohot.select.search import Search, predict_held_out
 from twohot.solve.fit import Settings
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 
 TIGHT = 1e-9
 DATA = problems.synthetic()
@@ -27,11 +35,12 @@ WIDE = problems.synthetic(n_classes=4, n_per_class=12, n_features=60)  # fewer r
 
 @pytest.fixture
 def _tight(monkeypatch):
-    monkeypatch.setattr(grid, "COARSE", {"ce": TIGHT, "gce": TIGHT})
-    monkeypatch.setattr(grid, "COARSE_STUDENT", TIGHT)
+    for loss in (CrossEntropy, GeneralizedCrossEntropy):
+        monkeypatch.setattr(loss, "coarse_tol", TIGHT)
+        monkeypatch.setattr(loss, "coarse_student_tol", TIGHT)
 
 
-def make_search(data, *, weights=None, n_splits=2, tol=TIGHT, report=None):
+def make_search(data, *, weights=None, n_splits=2, tol=TIGHT, callback=None):
     """Return a search over folds of every n-th row; rows are not centred, so folds stand alone."""
     _, coordinates = prepare(
         data.X,
@@ -48,16 +57,25 @@ def make_search(data, *, weights=None, n_splits=2, tol=TIGHT, report=None):
         (np.flatnonzero(number % 5 != fold), np.flatnonzero(number % 5 == fold))
         for fold in range(n_splits)
     ]
-    settings = Settings(tol=tol, max_iter=2000, gce_power=0.7, start="teacher")
-    return Search(coordinates, data.given_labels, splits, settings, report), splits
+    coordinates.rows.attach(LABELS, data.given_labels)
+    settings = Settings(tol=tol, max_iter=2000)
+    return Search(coordinates, splits, settings, callback), splits
 
 
 def attempt_all(search, candidate):
     """Try a candidate and everything that it grows out of."""
-    for parent in (candidate.teacher, candidate.start):
+    for parent in (candidate.recipe.teacher, candidate.start):
         if parent is not None and parent not in search.trials:
-            attempt_all(search, parent)
+            attempt_all(search, CANDIDATES.get(parent, Candidate(parent)))
     return search.attempt(candidate)
+
+
+# By recipe, those that start from another one.
+CANDIDATES = {each.recipe: each for each in (grid.TEACHER_10, grid.TEACHER_100, grid.FIRST_ROBUST)}
+
+
+def name_of(candidate):
+    return str(candidate.recipe)
 
 
 def coef_of(search, trial, fold=0):
@@ -71,23 +89,23 @@ def coef_of(search, trial, fold=0):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
 @pytest.mark.parametrize(
-    "candidate", [grid.TEACHER_10, grid.ROUND_2, grid.ROUND_3, grid.PARTIAL], ids=str
+    "candidate", [grid.TEACHER_10, grid.ROUND_2, grid.ROUND_3, grid.PARTIAL], ids=name_of
 )
 def test_a_fold_is_the_estimator_fitted_on_its_rows_alone(data, candidate, weighted):
     v = 1 + problems.random_weights(len(data.X)) if weighted else None
     search, splits = make_search(data, weights=v)
     trial = attempt_all(search, candidate)
     predicted = []
-    for fold, (fitted, left_out) in enumerate(splits):
-        alone = candidate.estimator(center=False, tol=TIGHT, max_iter=2000)
+    for fold, (fitted, held_out) in enumerate(splits):
+        alone = probe_for(candidate.recipe, center=False, tol=TIGHT, max_iter=2000)
         alone.fit(data.X[fitted], data.given_labels[fitted], None if v is None else v[fitted])
         found = coef_of(search, trial, fold)
         np.testing.assert_allclose(found, alone.coef_, rtol=0, atol=2e-5)
-        predicted.append(alone.predict(data.X[left_out]))
+        predicted.append(alone.predict(data.X[held_out]))
     np.testing.assert_array_equal(trial.predicted, np.concatenate(predicted))
-    given = np.concatenate([data.given_labels[left_out] for _, left_out in splits])
-    np.testing.assert_array_equal(search.left_out_labels, given)
-    np.testing.assert_array_equal(trial.agrees, trial.predicted == given)
+    given = np.concatenate([data.given_labels[held_out] for _, held_out in splits])
+    np.testing.assert_array_equal(search.held_out_labels, given)
+    np.testing.assert_array_equal(trial.score.agrees, trial.predicted == given)
 
 
 @pytest.mark.usefixtures("_tight")
@@ -98,14 +116,14 @@ def test_robust_candidates_are_optima_of_their_targets():
     rows = twin.prepare(DATA.X, center=False)[fitted]
     given = twin.one_hot(DATA.given_labels[fitted], 5)
     trials = [attempt_all(search, each) for each in (half, soft)]
-    robust = coef_of(search, search.trials[grid.FIRST_ROBUST])
+    robust = coef_of(search, search.trials[grid.FIRST_ROBUST.recipe])
     outputs = twin.outputs(rows, robust)
     top = twin.one_hot(outputs.argmax(axis=1), 5)
     targets = {0: (top + given) / 2, 1: outputs}
     unit = 1 / (5 * len(fitted))
     assert twin.relative_gradient(rows, given, robust, 10 * unit, loss="gce") < 2 * TIGHT
     for place, trial in enumerate(trials):
-        l2 = trial.candidate.ridge * unit
+        l2 = trial.candidate.recipe.ridge * unit
         coef = coef_of(search, trial)
         gradient = twin.relative_gradient(rows, targets[place], coef, l2, loss="gce")
         assert gradient < 2 * TIGHT
@@ -118,26 +136,26 @@ def test_a_robust_candidate_starts_where_it_says(monkeypatch):
     starts = []
     fit_round = search_module.fit_round
 
-    def spy(coordinates, targets, plan, last, settings, **options):
+    def spy(solver, given, step, last):
         starts.append(last)
-        return fit_round(coordinates, targets, plan, last, settings, **options)
+        return fit_round(solver, given, step, last)
 
     monkeypatch.setattr(search_module, "fit_round", spy)
     search.attempt(grid.weaker(grid.FIRST_ROBUST))
     search.attempt(grid.stronger(grid.FIRST_ROBUST))
     assert starts[0] is first.evaluations[0]
-    assert starts[1] is search.trials[grid.TEACHER_30].evaluations[0]
+    assert starts[1] is search.trials[grid.TEACHER_30.recipe].evaluations[0]
 
 
 @pytest.mark.usefixtures("_tight")
 @pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
-@pytest.mark.parametrize("candidate", [grid.TEACHER_100, grid.ROUND_3, grid.PARTIAL], ids=str)
+@pytest.mark.parametrize("candidate", [grid.TEACHER_100, grid.ROUND_3, grid.PARTIAL], ids=name_of)
 def test_the_refit_is_the_estimator_fitted_on_all_rows(data, candidate):
     search, _ = make_search(data, n_splits=1)
     rounds = search.refit(attempt_all(search, candidate))
-    alone = candidate.estimator(center=False, tol=TIGHT, max_iter=2000)
+    alone = probe_for(candidate.recipe, center=False, tol=TIGHT, max_iter=2000)
     alone.fit(data.X, data.given_labels)
-    assert len(rounds) == len(alone.rounds_) == candidate.n_rounds
+    assert len(rounds) == len(alone.rounds_) == candidate.recipe.n_rounds
     for found, expected in zip(rounds, alone.rounds_, strict=True):
         np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=2e-5)
         assert found.l2 == pytest.approx(expected.l2)
@@ -148,19 +166,22 @@ def test_the_refit_is_the_estimator_fitted_on_all_rows(data, candidate):
 def test_two_classes_leave_the_two_hot_student_one_candidate():
     binary = replace(DATA, true_labels=DATA.true_labels % 2, given_labels=DATA.given_labels % 2)
     search, _ = make_search(binary, n_splits=1)
-    plan = grid.PARTIAL.plan(search.coordinates)
-    assert plan.n_candidates == 1
     trial = attempt_all(search, grid.PARTIAL)
     assert np.any(trial.evaluations[0].coef)
+    kept = search.splits[0].fitted.rows.columns["candidates"]
+    assert kept.nnz == kept.shape[0]
     # With more classes it is as the candidate says.
-    assert grid.PARTIAL.plan(make_search(DATA)[0].coordinates).n_candidates == 2
+    search, _ = make_search(DATA, n_splits=1)
+    attempt_all(search, grid.PARTIAL)
+    kept = search.splits[0].fitted.rows.columns["candidates"]
+    assert kept.nnz == 2 * kept.shape[0]
 
 
 # The candidates ----------------------------------------------------------------------------------
 
 
 def test_candidates_name_the_estimator_that_fits_them():
-    robust = Candidate(grid.ROBUST, "gce", 4.0)
+    robust = Candidate(Recipe(GeneralizedCrossEntropy(), ridge=4.0))
     half, soft = grid.robust_rounds(robust)
     expected = {
         grid.TEACHER_100: LinearProbe(loss="ce", ridge=100.0),
@@ -173,15 +194,16 @@ def test_candidates_name_the_estimator_that_fits_them():
         soft: DistilledProbe(n_rounds=2, loss="gce", teacher_loss="gce", ridge=(4.0, 2.0)),
     }
     for candidate, probe in expected.items():
-        assert repr(candidate.estimator()) == repr(probe)
-    assert candidate.estimator(tol=0.1).tol == 0.1
+        assert repr(probe_for(candidate.recipe)) == repr(probe)
+    assert probe_for(candidate.recipe, tol=0.1).tol == 0.1
 
 
 def test_candidates_are_printed_shortly():
-    half, soft = grid.robust_rounds(Candidate(grid.ROBUST, "gce", 4.0))
-    assert str(grid.TEACHER_100) == "teacher (ridge 100)"
-    assert str(half) == "robust rounds (ridge 4, round 2, 50% given)"
-    assert str(soft) == "robust rounds (ridge 2, round 2)"
+    robust = Recipe(GeneralizedCrossEntropy(), ridge=4.0)
+    half, soft = grid.robust_rounds(Candidate(robust))
+    assert str(grid.TEACHER_100.recipe) == "teacher (ridge 100)"
+    assert str(half.recipe) == "robust rounds (ridge 4, round 2, 50% given)"
+    assert str(soft.recipe) == "robust rounds (ridge 2, round 2)"
 
 
 def test_every_method_has_a_place():
@@ -189,6 +211,8 @@ def test_every_method_has_a_place():
     tried += grid.robust_rounds(grid.FIRST_ROBUST)
     places = [each.preference for each in tried]
     assert set(places) == set(range(len(grid.PREFERENCE)))
+    unknown = Recipe(CrossEntropy(), ridge=1.0, teacher=grid.FIRST_ROBUST.recipe, given_share=0.1)
+    assert Candidate(replace(unknown, teacher=grid.TEACHER_10.recipe)).preference == -1
 
 
 def test_a_search_tries_no_more_than_it_says():
@@ -196,7 +220,7 @@ def test_a_search_tries_no_more_than_it_says():
         search, _ = make_search(data, n_splits=1)
         search.run()
         assert 10 <= len(search.trials) <= grid.MOST_TRIALS
-        robust = [each for each in search.trials if each.method == grid.ROBUST]
+        robust = [each for each in search.trials if each.method == ROBUST]
         assert min(each.ridge for each in robust) >= grid.LEAST_RIDGE
 
 
@@ -205,7 +229,7 @@ def test_no_candidate_is_its_start_under_another_name():
     search.attempt(grid.TEACHER_30)
     first = search.attempt(grid.FIRST_ROBUST)
     # So close that the start is within the tolerance.
-    near = Candidate(grid.ROBUST, "gce", grid.FIRST_ROBUST.ridge * 0.9, start=grid.FIRST_ROBUST)
+    near = Candidate(replace(first.candidate.recipe, ridge=9.0), start=first.candidate.recipe)
     second = search.attempt(near)
     assert not np.allclose(second.evaluations[0].coef, first.evaluations[0].coef, rtol=1e-4)
     assert second.n_passes <= 2
@@ -214,91 +238,15 @@ def test_no_candidate_is_its_start_under_another_name():
 @pytest.mark.parametrize(("noise_rate", "third"), [(0.0, 4.0), (0.6, 100.0)])
 def test_the_third_teacher_is_on_the_likelier_side(noise_rate, third):
     data = problems.digits(noise_rate)
-    _, search = AutoProbe(n_jobs=1).prepare_search(data.X, data.given_labels, 10, None, None)
-    search.run()
-    teachers = [each for each in search.trials if each.method == grid.TEACHER]
-    assert teachers[:2] == [grid.TEACHER_30, grid.TEACHER_10]
+    labels = code_labels(data.given_labels)
+    search = search_probe(AutoProbe(n_jobs=1), data.X, labels).search
+    teachers = [each for each in search.trials if each.method == TEACHER]
+    assert teachers[:2] == [grid.TEACHER_30.recipe, grid.TEACHER_10.recipe]
     assert teachers[2].ridge == third
     likelihoods = [search.trials[each].calibration.likelihood.mean() for each in teachers]
     assert (likelihoods[1] > likelihoods[0]) == (third < 10)
     # Weaker ones are tried while they are likelier, and one that is not.
     assert all(np.diff(likelihoods[1:-1]) > 0)
-
-
-# The choice --------------------------------------------------------------------------------------
-
-
-def made_trial(candidate, agrees, likelihood):
-    """Return a trial that agrees with some rows, with a likelihood for each."""
-    agrees = np.asarray(agrees, bool)
-    calibration = Calibration(1.0, 0.3, np.broadcast_to(likelihood, len(agrees)).astype(float))
-    predicted = np.where(agrees, 0, 1)  # of labels that are all 0
-    agreement = float(agrees.mean())
-    return Trial(candidate, [], predicted, agrees.astype(float), calibration, agreement, 0.0, 1.0)
-
-
-def choosing(*trials, weights=None):
-    """Return a search that has tried these."""
-    search = Search.__new__(Search)
-    search.weights = np.ones(len(trials[0].agrees)) if weights is None else weights
-    search.trials = {trial.candidate: trial for trial in trials}
-    return search
-
-
-TEACHER, WEAK_TEACHER = grid.TEACHER_100, grid.TEACHER_10
-ROBUST, WEAK_ROBUST = grid.FIRST_ROBUST, grid.weaker(grid.FIRST_ROBUST)
-HALF = grid.robust_rounds(ROBUST)[0]
-ROW = np.arange(100)
-
-
-def test_agreement_decides_where_it_can_tell():
-    # Ten rows more, none less: three standard errors, whatever is likelier or preferred.
-    plain = made_trial(TEACHER, ROW < 70, -1.0)
-    robust = made_trial(HALF, ROW < 60, -0.5)
-    assert choosing(plain, robust).best([plain, robust]) is plain
-
-
-def test_likelihood_decides_between_what_agreement_cannot_tell_apart():
-    # 15 rows against 14 others: far less than a standard error.
-    one = made_trial(ROBUST, (ROW < 50) | (ROW >= 85), -1.0)
-    other = made_trial(WEAK_ROBUST, (ROW < 50) | ((ROW >= 60) & (ROW < 74)), -0.5)
-    assert choosing(one, other).best([one, other]) is other
-    # Where cross-entropy is the likeliest of all, likelihood has no say, and the larger penalty
-    # is the safer one.
-    teacher = made_trial(TEACHER, ROW < 20, -0.1)
-    assert choosing(one, other, teacher).best([one, other]) is one
-
-
-def test_a_likelihood_within_its_error_leaves_it_to_the_preference():
-    noisy = np.where(ROW % 2, -2.0, 0.0)
-    one = made_trial(ROBUST, ROW < 50, noisy)
-    other = made_trial(HALF, ROW < 50, -noisy - 2.01)  # 0.01 less on average, ± 0.2
-    assert choosing(one, other).best([one, other]) is other
-    sure = made_trial(HALF, ROW < 50, noisy - 0.01)  # the same less on every row
-    assert choosing(one, sure).best([one, sure]) is one
-
-
-def test_of_one_method_the_larger_penalty_is_better_unless_it_agrees_clearly_less():
-    one = made_trial(TEACHER, ROW < 60, -1.0)
-    near = made_trial(WEAK_TEACHER, (ROW < 59) | (ROW == 80) | (ROW == 81), -1.0)
-    assert choosing(one, near).better(one, near)
-    assert not choosing(one, near).better(near, one)
-    clear = made_trial(WEAK_TEACHER, ROW < 70, -1.0)
-    assert choosing(one, clear).better(clear, one)
-
-
-def test_of_one_method_the_likelier_is_better_where_noise_looks_uniform():
-    one = made_trial(ROBUST, ROW < 50, np.where(ROW % 2, -2.0, 0.0))
-    other = made_trial(WEAK_ROBUST, ROW < 50, np.where(ROW % 2, 0.01, -2.0))
-    assert choosing(one, other).better(other, one)
-
-
-def test_rows_of_larger_weight_decide_more():
-    one = made_trial(ROBUST, ROW < 50, -1.0)
-    other = made_trial(HALF, ROW < 40, -1.0)
-    assert choosing(one, other).best([one, other]) is one
-    weights = np.where((ROW >= 40) & (ROW < 50), 0.0, 1.0)
-    assert choosing(one, other, weights=weights).best([one, other]) is other
 
 
 # What it costs -----------------------------------------------------------------------------------
@@ -320,30 +268,29 @@ def count_calls(monkeypatch, module, name):
 def test_the_set_up_happens_once_for_all_splits_and_candidates(monkeypatch):
     prepared = count_calls(monkeypatch, selection, "prepare")
     means = count_calls(monkeypatch, coordinates_module, "fit_preparation")
-    spectra = count_calls(monkeypatch, coordinates_module, "measure_spectrum")
+    spectra = count_calls(monkeypatch, coordinates_module, "measure_axes")
     probe = AutoProbe(cv=3).fit(DATA.X, DATA.given_labels)
     assert probe.choice_.n_splits == 3
     assert len(prepared) == len(means) == len(spectra) == 1
 
 
 def test_passes_of_a_search_are_those_of_its_fits(monkeypatch):
-    solutions = count_calls(monkeypatch, search_module, "fit_round")
-    targets = count_calls(monkeypatch, search_module, "next_targets")
-    probe = AutoProbe(cv=3).fit(DATA.X, DATA.given_labels)
-    n_fits = 3 * len(probe.choice_.tried)
-    n_students = 3 * sum(entry.n_rounds > 1 for entry in probe.choice_.tried)
-    assert len(solutions) == n_fits + len(probe.rounds_)
-    assert len(targets) == n_students + len(probe.rounds_) - 1
-    passes = sum(each.n_passes for each in solutions[:n_fits])
-    passes += sum(each.making_passes for each in targets[:n_students])
-    assert sum(entry.n_passes for entry in probe.choice_.tried) == pytest.approx(passes)
+    fits = count_calls(monkeypatch, search_module, "fit_round")
+    refits = count_calls(monkeypatch, search_module, "make_round")
+    finished = search_probe(AutoProbe(cv=3), DATA.X, code_labels(DATA.given_labels))
+    finished.search.refit(finished.best)
+    n_fits = 3 * len(finished.search.trials)
+    assert len(fits) == n_fits
+    assert len(refits) == finished.best.candidate.recipe.n_rounds
+    passes = sum(split.fitted.rows.n_passes for split in finished.search.splits)
+    trials = finished.search.trials.values()
+    assert sum(trial.n_passes for trial in trials) == pytest.approx(passes)
     # Coarse tolerances and warm starts: about four passes a candidate and split.
     assert passes < 8 * n_fits
 
 
-def test_no_array_of_all_outputs_is_held(monkeypatch):
-    monkeypatch.setattr("twohot.rows.preparation.BLOCK_ENTRIES", 2**16)
-    n_samples, n_classes = 8_000, 400
+def test_no_array_of_all_outputs_is_held():
+    n_samples, n_classes = 8_000, 800
     X = np.random.default_rng(0).normal(size=(n_samples, 8)).astype(np.float32)
     labels = np.arange(n_samples) % n_classes
     search, _ = make_search(problems.Labelled(X, labels, labels, X, labels), n_splits=1, tol=0.1)
@@ -361,27 +308,62 @@ def test_no_array_of_all_outputs_is_held(monkeypatch):
     assert peak < 0.5 * 4 * (0.8 * n_samples) * n_classes
 
 
-def test_judging_is_the_same_for_any_blocks_and_threads(monkeypatch):
-    search, _ = make_search(DATA)
-    trial = search.attempt(grid.TEACHER_30)
-    monkeypatch.setattr("twohot.rows.preparation.BLOCK_ENTRIES", 1)
-    other, splits = make_search(problems.synthetic(n_per_class=240))
-    many = other.splits[0]
-    assert many.left_out.features.n_blocks > 2
-    wide = replace(many, left_out=replace(many.left_out, n_jobs=3))
-    evaluation = trial.evaluations[0]
-    one, three = judge(many, evaluation), judge(wide, evaluation)
-    np.testing.assert_array_equal(one.given, three.given)
-    rows = twin.prepare(problems.synthetic(n_per_class=240).X, center=False)[splits[0][1]]
-    coef = other.coordinates.spectrum.to_features(evaluation.coef)
-    labels = many.left_out_labels
+def test_predictions_are_the_same_for_any_blocks_and_threads():
+    search, splits = make_search(DATA)
+    evaluation = search.attempt(grid.TEACHER_30).evaluations[0]
+    held_out = search.splits[0].held_out
+    labels = held_out.rows.columns[LABELS]
+    one = predict_held_out(held_out, evaluation)
+    prepared = Rows(
+        np.asarray(held_out.rows.X),
+        AS_THEY_ARE,
+        dtype=held_out.rows.dtype,
+        n_classes=5,
+        n_jobs=3,
+        block_rows=16,
+    )
+    prepared.attach(LABELS, labels)
+    many = predict_held_out(Coordinates(prepared, held_out.axes), evaluation)
+    np.testing.assert_allclose(one.given, many.given, rtol=1e-6)
+    np.testing.assert_array_equal(one.predicted, many.predicted)
+    rows = twin.prepare(DATA.X, center=False)[splits[0][1]]
+    coef = search.coordinates.axes.to_rows(evaluation.coef, 1)
     expected = softmax(rows @ coef.T, axis=1)[np.arange(len(labels)), labels]
     np.testing.assert_allclose(one.given[TEMPERATURES.index(1.0)], expected, rtol=1e-5)
 
 
-def test_every_trial_is_reported():
-    heard = []
-    search, _ = make_search(DATA, n_splits=1, report=heard.append)
+def test_the_callback_gets_every_trial():
+    trials = []
+    search, _ = make_search(DATA, n_splits=1, callback=trials.append)
     search.run()
-    assert heard == list(search.trials.values())
-    assert heard[0].noise_rate == heard[0].calibration.noise_rate
+    assert trials == list(search.trials.values())
+
+
+class CountedRows(np.ndarray):
+    """Rows that count how many of them were read."""
+
+    n_read = 0
+
+    def __getitem__(self, key):
+        found = np.asarray(super().__getitem__(key))
+        CountedRows.n_read += len(found) if found.ndim == 2 else 0
+        return found
+
+
+def test_rows_that_are_searched_are_taken_once(monkeypatch):
+    monkeypatch.setattr("twohot.rows.rows.KEPT_BYTES", 0)
+    monkeypatch.setattr(CountedRows, "n_read", 0)
+    labels = code_labels(DATA.given_labels)
+    finished = search_probe(AutoProbe(cv=2), DATA.X.view(CountedRows), labels)
+    # Once for the mean, once for the axes, once for the search, however many passes that takes.
+    assert CountedRows.n_read == 3 * len(DATA.X)
+    assert sum(trial.n_passes for trial in finished.search.trials.values()) > 20
+
+
+def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
+    monkeypatch.setattr("twohot.select.splits.SEARCH_ROWS", 100)
+    finished = search_probe(AutoProbe(), DATA.X, code_labels(DATA.given_labels))
+    for split in finished.search.splits:
+        assert split.fitted.rows.n_samples + split.held_out.rows.n_samples == 100
+        assert split.fitted.rows.X.X.shape[0] == 100
+    assert finished.search.coordinates.rows.n_samples == len(DATA.X)

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 import problems
 import twin
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.rows.preparation import Block
+from twohot.rows.block import Block
 from twohot.solve.secants import History
 from twohot.theory import LabelAveraging, softmax_rounds
 

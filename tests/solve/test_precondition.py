@@ -5,13 +5,13 @@ import pytest
 
 import problems
 import twin
-from twohot.distill.targets import one_hot
+from prepared import prepared_rows
+from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import choose_coordinates
-from twohot.rows.preparation import FeatureSet, fit_preparation
-from twohot.solve.objective import CrossEntropy, GeneralizedCrossEntropy, Problem
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+from twohot.solve.objective import pose
 from twohot.solve.precondition import ClassMetrics, metrics_at, metrics_at_zero
 from twohot.solve.secants import History
-from twohot.solve.terms import target_moment
 
 N_CLASSES, N_FEATURES = 5, 12
 L2 = 0.01
@@ -49,40 +49,33 @@ def test_multiply_and_solve_are_those_of_the_matrix_of_each_class(with_means):
 
 def small_problem():
     data = problems.synthetic()
-    fitted = fit_preparation(data.X, center=True, normalize=True, weights=None)
-    features = FeatureSet(data.X, fitted, dtype=np.dtype(np.float64), n_classes=N_CLASSES)
-    coordinates = choose_coordinates(features, 1)
-    targets = one_hot(data.given_labels, N_CLASSES)
-    moment = target_moment(coordinates, targets)
-    penalty = np.full(N_FEATURES, L2)
-    return targets, Problem(features, coordinates.spectrum, moment, penalty, 1)
+    rows = prepared_rows(data.X, n_classes=N_CLASSES)
+    rows.attach(LABELS, data.given_labels)
+    return pose(choose_coordinates(rows), LabelTargets(N_CLASSES), L2, last=None)
 
 
 def test_the_metric_at_zero_is_the_exact_curvature_there():
     # Uniform outputs: mean_i (1/K) x xᵀ + l2 on classes that sum to zero, diagonal in these axes.
-    _, problem = small_problem()
+    problem = small_problem()
     metrics = metrics_at_zero(problem)
     direction = vectors() - vectors().mean(axis=0)
-    objective, step = CrossEntropy(problem), 1e-6
-    change = objective.evaluate(step * direction).gradient - objective.gradient_at_zero()
+    loss, step = CrossEntropy(), 1e-6
+    change = loss.evaluate(problem, step * direction).gradient - loss.gradient_at_zero(problem)
     np.testing.assert_allclose(metrics.multiply(direction), change / step, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["ce", "gce"])
+@pytest.mark.parametrize("loss", [CrossEntropy(), GeneralizedCrossEntropy(0.7)], ids=str)
 def test_metrics_of_a_pass_take_the_mean_row_of_each_class(loss):
-    targets, problem = small_problem()
-    coef = vectors()
-    if loss == "ce":
-        evaluation = CrossEntropy(problem).evaluate(coef)
-    else:
-        evaluation = GeneralizedCrossEntropy(problem, targets, 0.7, means=None).evaluate(coef)
-    rows = problem.spectrum.from_features(twin.prepare(problem.features.X))
+    problem, coef = small_problem(), vectors()
+    evaluation = loss.evaluate(problem, coef)
+    rows = problem.axes.from_rows(twin.prepare(problem.rows.X), 1)
     p = twin.outputs(rows, coef)
-    if loss == "gce":
-        p = p * np.sum(targets.matrix.toarray() * p**0.7, axis=1, keepdims=True)
+    if loss.is_robust:
+        labels = twin.one_hot(problem.rows.columns[LABELS])
+        p = p * np.sum(labels * p**0.7, axis=1, keepdims=True)
     metrics = metrics_at(problem, evaluation)
     np.testing.assert_allclose(metrics.means, p.T @ rows / p.sum(axis=0)[:, None], atol=1e-10)
-    expected = evaluation.curvature[:, None] * problem.spectrum.variances + L2
+    expected = evaluation.curvature[:, None] * problem.axes.variances + L2
     np.testing.assert_allclose(metrics.diagonal, expected)
 
 

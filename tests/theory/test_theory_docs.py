@@ -8,8 +8,8 @@ import pytest
 
 import twohot.theory
 import twohot.theory.as_printed
+from twohot.experiment import synthetic_studies
 from twohot.figures import theory as theory_figures
-from twohot.figures import theory_studies
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "theory.md"
@@ -62,7 +62,7 @@ def test_every_figure_of_the_paper_names_its_functions() -> None:
     rows = re.findall(r"^\|.*`fig:.*\| `(\w+)` \| `(\w+)`.*\|$", PAGE.read_text(), re.MULTILINE)
     assert len(rows) == 6
     for study, figure in rows:
-        assert callable(getattr(theory_studies, study))
+        assert callable(getattr(synthetic_studies, study))
         assert callable(getattr(theory_figures, figure))
 
 

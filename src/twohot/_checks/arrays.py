@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
+from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, Matrix
 
 # Soft targets may miss one by what storing them as float16 costs.
@@ -18,7 +19,9 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     for precision in allowed:
         if dtype in (precision, precision.name, precision.type):
             return precision
-    raise ValueError(f"dtype={dtype!r} is not a precision to compute in: pass float32 or float64.")
+    raise ArgumentError(
+        {"dtype": dtype}, "is not a precision to compute in", "pass float32 or float64."
+    )
 
 
 def check_finite(name: str, block: Matrix, first_row: int) -> None:
@@ -31,9 +34,10 @@ def check_finite(name: str, block: Matrix, first_row: int) -> None:
     dense = block.toarray() if sp.issparse(block) else block
     row, column = np.argwhere(~np.isfinite(dense))[0]
     kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
-    raise ValueError(
-        f"{name} contains {kind} at row {first_row + row}, column {column}: features must be "
-        "finite, so drop or impute the row (NaN and inf cannot be used)."
+    raise ArgumentError(
+        name,
+        f"contains {kind} at row {first_row + row}, column {column}",
+        "features must be finite, so drop or impute the row (NaN and inf cannot be used).",
     )
 
 
@@ -41,9 +45,11 @@ def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     """Return given start coefficients as float64."""
     array = np.asarray(start, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
-        raise ValueError(
-            f"start has shape {array.shape} or holds NaN or infinity: pass finite coefficients of "
-            f"shape {shape} (n_classes, n_features), or 'teacher' or 'zero'."
+        raise ArgumentError(
+            "start",
+            f"has shape {array.shape} or holds NaN or infinity",
+            f"pass finite coefficients of shape {shape} (n_classes, n_features), or 'teacher' or "
+            "'zero'.",
         )
     return array
 
@@ -58,27 +64,33 @@ def check_soft_targets(
     rows: Any = sp.csr_array(targets) if sp.issparse(targets) else np.asarray(targets)
     values = rows.data if sp.issparse(targets) else rows
     if values.dtype.kind not in "fiu":
-        raise ValueError(f"{name} has dtype {values.dtype}: pass probabilities, as real numbers.")
+        raise ArgumentError(
+            name, f"has dtype {values.dtype}", "pass probabilities, as real numbers."
+        )
     if rows.ndim != 2 or rows.shape[1] < 2:
-        raise ValueError(
-            f"{name} has shape {rows.shape}: pass one row of probabilities per sample and one "
-            "column per class, at least two classes."
+        raise ArgumentError(
+            name,
+            f"has shape {rows.shape}",
+            "pass one row of probabilities per sample and one column per class, at least two "
+            "classes.",
         )
     if rows.shape[0] != n_samples:
-        raise ValueError(
-            f"{name} has {rows.shape[0]} rows and {beside} has {n_samples}: pass one row of "
-            f"probabilities per row of {beside}."
+        raise ArgumentError(
+            name,
+            f"has {counted(rows.shape[0], 'row')} and {beside} has {n_samples}",
+            f"pass one row of probabilities per row of {beside}.",
         )
     sums = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
     # Written so that NaN fails too.
     if not np.all(values >= 0):
-        raise ValueError(
-            f"{name} has the negative or missing value {np.min(values)}: pass probabilities."
+        raise ArgumentError(
+            name, f"has the negative or missing value {np.min(values)}", "pass probabilities."
         )
     if not np.all(np.abs(sums - 1) <= SOFT_TARGET_TOLERANCE):
         row = int(np.argmax(np.abs(sums - 1)))
-        raise ValueError(
-            f"{name} has rows that do not sum to one (row {row}: {sums[row]:.6g}): divide each "
-            "row by its sum."
+        raise ArgumentError(
+            name,
+            f"has rows that do not sum to one (row {row}: {sums[row]:.6g})",
+            "divide each row by its sum.",
         )
     return rows

@@ -9,22 +9,24 @@ from numpy.typing import ArrayLike, NDArray
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, is_integer
 
-RandomState: TypeAlias = int | np.random.Generator | None
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 # Rows may miss one by what printing to seven digits or storing as float32 costs, not by more.
 ROW_SUM_TOLERANCE = 1e-6
 
 
 def check_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a numpy Generator: the one given, or a new one seeded by an integer or by None."""
+    """Return a numpy Generator: the one given, or a new one seeded by what is given."""
     if isinstance(random_state, np.random.Generator):
         return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
     if random_state is None or (is_integer(random_state) and int(random_state) >= 0):
         return np.random.default_rng(random_state)
     raise ArgumentError(
         {"random_state": random_state},
         "seeds nothing",
-        "pass a non-negative integer, a numpy.random.Generator, or None.",
+        "pass a non-negative integer, a numpy.random.Generator or RandomState, or None.",
     )
 
 

@@ -248,8 +248,10 @@ def order_key(label: Any) -> tuple[int, Any, str]:
     return (0, label, "") if isinstance(label, bool | int | float) else (2, 0, str(label))
 
 
-def label_notes(labels: Labels) -> tuple[str, ...]:
+def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[str, ...]:
     """Say which classes may be other spellings of one, and which may mean that there is no label.
+
+    `missing` says how a text is named that means none.
 
     Examples
     --------
@@ -273,7 +275,7 @@ def label_notes(labels: Labels) -> tuple[str, ...]:
     if odd:
         notes.append(
             f"{first_few(odd)} {'is a class' if len(odd) == 1 else 'are classes'} here: name "
-            "such a text among `missing` if it means that there is no label."
+            f"such a text {missing} if it means that there is no label."
         )
     return tuple(notes)
 

@@ -5,6 +5,7 @@ An error keeps the arguments it speaks of apart from its words. In Python an arg
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePath
 from typing import Any
 
 # How many of many names a sentence lists.
@@ -21,7 +22,8 @@ class ArgumentError(ValueError):
     problem : str
         What is wrong, the sentence that the arguments begin. It may hold any text of a user.
     advice : str
-        What to do. `{name}` stands for an argument that `mentions` gives the value of.
+        What to do, in our own words. `{name}` stands for an argument that `mentions` gives the
+        value of; other braces stay as they are.
     mentions
         Arguments that the advice speaks of; `...` stands for any value.
 
@@ -40,11 +42,15 @@ class ArgumentError(ValueError):
         advice: str = "",
         **mentions: object,
     ) -> None:
+        # All that makes the message, so that it comes back whole from another process.
+        super().__init__(arguments, problem, advice)
         self.arguments = arguments
         self.problem = problem
         self.advice = advice
         self.mentions = mentions
-        super().__init__(self.worded(in_python))
+
+    def __str__(self) -> str:
+        return self.worded(in_python)
 
     def worded(self, write: Callable[[str, object], str]) -> str:
         """Return the message, each argument written by `write(name, value)`."""
@@ -52,11 +58,18 @@ class ArgumentError(ValueError):
             opening = write(self.arguments, None).partition("=")[0] if self.arguments else ""
         else:
             opening = " and ".join(write(name, value) for name, value in self.arguments.items())
-        advice = self.advice
-        for name, value in self.mentions.items():
-            advice = advice.replace(f"{{{name}}}", write(name, value))
+        written = [(f"{{{name}}}", write(name, value)) for name, value in self.mentions.items()]
+        advice = _filled(self.advice, written)
         sentence = f"{opening} {self.problem}" if opening else self.problem
         return f"{sentence}: {advice}" if advice else sentence
+
+
+def _filled(text: str, written: list[tuple[str, str]]) -> str:
+    """Return a text with every place filled; what was filled in, any text, is not looked at."""
+    if not written:
+        return text
+    (place, content), *others = written
+    return content.join(_filled(part, others) for part in text.split(place))
 
 
 class FileThereError(ArgumentError, FileExistsError):
@@ -64,8 +77,21 @@ class FileThereError(ArgumentError, FileExistsError):
 
 
 def in_python(name: str, value: object) -> str:
-    """Return an argument with its value, as Python has it; `...` stands for any value."""
-    return f"{name}=…" if value is ... else f"{name}={value!r}"
+    """Return an argument with its value, as Python has it."""
+    return f"{name}={shown(value)}"
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: paths are plain, and `...` stands for any value.
+
+    Examples
+    --------
+    >>> shown("a.csv"), shown(PurePath("a.csv")), shown(...)
+    ("'a.csv'", 'a.csv', '…')
+    """
+    if value is ...:
+        return "…"
+    return str(value) if isinstance(value, PurePath) else repr(value)
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -79,8 +105,8 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
-def first_few(names: Iterable[Any], most: int = FEW) -> str:
-    """Return the first of many names, quoted, and how many more there are.
+def first_few(names: Iterable[Any], most: int = FEW, write: Callable[[Any], str] = repr) -> str:
+    """Return the first of many names, quoted unless `write` does otherwise, and how many more.
 
     Examples
     --------
@@ -89,5 +115,5 @@ def first_few(names: Iterable[Any], most: int = FEW) -> str:
     """
     listed = list(names)
     more = len(listed) - most
-    shown = ", ".join(repr(name) for name in listed[:most])
+    shown = ", ".join(write(name) for name in listed[:most])
     return f"{shown} and {more} more" if more > 0 else shown

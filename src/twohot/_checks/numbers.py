@@ -1,14 +1,12 @@
-"""Numbers, counts and choices that a user passes.
-
-Every message names the argument, what came, what is allowed, and what to do. An argument is written
-`name=value`, or `name=…` where any value may stand: the command line turns that into its options.
-"""
+"""Numbers, counts and choices that a user passes."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from twohot._checks.messages import ArgumentError, counted
 
 
 def is_integer(value: object) -> bool:
@@ -25,21 +23,21 @@ def check_count(name: str, value: int, minimum: int) -> int:
     """Return `value` as an int, at least `minimum`."""
     if is_integer(value) and int(value) >= minimum:
         return int(value)
-    raise ValueError(f"{name}={value!r} is not allowed: pass an integer of at least {minimum}.")
+    raise ArgumentError({name: value}, "is not allowed", f"pass an integer of at least {minimum}.")
 
 
 def check_within(name: str, value: float, low: float, high: float) -> float:
     """Return `value` as a float inside [low, high]; NaN is outside."""
     if is_real(value) and low <= float(value) <= high:
         return float(value)
-    raise ValueError(f"{name}={value!r} is not allowed: pass a number from {low:g} to {high:g}.")
+    raise ArgumentError({name: value}, "is not allowed", f"pass a number from {low:g} to {high:g}.")
 
 
 def check_positive(name: str, value: float) -> float:
     """Return `value` as a float, positive and finite."""
     if is_real(value) and math.isfinite(value) and value > 0:
         return float(value)
-    raise ValueError(f"{name}={value!r} is not allowed: pass a positive, finite number.")
+    raise ArgumentError({name: value}, "is not allowed", "pass a positive, finite number.")
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
@@ -47,15 +45,16 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
     if isinstance(value, str) and value in allowed:
         return value
     words = ", ".join(repr(word) for word in allowed)
-    raise ValueError(f"{name}={value!r} is not known: pass one of {words}.")
+    raise ArgumentError({name: value}, "is not known", f"pass one of {words}.")
 
 
 def check_candidates(n_candidates: int, n_classes: int) -> int:
     """Return a number of candidates, at least one and at most all classes."""
     if check_count("n_candidates", n_candidates, 1) > n_classes:
-        raise ValueError(
-            f"n_candidates={n_candidates} is more than the {n_classes} classes: pass at most "
-            f"{n_classes} (2 is the paper's)."
+        raise ArgumentError(
+            {"n_candidates": n_candidates},
+            f"is more than the {n_classes} classes",
+            f"pass at most {n_classes} (2 is the paper's).",
         )
     return int(n_candidates)
 
@@ -68,9 +67,11 @@ def check_penalty(
 ) -> tuple[str, list[float]]:
     """Return which strength was given, "l2" or "ridge", and its value for every round."""
     if l2 is not None and ridge is not None:
-        raise ValueError(
-            f"l2={l2!r} and ridge={ridge!r} both set the penalty: pass one of them and leave the "
-            "other None (l2 = ridge · mean squared norm / (n_classes · total weight))."
+        raise ArgumentError(
+            {"l2": l2, "ridge": ridge},
+            "both set the penalty",
+            "pass one of them and leave the other None (l2 = ridge · mean squared norm / "
+            "(n_classes · total weight)).",
         )
     name = "ridge" if l2 is None else "l2"
     given = ridge if l2 is None else l2
@@ -78,9 +79,10 @@ def check_penalty(
         given = default_ridge
     if isinstance(given, (list, tuple, np.ndarray)):
         if len(given) != n_rounds:
-            raise ValueError(
-                f"{name} has {len(given)} values for {n_rounds} rounds: pass one number, or one "
-                "per round."
+            raise ArgumentError(
+                name,
+                f"has {counted(len(given), 'value')} for {counted(n_rounds, 'round')}",
+                "pass one number, or one per round.",
             )
         return name, [check_positive(f"{name}[{i}]", value) for i, value in enumerate(given)]
     return name, [check_positive(name, given)] * n_rounds

@@ -1,6 +1,6 @@
 """What a person decided in a review, and the labels that follow from it.
 
-The browser exports one line a decided row, with these columns in any order:
+The browser exports one line per decided row, with these columns in any order:
 
     report            name of the report that was reviewed
     row               number of the row in the data
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot._checks.labels import NO_LABEL
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 from twohot.review.records import ReviewRows
 from twohot.tables.csv_file import read_csv, unguarded
@@ -132,7 +133,7 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
         if decision.row not in position:
             raise ValueError(
                 f"row {decision.row} was decided and is not in the audit, which has "
-                f"{rows.n_rows} rows: take the decisions exported from its report.html."
+                f"{counted(rows.n_rows, 'row')}: take the decisions exported from its report.html."
             )
         place = position[decision.row]
         _check_seen(decision, rows, place)
@@ -167,7 +168,7 @@ def _outcome(decision: Decision, rows: ReviewRows, place: int, code: Mapping[str
     if decision.label and decision.label not in code:
         raise ValueError(
             f"row {decision.row} was given the label {decision.label!r}, which is none of the "
-            f"{len(code)} classes: use one of them ({_some(rows.classes)})."
+            f"{len(code)} classes: use one of them ({first_few(rows.classes)})."
         )
     meant = {
         "accept": rows.suggested_labels,
@@ -193,9 +194,12 @@ def _outcome(decision: Decision, rows: ReviewRows, place: int, code: Mapping[str
 
 def _check_report(decision: Decision, report: str) -> None:
     if decision.report != report:
-        raise ValueError(
+        raise ArgumentError(
+            "",
             f"row {decision.row} was decided in report {decision.report!r}, and the audit's is "
-            f"{report!r}: pass the folder of the report that was reviewed as --audit."
+            f"{report!r}",
+            "pass the folder of the report that was reviewed by {audit}.",
+            audit=...,
         )
 
 
@@ -219,9 +223,8 @@ def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
     unknown = [name for name in header if name not in allowed or header.count(name) > 1]
     if missing or unknown:
         said = [f"lacks {', '.join(missing)}"] if missing else []
-        said += [f"has {', '.join(map(repr, unknown))} that are not known or repeated"] * bool(
-            unknown
-        )
+        if unknown:
+            said.append(f"has {first_few(unknown)}, not known or repeated")
         raise ValueError(
             f"{path} {' and '.join(said)}: its columns must be {', '.join(REQUIRED_COLUMNS)}, and "
             f"may be {', '.join(CHECKED_COLUMNS)}, separated by commas."
@@ -243,9 +246,3 @@ def _decision(place: str, fields: Mapping[str, str]) -> Decision:
         fields.get("given_label"),
         fields.get("suggested_label"),
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return the first names, for a message."""
-    shown = ", ".join(repr(name) for name in names[:5])
-    return f"{shown}, …" if len(names) > 5 else shown

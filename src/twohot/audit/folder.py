@@ -1,7 +1,7 @@
 """The folder of an audit: what `twohot audit` writes and `twohot apply` reads.
 
     report.html     the review, for a browser
-    issues.csv      one line a row of the data: its given label and what the audit says about it
+    issues.csv      one line per row of the data: its given label and what the audit says about it
     corrected.csv   row, item, label: the suggestions taken where the audit is sure
     summary.json    the numbers of the report, its name, and the sha256 of the given labels
 
@@ -10,7 +10,6 @@ after what issues.csv holds, so files of two audits in one folder do not go unno
 """
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -19,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from twohot._files import whole_file
+from twohot._checks.messages import FileThereError
+from twohot._files import json_safe, whole_file
 from twohot._types import IntArray
 from twohot.audit.issue_files import read_issues, write_issues, write_labels
 from twohot.review.page import EMBED_LIMIT, THUMBNAIL_SIZE, write_review
@@ -58,34 +58,15 @@ def write_audit_folder(
     -------
     str
         The name of the report, which decisions carry.
-
-    Examples
-    --------
-    >>> rows = ReviewRows(
-    ...     classes=("cat", "dog"),
-    ...     row=np.arange(2),
-    ...     given_labels=np.array([0, 1]),
-    ...     suggested_labels=np.array([1, 1]),
-    ...     second_labels=np.array([0, 0]),
-    ...     label_quality=np.array([0.1, 0.9]),
-    ...     confidence=np.array([0.8, 0.9]),
-    ...     is_label_issue=np.array([True, False]),
-    ...     is_undecided=np.array([False, False]),
-    ... )
-    >>> report = write_audit_folder("audit", rows, ReviewSummary())
-    >>> print(Path("audit/corrected.csv").read_text())
-    row,item,label
-    0,,dog
-    1,,dog
-    >>> read_audit_folder("audit").report_id() == report
-    True
     """
     target = Path(folder)
     present = [name for name in FILES if (target / name).exists()]
     if present and not force:
-        raise FileExistsError(
-            f"{target} already holds {', '.join(present)}: choose another folder, or replace them "
-            "by force=True."
+        raise FileThereError(
+            "",
+            f"{target} already holds {', '.join(present)}",
+            "choose another folder, or replace them by {force}.",
+            force=True,
         )
     target.mkdir(parents=True, exist_ok=True)
     report = write_review(
@@ -98,7 +79,7 @@ def write_audit_folder(
     )
     write_issues(target / "issues.csv", rows)
     write_labels(target / "corrected.csv", rows, corrected_labels(rows))
-    fields = _plain(_summary_fields(rows, summary, report))
+    fields = json_safe(_summary_fields(rows, summary, report))
     with whole_file(target / "summary.json") as file:
         file.write(json.dumps(fields, indent=1, allow_nan=False).encode())
     return report
@@ -162,7 +143,7 @@ def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> di
         "classes": list(rows.classes),
         "has_items": rows.items is not None,
         "item_kind": rows.item_kind,
-        "noise_matrix": summary.noise_matrix,
+        "corruption": summary.corruption,
         "methods": [asdict(method) for method in summary.methods],
         "choice": None if summary.choice is None else asdict(summary.choice),
         "messages": list(summary.messages),
@@ -170,23 +151,10 @@ def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> di
     }
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as lists, and null for what is not a number."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _read_summary(path: Path) -> Mapping[str, Any]:
     """Return the fields of summary.json that reading needs, or say what is wrong with it."""
     if not path.exists():
-        raise FileNotFoundError(
-            f"{path} is not there: pass the folder that twohot audit wrote, with --audit."
-        )
+        raise FileNotFoundError(f"{path} is not there: pass the folder that `twohot audit` wrote.")
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
         names = ("format_version", "report", "given_labels_sha256", "classes", "has_items")

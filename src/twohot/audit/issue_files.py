@@ -1,4 +1,4 @@
-"""Tables with one line a row of the data: what an audit says, and labels."""
+"""Tables with one line per row of the data: what an audit says, and labels."""
 
 import math
 import os
@@ -71,7 +71,7 @@ def read_issues(
 
 
 def _issue_lines(rows: ReviewRows) -> Iterator[tuple[str, ...]]:
-    """Yield one line a row; numbers are written so that reading gives them back exactly."""
+    """Yield one line per row; numbers are written so that reading gives them back exactly."""
     words = {value: word for word, value in BOOLEANS.items()}
     columns = (
         map(str, rows.row.tolist()),

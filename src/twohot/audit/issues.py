@@ -1,19 +1,27 @@
 """Which labels are wrong, what they should be, and how sure that is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
-from twohot._checks.arrays import check_soft_targets
+from twohot._checks.labels import Labels, check_two_classes, code_labels, label_notes
+from twohot._checks.messages import ArgumentError, first_few
 from twohot._checks.numbers import check_count, check_within
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit._rows import check_label_column
+from twohot.audit.class_probabilities import (
+    is_calibrated,
+    known_classes,
+    probe_blocks,
+    stored_blocks,
+)
 from twohot.audit.label_issues import LabelIssues
+from twohot.audit.offered_classes import OfferedClasses, offered_classes
+from twohot.audit.rows_and_labels import check_lengths, labelled_rows
 from twohot.audit.verdict import (
     CLOSE,
     Evidence,
@@ -27,63 +35,60 @@ from twohot.audit.verdict import (
 )
 from twohot.select.auto_probe import AutoProbe
 
-# Rows whose probabilities are held at once.
-BLOCK_ROWS = 10_000
-
 # A class with fewer labels than this is never flagged: nothing else says what it looks like.
 FEWEST_ROWS = 2
-
-SHOWN_CLASSES = 5  # that a message names
-
-# Standard errors by which a probe must predict more of the labels held out than one label is.
-SURE_ERRORS = 2.0
 
 
 def find_label_issues(
     X: Matrix,
-    y: ArrayLike,
+    y: Any,
     *,
     probe: Any = None,
     probabilities: ArrayLike | None = None,
     classes: ArrayLike | None = None,
     budget: int | None = None,
     precision: float | None = None,
+    missing: Collection[str] = (),
     n_jobs: int | None = None,
     random_state: Any = 0,
-    report: Callable[[str], None] | None = None,
+    callback: Callable[[str], None] | None = None,
 ) -> LabelIssues:
     """Find the labels that are wrong, and what they should be.
 
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
-        None if `probabilities` are given.
-    y : array of shape (n_samples,)
-        Labels. Rows whose label is None, NaN or empty are predicted and never counted.
+        None if `probabilities` are given. Labelled rows of an array are not copied.
+    y : array, list, series or Labels of shape (n_samples,)
+        Labels. Rows without one (None, NaN, NA, empty or blank text) are predicted and never
+        counted. Classes of a `Labels` record keep their order, with rows or without.
     probe : fitted classifier, optional
-        Who judges: anything with `predict_proba` and `classes_`. By default an `AutoProbe` is
-        fitted.
+        Who judges: anything with `predict_proba` and `classes_`, matched with labels by their
+        text, so that 2 is "2". If it has a method `predict_calibrated_proba`, that is called
+        instead. By default an `AutoProbe` is fitted.
     probabilities : array of shape (n_samples, n_classes), optional
         A user's own probabilities, in the place of a probe: best those of a model that has not
         seen the row.
     classes : array of shape (n_classes,), optional
-        The labels of the columns of `probabilities`; by default those of `y`, sorted.
+        The labels of the columns of `probabilities`; by default those of `y`, in order.
     budget : int, optional
-        Flag so many rows, the most doubtful ones: what somebody has time to look at. Fewer, if no
-        more labels have a likelier class.
+        Flag at most this many labels, the most doubtful ones: what somebody has time to look at.
+        Fewer, if no more labels have a likelier class.
     precision : float, optional
-        Flag as many rows as keep the expected share of truly wrong labels among them at this, by
-        Bayes' rule with the estimated noise matrix; less where the probe itself often errs.
+        Flag as many labels as keep the expected share of truly wrong ones among them at this, by
+        Bayes' rule with the estimated corruption; less where the probe itself often errs.
+    missing : collection of str
+        Texts that mean no label, as "NA": they are classes otherwise.
     n_jobs, random_state
         Of the `AutoProbe`.
-    report : callable, optional
-        Is called with a line for everything that was tried.
+    callback : callable, optional
+        Is called with a line for every candidate that the `AutoProbe` tried.
 
     Returns
     -------
     LabelIssues
-        One row a sample: `is_label_issue`, `label_quality`, `given_label`, `predicted_label`,
-        `second_label`, `confidence`, `is_undecided`; and `noise_rate`, `noise_matrix`.
+        One row per sample: `is_label_issue`, `label_quality`, `given_label`, `predicted_label`,
+        `second_label`, `confidence`, `is_undecided`; and `noise_rate`, `corruption`.
 
     Examples
     --------
@@ -99,51 +104,33 @@ def find_label_issues(
     >>> bool(noisy.flipped[found].mean() > 0.93)  # of the flagged labels are wrong
     True
     """
-    _check_request(probe, probabilities, classes, budget, precision)
+    _check_request(probe, probabilities, classes)
+    check_flagging(budget, precision)
+    given = code_labels(y, missing=missing)
+    if probabilities is None:
+        X = _check_rows(X, given)
+    # Coded as the columns of the probabilities are; the result is coded as the labels came.
+    labels = given.among(known_classes(given, probe, classes))
+    check_two_classes(labels)
     if probabilities is not None:
-        names, labels = check_label_column(y, classes)
-        rows = check_soft_targets(probabilities, len(labels), name="probabilities", beside="y")
-        if rows.shape[1] != len(names):
-            raise ValueError(
-                f"probabilities has {rows.shape[1]} columns for {len(names)} classes: pass one "
-                "column a class, and name them by classes if y does not have them all."
-            )
-        blocks = _stored_blocks(rows)
+        blocks = stored_blocks(probabilities, labels)
     else:
-        names, labels = check_label_column(y, _classes_of(probe))
-        X = _check_rows(X, len(labels))
         if probe is None:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
-            told = np.flatnonzero(labels >= 0)
-            some = X if len(told) == len(labels) else _safe_indexing(X, told)
-            probe.fit(some, names[labels[told]], callback=report)
-        blocks = _probe_blocks(probe, X, len(labels))
-    evidence = _collect(blocks, labels)
-    return _issues(names, labels, evidence, budget=budget, precision=precision, probe=probe)
-
-
-def _check_request(
-    probe: Any,
-    probabilities: ArrayLike | None,
-    classes: ArrayLike | None,
-    budget: int | None,
-    precision: float | None,
-) -> None:
-    """Raise if arguments contradict each other, before anything is fitted."""
-    if probe is not None and probabilities is not None:
-        raise ValueError("probe and probabilities both say who judges: pass one of them.")
-    if classes is not None and probabilities is None:
-        raise ValueError(
-            "classes names the columns of probabilities, which are not given: pass both or none."
-        )
-    check_flagging(budget, precision)
+            labelled = labels.take(labels.labelled)
+            probe.fit(labelled_rows(X, labels), labelled, callback=callback)
+        blocks = probe_blocks(probe, X, len(labels.codes))
+    evidence = _collect(blocks, labels.codes)
+    offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
+    issues = _issues(labels, evidence, offered, budget=budget, precision=precision, probe=probe)
+    return replace(issues, messages=(*issues.messages, *label_notes(given.present())))
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
     """Raise if how many rows to flag is not said once, or not in numbers that make sense."""
     if budget is not None and precision is not None:
-        raise ValueError(
-            f"budget={budget} and precision={precision} both say how many to flag: pass one."
+        raise ArgumentError(
+            {"budget": budget, "precision": precision}, "both say how many to flag", "pass one."
         )
     if budget is not None:
         check_count("budget", budget, 0)
@@ -151,54 +138,27 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
         check_within("precision", precision, 0, 1)
 
 
-def _classes_of(probe: Any) -> Any:
-    """Return the classes of a probe, None without a probe."""
-    if probe is None:
-        return None
-    if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
-        raise ValueError(
-            f"probe={probe!r} is not a fitted classifier with classes_ and predict_proba: fit it "
-            "first, or pass None to have an AutoProbe fitted."
+def _check_request(probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None) -> None:
+    """Raise if who judges is said twice, or columns are named that nobody has."""
+    if probe is not None and probabilities is not None:
+        raise ArgumentError("", "probe and probabilities both say who judges", "pass one of them.")
+    if classes is not None and probabilities is None:
+        raise ArgumentError(
+            "classes",
+            "names the columns of probabilities, which are not given",
+            "pass both or none.",
         )
-    return probe.classes_
 
 
-def _check_rows(X: Matrix, n_labels: int) -> Matrix:
+def _check_rows(X: Matrix, labels: Labels) -> Matrix:
     """Return X, sliceable; what is in it is for the probe to check."""
     if X is None:
-        raise ValueError("X is None: pass features, or probabilities in their place.")
-    if _num_samples(X) != n_labels:
-        raise ValueError(
-            f"y has {n_labels} labels and X has {_num_samples(X)} rows: pass one label per row, "
-            "None for a row without."
-        )
+        raise ArgumentError("", "X is None", "pass features, or probabilities in their place.")
+    check_lengths(labels, _num_samples(X))
     return X.tocsr() if sp.issparse(X) else X
 
 
-def _probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:
-    for first in range(0, n_rows, BLOCK_ROWS):
-        rows = slice(first, min(first + BLOCK_ROWS, n_rows))
-        yield _probabilities(probe, _safe_indexing(X, rows))
-
-
-def _probabilities(probe: Any, X: Matrix) -> FloatArray:
-    """Return outputs; of an AutoProbe sharpened to the temperature that held-out rows ask for."""
-    outputs: FloatArray = np.asarray(probe.predict_proba(X))
-    temperature = probe.temperature_ if isinstance(probe, AutoProbe) else 1.0
-    if temperature >= 1:
-        return outputs
-    sharp = outputs ** (1 / temperature)
-    sharper: FloatArray = sharp / sharp.sum(axis=1, keepdims=True)
-    return sharper
-
-
-def _stored_blocks(rows: Matrix) -> Iterator[FloatArray]:
-    for first in range(0, rows.shape[0], BLOCK_ROWS):
-        block = rows[first : first + BLOCK_ROWS]
-        yield np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
-
-
-def _collect(blocks: Iterator[FloatArray], labels: IntArray) -> Evidence:
+def _collect(blocks: Iterable[FloatArray], labels: IntArray) -> Evidence:
     parts, first = [], 0
     for block in blocks:
         parts.append(weigh(block, labels[first : first + len(block)]))
@@ -207,70 +167,65 @@ def _collect(blocks: Iterator[FloatArray], labels: IntArray) -> Evidence:
 
 
 def _issues(
-    names: NDArray[Any],
-    labels: IntArray,
+    labels: Labels,
     evidence: Evidence,
+    offered: OfferedClasses,
     *,
     budget: int | None,
     precision: float | None,
     probe: Any,
 ) -> LabelIssues:
-    told = labels >= 0
-    sizes = np.bincount(labels[told], minlength=len(names))
-    eligible = told & (sizes[labels] >= FEWEST_ROWS)
+    codes, labelled, sizes = labels.codes, labels.labelled, labels.sizes
+    eligible = labelled & (sizes[codes] >= FEWEST_ROWS)
     verdict = decide(evidence.margin, eligible)
     flagged = verdict.is_issue
-    true = np.where(flagged, evidence.first, labels)[told]
-    noise_matrix = count_transitions(true, labels[told], len(names))
+    true = np.where(flagged, evidence.first, codes)[labelled]
+    corruption = count_transitions(true, codes[labelled], labels.n_classes)
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
-    doubtful = eligible & (evidence.first != labels)
+    doubtful = eligible & (evidence.first != codes)
     if budget is not None:
         flagged = most_doubtful(verdict.quality, doubtful, budget)
     elif precision is not None:
-        # AutoProbe's temperature is that of rows held out; own probabilities are taken for true.
-        calibrated = probe is None or isinstance(probe, AutoProbe)
-        doubt = probability_wrong(evidence, labels, noise_matrix, calibrated=calibrated)
+        doubt = probability_wrong(evidence, codes, corruption, calibrated=is_calibrated(probe))
         flagged = precise(verdict.quality, doubt, doubtful, precision)
     return LabelIssues(
         is_label_issue=flagged,
         label_quality=verdict.quality,
-        given_label=np.array([*names.tolist(), None], dtype=object)[labels],
-        predicted_label=names[evidence.first],
-        second_label=names[evidence.second],
+        given=offered.codes(codes),
+        predicted=offered.codes(evidence.first),
+        second=offered.codes(evidence.second),
         confidence=evidence.confidence,
         is_undecided=evidence.runner_up * CLOSE > evidence.confidence,
-        classes=names,
+        classes=offered.names,
         noise_rate=verdict.noise_rate,
-        noise_matrix=noise_matrix,
-        messages=(*_messages(names, sizes, told), *_not_learnt(probe, sizes)),
+        corruption=offered.corruption(corruption),
+        messages=(*_messages(labels), *_not_learnt(probe)),
         probe=probe,
     )
 
 
-def _not_learnt(probe: Any, sizes: IntArray) -> tuple[str, ...]:
-    """Warn where labels held out are predicted no better than by one label for all."""
-    if not isinstance(probe, AutoProbe):
-        return ()
-    chosen, frequent = probe.choice_.chosen, float(sizes.max() / sizes.sum())
-    if chosen.agreement - SURE_ERRORS * chosen.agreement_error > frequent:
+def _not_learnt(probe: Any) -> tuple[str, ...]:
+    """Warn where held-out labels are predicted no better than by chance."""
+    choice = getattr(probe, "choice_", None)
+    if choice is None or choice.learnt:
         return ()
     said = (
-        f"Little was learnt: {chosen.agreement:.1%} of the labels held out are predicted, and the "
-        f"most frequent label is {frequent:.1%} of all. Do not trust these verdicts; see forecast."
+        f"Nothing was learnt: {choice.chosen.agreement:.1%} of the held-out labels are predicted, "
+        f"and {choice.chosen.chance:.1%} by the same predictions in any other order. Do not trust "
+        "these verdicts; see forecast."
     )
     return (said,)
 
 
-def _messages(names: NDArray[Any], sizes: IntArray, told: NDArray[np.bool_]) -> tuple[str, ...]:
+def _messages(labels: Labels) -> tuple[str, ...]:
     said = []
-    if not told.all():
-        said.append(f"Rows without a label: {np.count_nonzero(~told)}, predicted and not counted.")
-    single = names[sizes == 1].tolist()
+    n_unlabelled = np.count_nonzero(~labels.labelled)
+    if n_unlabelled:
+        said.append(f"Rows without a label: {n_unlabelled}, predicted and not counted.")
+    single = labels.classes[labels.sizes == 1].tolist()
     if single:
-        shown = ", ".join(map(str, single[:SHOWN_CLASSES]))
-        shown += ", …" if len(single) > SHOWN_CLASSES else ""
         said.append(
-            f"Classes with one label only: {len(single)} ({shown}), kept and never flagged, "
-            "because nothing else says what they look like."
+            f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
+            "flagged, because nothing else says what they look like."
         )
     return tuple(said)

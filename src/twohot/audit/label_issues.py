@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.labels import NO_LABEL, Labels
 from twohot._extras import load_extra
-from twohot._types import FloatArray
+from twohot._types import FloatArray, IntArray
 
 COLUMNS = (
     "is_label_issue",
@@ -26,20 +27,24 @@ SHOWN = 10  # rows of the printed table
 class LabelIssues:
     """Every row of the data, in its order, with the verdict on its label.
 
+    Labels are kept as positions in `classes`; the columns `given_label`, `predicted_label` and
+    `second_label` name them. `corruption[k, l]` is the estimated share of the rows of true class k
+    that were given label l: rows sum to one. It is the transpose of cleanlab's noise matrix.
+
     A small frame: `issues["label_quality"]` is a column, `issues.to_pandas()` and
     `issues.to_polars()` are data frames, `issues.rows` the flagged rows, most doubtful first.
     """
 
     is_label_issue: NDArray[np.bool_]  # (n_rows,)
     label_quality: FloatArray  # (n_rows,), in [0, 1], low is doubtful; NaN without a label
-    given_label: NDArray[Any]  # (n_rows,), None without a label
-    predicted_label: NDArray[Any]  # (n_rows,), the likeliest class: the suggestion
-    second_label: NDArray[Any]  # (n_rows,), the next likeliest
+    given: IntArray  # (n_rows,), label as a position in classes; NO_LABEL without one
+    predicted: IntArray  # (n_rows,), the likeliest class: the suggestion
+    second: IntArray  # (n_rows,), the next likeliest
     confidence: FloatArray  # (n_rows,), probability of the suggestion
     is_undecided: NDArray[np.bool_]  # (n_rows,), the two candidates are close
-    classes: NDArray[Any]  # (n_classes,)
-    noise_rate: float  # estimated share of wrong labels
-    noise_matrix: FloatArray  # (n_classes, n_classes), row true class, column given label
+    classes: NDArray[Any]  # (n_classes,), that may be suggested or chosen
+    noise_rate: float  # estimated share of the labels that are wrong
+    corruption: FloatArray  # (n_classes, n_classes), row true class, column given label
     messages: tuple[str, ...]  # what a reader should know, in plain words
     probe: Any = None  # the probe that judged, None for a user's own probabilities
 
@@ -47,6 +52,21 @@ class LabelIssues:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return COLUMNS
+
+    @property
+    def given_label(self) -> NDArray[Any]:
+        """(n_rows,) given labels by name, None where there is none."""
+        return Labels(self.given, self.classes).values
+
+    @property
+    def predicted_label(self) -> NDArray[Any]:
+        """(n_rows,) the likeliest class by name."""
+        return Labels(self.predicted, self.classes).values
+
+    @property
+    def second_label(self) -> NDArray[Any]:
+        """(n_rows,) the next likeliest by name."""
+        return Labels(self.second, self.classes).values
 
     @property
     def n_issues(self) -> int:
@@ -71,12 +91,14 @@ class LabelIssues:
         unlabelled : bool
             Take it for rows without a label too; else those stay None.
         """
+        return self.corrected(undecided=undecided, unlabelled=unlabelled).values
+
+    def corrected(self, *, undecided: bool = False, unlabelled: bool = False) -> Labels:
+        """Return the same as `corrected_labels`, coded: what a probe takes as y."""
         taken = self.is_label_issue & (undecided | ~self.is_undecided)
-        has_none = np.isnan(self.label_quality)
         if unlabelled:
-            taken = taken | has_none
-        labels = np.where(taken, self.predicted_label, self.given_label)
-        return labels if (has_none & ~taken).any() else labels.astype(self.classes.dtype)
+            taken = taken | (self.given == NO_LABEL)
+        return Labels(np.where(taken, self.predicted, self.given), self.classes)
 
     def __getitem__(self, column: str) -> NDArray[Any]:
         if column not in COLUMNS:
@@ -98,7 +120,7 @@ class LabelIssues:
         return polars.DataFrame({name: self[name].tolist() for name in COLUMNS}, strict=False)
 
     def __repr__(self) -> str:
-        n_labels = np.count_nonzero(~np.isnan(self.label_quality))
+        n_labels = np.count_nonzero(self.given != NO_LABEL)
         n_wrong = round(self.noise_rate * n_labels)
         head = f"{n_wrong} of {n_labels} labels look wrong"
         if self.n_issues != n_wrong:  # a budget or a precision was asked for
@@ -106,9 +128,8 @@ class LabelIssues:
         lines = [
             f"{'row':>8}  {'quality':>7}  {'given':20.20}  {'suggested':20.20}  {'second':20.20}"
         ]
-        lines += [
-            f"{row:>8}  {self.label_quality[row]:>7.3f}  {self.given_label[row]!s:20.20}  "
-            f"{self.predicted_label[row]!s:20.20}  {self.second_label[row]!s:20.20}"
-            for row in self.rows[:SHOWN]
-        ]
+        for row in self.rows[:SHOWN]:
+            codes = (self.given[row], self.predicted[row], self.second[row])
+            names = "  ".join(f"{self.classes[code]!s:20.20}" for code in codes)
+            lines.append(f"{row:>8}  {self.label_quality[row]:>7.3f}  {names}")
         return "\n".join([head, *(lines if self.n_issues else []), *self.messages])

@@ -10,7 +10,7 @@ one; its quality is 1 / (1 + odds). Where few labels are doubted, a class that i
 than the label is no evidence against it; from 30 % on, the likeliest class decides. The noise rate
 is the share of issues, so that there is one count of errors.
 
-How many of the flagged labels are truly wrong is another question. With the noise matrix C, counted
+How many of the flagged labels are truly wrong is another question. With the corruption C, counted
 from the issues, Bayes' rule answers it for every row,
 
     P(label wrong) = 1 - p_g C_gg / Σ_k p_k C_kg.
@@ -31,7 +31,7 @@ NO_CAUTION_FROM = 0.3
 # The probability below which all are alike; outputs in float32 reach zero.
 LEAST_PROBABILITY = 1e-30
 
-# Share of the labels of every class that may be any, for all that the counted noise matrix says.
+# Share of the labels of every class that may be any, for all that the counted corruption says.
 UNCOUNTED = 0.005
 # Turns of counting softly; after so many the expected precision moves by less than a point.
 COUNTING_TURNS = 10
@@ -131,48 +131,48 @@ def precise(
 
 
 def probability_wrong(
-    evidence: Evidence, labels: IntArray, noise_matrix: FloatArray, *, calibrated: bool
+    evidence: Evidence, labels: IntArray, corruption: FloatArray, *, calibrated: bool
 ) -> FloatArray:
     """Return how probable it is that each label is wrong, NaN without one.
 
-    `noise_matrix` has a row for each true class, a column for each label. It was counted as if all
+    `corruption` has one row per true class, one column per label. It was counted as if all
     suggestions were right. Calibrated probabilities let a row count for all classes it may be of,
     by turns with the probabilities that follow (expectation maximisation); those of a probe less
     sure than it could be would explain all noise away. Classes other than the label and the two
     likeliest are taken to be given the label as often as they are on average.
     """
-    told = labels >= 0
-    label = labels[told]
-    likely = [(label, evidence.given[told])]
+    labelled = labels >= 0
+    label = labels[labelled]
+    likely = [(label, evidence.given[labelled])]
     for found, probability in (
-        (evidence.first[told], evidence.confidence[told]),
-        (evidence.second[told], evidence.runner_up[told]),
+        (evidence.first[labelled], evidence.confidence[labelled]),
+        (evidence.second[labelled], evidence.runner_up[labelled]),
     ):
         likely.append((found, np.where(found == label, 0, probability)))
-    posterior = _posterior(likely, label, noise_matrix)
+    posterior = _posterior(likely, label, corruption)
     for _ in range(COUNTING_TURNS - 1 if calibrated else 0):
-        counts = np.zeros_like(noise_matrix)
+        counts = np.zeros_like(corruption)
         counts += np.bincount(label, posterior[-1], len(counts)) / (len(counts) - 1)
         np.fill_diagonal(counts, 0)
         for (found, _), share in zip(likely, posterior[:-1], strict=True):
             np.add.at(counts, (found, label), share)
         sizes = counts.sum(axis=1, keepdims=True)
-        soft = np.divide(counts, sizes, out=noise_matrix.copy(), where=sizes > 0)
+        soft = np.divide(counts, sizes, out=corruption.copy(), where=sizes > 0)
         posterior = _posterior(likely, label, soft)
     doubt = np.full(len(labels), np.nan)
-    doubt[told] = 1 - posterior[0]
+    doubt[labelled] = 1 - posterior[0]
     return doubt
 
 
 def _posterior(
-    likely: list[tuple[IntArray, FloatArray]], label: IntArray, noise_matrix: FloatArray
+    likely: list[tuple[IntArray, FloatArray]], label: IntArray, corruption: FloatArray
 ) -> FloatArray:
     """Return how probable each of some classes is given the label, and in the last row the rest.
 
     `likely` holds classes and their probabilities, row by row; the result is (len(likely) + 1, n).
     """
-    n_classes = len(noise_matrix)
-    matrix = (1 - UNCOUNTED) * noise_matrix + UNCOUNTED / n_classes
+    n_classes = len(corruption)
+    matrix = (1 - UNCOUNTED) * corruption + UNCOUNTED / n_classes
     from_others = (matrix.sum(axis=0) - matrix.diagonal()) / (n_classes - 1)
     rest = np.maximum(1 - sum(probability for _, probability in likely), 0)
     joint = [probability * matrix[found, label] for found, probability in likely]

@@ -5,34 +5,24 @@ the output for class k is
 
     y_i[k] = votes[k] + (1 - Σ_l votes[l]) / K,      votes[k] = Σ_{j labelled k} weight(i, j),
 
-so that every training row has a weight, its vote for its own label. With S = Σ_j x_j x_jᵀ over the
-rows that have a label, S = V diag(λ) Vᵀ and x = ridge,
-
-    weight(i, j) = x_iᵀ V diag(h) Vᵀ x_j,      h = λᵗ⁻¹ / (x + λ)ᵗ.
-
-This is row i of [Φ (x I + Φ)⁻¹]ᵗ, Φ the Gram matrix, which is never formed: the set-up is one pass
-and a d × d eigenproblem (N × N where there are fewer rows than features), and a row asked for then
-costs one product with all rows.
+so that every training row has a weight, its vote for its own label (see `averaging_weights`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 from numpy.typing import ArrayLike, NDArray
 
+from twohot._checks.labels import NO_LABEL, Labels
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit._rows import LabelledRows, check_labelled_rows
+from twohot.audit.averaging_weights import AveragingWeights, prepared_rows
+from twohot.audit.rows_and_labels import check_rows_and_labels
 from twohot.distill.estimators import STUDENT_RIDGE
-from twohot.rows.preparation import FeatureSet, fit_preparation
-from twohot.rows.span import reduce_rows
-from twohot.rows.threads import Terms, count_jobs, map_blocks, sum_over_blocks
-
-# Weights held at once: some rows asked for times all training rows, 32 MB.
-CHUNK_WEIGHTS = 2**22
+from twohot.rows.threads import count_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +62,7 @@ class Explanation:
         best = int(self.votes.argmax())
         text = (
             f"row {self.row}: label {names[best]!r} got {self.votes[best]:.3f} "
-            f"from {self.voters[best]} rows"
+            f"from {counted(self.voters[best], 'row')}"
         )
         if self.given_label is None:
             return text
@@ -90,9 +80,10 @@ class Explanation:
 
 def explain_label(
     X: Matrix,
-    y: ArrayLike,
+    y: Any,
     rows: ArrayLike,
     *,
+    missing: Collection[str] = (),
     ridge: float = STUDENT_RIDGE,
     n_rounds: int = 1,
     n_neighbours: int = 10,
@@ -105,10 +96,13 @@ def explain_label(
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
-    y : array of shape (n_rows,)
-        Given labels; a row of None, NaN or "" has none, votes for nothing, and may be asked for.
+    y : array, list, series or Labels of shape (n_rows,)
+        Given labels; a row without one (None, NaN, NA, empty or blank text) votes for nothing, and
+        may be asked for.
     rows : array of int
         Places in X of the rows to explain.
+    missing : collection of str
+        Texts that mean no label, as "NA": they are classes otherwise.
     ridge : float
         Strength of the penalty, as for the probes; a row's own label weighs less the larger it is.
     n_rounds : int
@@ -136,15 +130,17 @@ def explain_label(
     >>> [neighbour.label for neighbour in why.neighbours]
     [7, 7, 7]
     """
-    data = check_labelled_rows(X, y)
-    asked = check_asked_rows(rows, len(data.labels))
+    X, labels = check_rows_and_labels(X, y, missing)
+    asked = check_asked_rows(rows, len(labels.codes))
     strength = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 1)
     n_neighbours = check_count("n_neighbours", n_neighbours, 0)
-    features = _prepared(data, center=center, normalize=normalize)
-    weights = _AveragingWeights(features, data.labelled, strength, n_rounds, count_jobs(n_jobs))
+    prepared = prepared_rows(
+        X, labels.labelled, center=center, normalize=normalize, n_jobs=count_threads(n_jobs)
+    )
+    weights = AveragingWeights(prepared, labels.labelled, ridge=strength, n_rounds=n_rounds)
     return [
-        _explain(data, row, found, n_neighbours)
+        _explain(labels, row, found, n_neighbours)
         for row, found in zip(asked.tolist(), weights.of(asked), strict=True)
     ]
 
@@ -155,96 +151,36 @@ def check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
     if asked.size == 0:
         return np.zeros(0, dtype=np.intp)
     if asked.ndim != 1 or asked.dtype.kind not in "iu":
-        raise ValueError(
-            f"rows has shape {asked.shape} and dtype {asked.dtype}: pass places of rows, integers "
-            "in one dimension (np.flatnonzero of a mask)."
+        raise ArgumentError(
+            "rows",
+            f"has shape {asked.shape} and dtype {asked.dtype}",
+            "pass places of rows, integers in one dimension (np.flatnonzero of a mask).",
         )
     outside = asked[(asked < 0) | (asked >= n_rows)]
     if outside.size:
-        raise ValueError(
-            f"rows asks for row {outside[0]} of {n_rows}: pass integers from 0 to {n_rows - 1}."
+        raise ArgumentError(
+            "rows",
+            f"asks for row {outside[0]} of {n_rows}",
+            f"pass integers from 0 to {n_rows - 1}.",
         )
     return asked.astype(np.intp)
 
 
-def _prepared(data: LabelledRows, *, center: bool, normalize: bool) -> FeatureSet:
-    """Return the rows as a probe sees them, in at most as many coordinates as there are rows."""
-    weights = data.weights
-    features = FeatureSet(
-        data.X,
-        fit_preparation(data.X, center=center, normalize=normalize, weights=weights),
-        dtype=np.dtype(np.float64),
-        n_classes=data.n_classes,
-        weights=weights,
-    )
-    few = features.n_samples < features.n_columns
-    return reduce_rows(features).features if few else features
-
-
-class _AveragingWeights:
-    """Rows of the averaging matrix: the weight of every training row at the rows asked for."""
-
-    def __init__(
-        self,
-        features: FeatureSet,
-        labelled: NDArray[np.bool_],
-        ridge: float,
-        n_rounds: int,
-        n_jobs: int,
-    ) -> None:
-        self.features, self.labelled, self.n_jobs = features, labelled, n_jobs
-
-        def terms_of(block: int) -> Terms:
-            x = features.block(block).prepared()[labelled[features.rows(block)]]
-            return (x.T @ x,)
-
-        (moment,) = sum_over_blocks(terms_of, features.n_blocks, n_jobs)
-        # The probes scale a ridge by the mean squared norm, 1 for rows of unit norm.
-        penalty = ridge * float(np.trace(moment)) / int(labelled.sum()) or 1.0
-        eigenvalues, axes = sl.eigh(moment, overwrite_a=True)
-        eigenvalues = np.maximum(eigenvalues, 0.0)
-        factors = (eigenvalues / (penalty + eigenvalues)) ** (n_rounds - 1)
-        self.filter = (axes * (factors / (penalty + eigenvalues))) @ axes.T  # V diag(h) Vᵀ
-
-    def of(self, asked: IntArray) -> Iterator[FloatArray]:
-        """Yield the weights (n_rows,) at each row asked for; zero for rows without a label."""
-        size = max(1, CHUNK_WEIGHTS // self.features.n_samples)
-        for first in range(0, len(asked), size):
-            yield from self._chunk(asked[first : first + size])
-
-    def _chunk(self, asked: IntArray) -> FloatArray:
-        features = self.features
-        place = asked // features.block_rows
-        x = np.empty((len(asked), features.n_columns))
-        for block in np.unique(place):
-            inside = place == block
-            first = features.rows(int(block)).start
-            x[inside] = features.block(int(block)).prepared()[asked[inside] - first]
-        projected = x @ self.filter
-
-        def terms_of(block: int) -> Terms:
-            return (projected @ features.block(block).prepared().T,)
-
-        blocks = map_blocks(terms_of, features.n_blocks, self.n_jobs)
-        weights = np.concatenate([terms[0] for terms in blocks], axis=1)
-        return np.where(self.labelled, weights, 0.0)
-
-
-def _explain(data: LabelledRows, row: int, weights: FloatArray, n_neighbours: int) -> Explanation:
+def _explain(labels: Labels, row: int, weights: FloatArray, n_neighbours: int) -> Explanation:
     """Count the votes of one row."""
-    voting = data.labelled
-    labels, names = data.labels, data.classes.tolist()
-    others = np.flatnonzero(voting & (np.arange(len(labels)) != row))
+    codes, voting, names = labels.codes, labels.labelled, labels.classes.tolist()
+    others = np.flatnonzero(voting & (np.arange(len(codes)) != row))
     # Largest weight first, between equals the earlier row.
     nearest = others[np.argsort(-weights[others], kind="stable")[:n_neighbours]]
+    votes = np.bincount(codes[voting], weights[voting], labels.n_classes)
     return Explanation(
         row=row,
-        given_label=names[labels[row]] if labels[row] >= 0 else None,
-        classes=data.classes,
-        votes=np.asarray(np.bincount(labels[voting], weights[voting], data.n_classes), np.float64),
-        voters=np.bincount(labels[voting], None, data.n_classes),
+        given_label=None if codes[row] == NO_LABEL else names[codes[row]],
+        classes=labels.classes,
+        votes=np.asarray(votes, np.float64),
+        voters=labels.sizes,
         own_vote=float(weights[row]),
         neighbours=tuple(
-            Neighbour(int(place), names[labels[place]], float(weights[place])) for place in nearest
+            Neighbour(int(place), names[codes[place]], float(weights[place])) for place in nearest
         ),
     )

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from twohot._checks.labels import Labels
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.classes.labelled_features import center_labelled, check_labelled
-from twohot.rows.preparation import FeatureSet
-from twohot.rows.threads import count_jobs, map_blocks
+from twohot.rows.block import Block
+from twohot.rows.stores import open_rows
+from twohot.rows.threads import count_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,7 @@ def class_correlation(
     (0.42, -0.05)
     """
     rows, coded = check_labelled(X, labels, n_classes)
-    sums, squares = _class_sums(rows, coded, count_jobs(n_jobs))
+    sums, squares = _class_sums(rows, coded, count_threads(n_jobs))
     sizes = coded.sizes.astype(np.float64)
     products = sums @ sums.T
     means = products / np.outer(sizes, sizes)
@@ -102,26 +103,25 @@ def class_correlation(
 
 def _class_sums(X: Matrix, labels: Labels, n_jobs: int) -> tuple[FloatArray, FloatArray]:
     """Return the sum of the prepared rows of each class, and that of their squared norms."""
-    preparation = center_labelled(X, labels)
-    features = FeatureSet(X, preparation, dtype=np.dtype(np.float64), n_classes=1)
-
-    def sums_of(block: int) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return the classes of a block, and their sums in it."""
-        found = features.block(block)
-        codes = labels.codes[found.rows]
-        order = np.argsort(codes, kind="stable")
-        classes, first = np.unique(codes[order], return_index=True)
-        x = found.prepared()[order]
-        norms = np.einsum("ij,ij->i", x, x)
-        return classes, np.add.reduceat(x, first), np.add.reduceat(norms, first)
-
+    rows = open_rows(X, center_labelled(X, labels, n_jobs), n_jobs=n_jobs)
+    rows.attach("labels", labels.codes)
     # The last row takes the rows without a label, which stand at -1, and is dropped.
     sums = np.zeros((labels.n_classes + 1, X.shape[1]))
     squares = np.zeros(labels.n_classes + 1)
-    for classes, block_sums, block_squares in map_blocks(sums_of, features.n_blocks, n_jobs):
+    for classes, block_sums, block_squares in rows.map(sums_by_class):
         sums[classes] += block_sums
         squares[classes] += block_squares
     return sums[:-1], squares[:-1]
+
+
+def sums_by_class(block: Block) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the classes of a block, and the sums of their rows and squared norms. A kernel."""
+    codes = block.columns["labels"]
+    order = np.argsort(codes, kind="stable")
+    classes, first = np.unique(codes[order], return_index=True)
+    x = block.prepared()[order]
+    norms = np.einsum("ij,ij->i", x, x)
+    return classes, np.add.reduceat(x, first), np.add.reduceat(norms, first)
 
 
 def _weighted_mean(values: FloatArray, weights: FloatArray) -> float:

@@ -10,8 +10,9 @@ from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count
 from twohot._types import Matrix
-from twohot.rows.preparation import Preparation, fit_preparation
+from twohot.rows.preparation import Preparation
 from twohot.rows.selected import SelectedRows
+from twohot.rows.stores import fit_preparation
 
 # Precisions that features may be stored in; anything else is converted to the first.
 STORED = [np.float64, np.float32, np.float16]
@@ -61,8 +62,8 @@ def check_rows(X: Matrix) -> Matrix:
     return sp.csr_array(rows) if sp.issparse(rows) else rows
 
 
-def center_labelled(X: Matrix, labels: Labels) -> Preparation:
+def center_labelled(X: Matrix, labels: Labels, n_jobs: int = 1) -> Preparation:
     """Read X once: centre by the mean of the rows that have a label, and scale to unit norm."""
     labelled = labels.labelled
     weights = None if labelled.all() else labelled.astype(np.float64)
-    return fit_preparation(X, center=True, normalize=True, weights=weights)
+    return fit_preparation(X, center=True, normalize=True, weights=weights, n_jobs=n_jobs)

@@ -1,11 +1,12 @@
-"""The command line: parse, call, print. One module a command; what they share is in `_shared`."""
+"""The command line: parse, call, print. One module per command; `_…` is what several share."""
 
 from typing import Annotated
 
 import typer
 
 import twohot
-from twohot.cli._shared import friendly
+from twohot.cli._errors import friendly
+from twohot.cli._table_options import with_table_options
 from twohot.cli.apply import apply
 from twohot.cli.audit import audit
 from twohot.cli.corrupt import corrupt
@@ -19,7 +20,7 @@ from twohot.cli.predict import predict
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 for command in (extract, describe, corrupt, forecast, fit, predict, audit, apply, demo):
-    app.command()(friendly(command))
+    app.command()(friendly(with_table_options(command)))
 
 
 def _show_version(*, value: bool) -> None:

@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from twohot._checks.messages import counted
 from twohot.audit.decisions import Applied, apply_decisions, read_decisions
 from twohot.audit.folder import read_audit_folder
 from twohot.audit.issue_files import write_labels
-from twohot.cli._tables import check_new
+from twohot.cli._outputs import check_new
+from twohot.cli._terminal import say
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
@@ -45,9 +46,8 @@ def apply(
     check_new(target, (decisions, *(folder / name for name in AUDIT_FILES)), force=force)
     applied = apply_decisions(rows, made)
     write_labels(target, rows, applied.labels)
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(_account(applied, rows.n_rows), markup=False)
-    console.print(f"Written to {target}", markup=False)
+    say(_account(applied, rows.n_rows))
+    say(f"Written to {target}")
 
 
 def _audit_folder(decisions: Path) -> Path:
@@ -59,10 +59,12 @@ def _audit_folder(decisions: Path) -> Path:
 def _account(applied: Applied, n_rows: int) -> str:
     """Return what happened, in words."""
     counts = applied.n_decided
+    kept = "keeps its given label" if applied.n_open == 1 else "keep their given label"
     return (
-        f"{sum(counts.values())} rows decided: {counts['accept']} suggestions accepted, "
-        f"{counts['second']} second candidates taken, {counts['relabel']} relabelled, "
-        f"{counts['reject']} given labels kept.\n"
-        f"{applied.n_changed} of {n_rows} labels changed; {applied.n_open} flagged rows without a "
-        "decision keep their given label."
+        f"{counted(sum(counts.values()), 'row')} decided: "
+        f"{counted(counts['accept'], 'suggestion')} accepted, "
+        f"{counted(counts['second'], 'second candidate')} taken, {counts['relabel']} relabelled, "
+        f"{counted(counts['reject'], 'given label')} kept.\n"
+        f"{applied.n_changed} of {counted(n_rows, 'label')} changed; "
+        f"{counted(applied.n_open, 'flagged row')} without a decision {kept}."
     )

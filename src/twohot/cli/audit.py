@@ -6,26 +6,17 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from twohot._checks.labels import label_notes
+from twohot._checks.messages import ArgumentError, FileThereError
 from twohot.audit.folder import FILES, write_audit_folder
 from twohot.audit.issues import check_flagging, find_label_issues
 from twohot.audit.label_issues import LabelIssues
-from twohot.audit.to_review import labels_for, review_rows, review_summary, with_classes_of
-from twohot.cli._progress import choosing
-from twohot.cli._tables import (
-    ClassesOption,
-    FeatureColumnOption,
-    LabelColumnOption,
-    LabelsOption,
-    SplitOption,
-    TableArgument,
-    check_width,
-    read_source,
-    rows_of_split,
-)
-from twohot.distill.probe import load
+from twohot.audit.review_content import review_rows, review_summary
+from twohot.cli._table_options import TableOptions
+from twohot.cli._terminal import choosing, say, table_with
+from twohot.distill.fitted import load
 from twohot.review.page import EMBED_LIMIT
 from twohot.tables import FeatureTable
 
@@ -34,24 +25,19 @@ SHOWN_CONFUSIONS = 5
 
 
 def audit(
-    source: TableArgument,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is found.")],
-    labels: LabelsOption = None,
-    label_column: LabelColumnOption = None,
-    feature_column: FeatureColumnOption = None,
-    classes: ClassesOption = None,
-    split: SplitOption = None,
+    options: TableOptions,
     probe: Annotated[
         Path | None,
         typer.Option(help="Probe that judges, as `twohot fit` wrote it; else one is chosen."),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(min=0, help="Flag so many rows, the most doubtful ones.")
+        int | None, typer.Option(min=0, help="Flag at most this many labels.")
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Flag rows while so many of them are expected wrong."),
+        typer.Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
     ] = None,
     images: Annotated[
         Path | None, typer.Option(help="Folder that the paths of images start from.")
@@ -59,7 +45,7 @@ def audit(
     embed: Annotated[
         int, typer.Option(min=0, help="Pictures that are part of the report; others are linked.")
     ] = EMBED_LIMIT,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows left out.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an audit that is there.")] = False,
 ) -> None:
@@ -68,35 +54,25 @@ def audit(
     _check_folder(output, force=force)
     check_flagging(budget, precision)
     judge = None if probe is None else load(probe)
-    whole = read_source(
-        source,
-        labels=labels,
-        label_column=label_column,
-        feature_column=feature_column,
-        classes=classes,
-    )
+    whole = options.read()
     if probe is not None and judge is not None:
-        check_width(whole, source, judge, probe)
-    rows = rows_of_split(whole, split)
+        options.check_width(whole, judge, probe)
+    rows = options.rows_of(whole)
     table = whole.take(rows)
-    root = _image_root(table, source, images)
-    given = table.given_labels
-    if judge is not None:
-        given, table = labels_for(table, judge.classes_), with_classes_of(table, judge.classes_)
-    with choosing(quiet=quiet or judge is not None) as report:
+    root = _image_root(table, options.source, images)
+    with choosing(quiet=quiet or judge is not None) as callback:
         issues = find_label_issues(
             table.features,
-            given,
+            table.coded,
             probe=judge,
             budget=budget,
             precision=precision,
             random_state=seed,
-            report=report,
+            callback=callback,
         )
-    details = {"source": source.name} | (
-        {"seed": str(seed)} if probe is None else {"probe": probe.name}
-    )
-    summary = review_summary(table, issues, title=f"Labels of {source.name}", details=details)
+    source = options.source.name
+    details = {"source": source} | ({"seed": str(seed)} if probe is None else {"probe": probe.name})
+    summary = review_summary(table, issues, title=f"Labels of {source}", details=details)
     name = write_audit_folder(
         output,
         review_rows(table, issues, rows),
@@ -105,22 +81,23 @@ def audit(
         embed_limit=embed,
         force=force,
     )
-    _print_findings(issues, summary.messages)
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"Report {name}: open {output / 'report.html'} in a browser.", markup=False)
-    console.print(
-        f"Every row: {output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}.",
-        markup=False,
-    )
+    # What is odd about the labels was said when they were read.
+    noted = label_notes(table.coded)
+    _print_findings(issues, [message for message in summary.messages if message not in noted])
+    say(f"Report {name}: open {output / 'report.html'} in a browser.")
+    say(f"Every row: {output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}.")
 
 
 def _check_folder(output: Path, *, force: bool) -> None:
     """Raise if no audit may be written there."""
     if output.exists() and not output.is_dir():
-        raise NotADirectoryError(f"--output={output} is a file: pass the name of a folder.")
+        raise ArgumentError({"output": output}, "is a file", "pass the name of a folder.")
     if not force and any((output / name).exists() for name in FILES):
-        raise FileExistsError(
-            f"--output={output} already holds an audit: choose another folder or pass --force."
+        raise FileThereError(
+            {"output": output},
+            "already holds an audit",
+            "choose another folder or pass {force}.",
+            force=True,
         )
 
 
@@ -131,7 +108,9 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
     """
     if table.item_kind != "image":
         if images is not None:
-            raise ValueError(f"--images={images} is for paths of images, which {source} lacks.")
+            raise ArgumentError(
+                {"images": images}, f"is for paths of images, which {source} lacks."
+            )
         return None
     if images is not None:
         return images
@@ -140,20 +119,18 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
     return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
 
 
-def _print_findings(issues: LabelIssues, messages: tuple[str, ...]) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+def _print_findings(issues: LabelIssues, messages: list[str]) -> None:
     for message in messages:
-        console.print(message, markup=False)
+        say(message)
     confusions = _confusions(issues)
     if not confusions:
         return
-    shown = Table(title="Most frequent corrections", title_justify="left")
-    for heading in ("given", "suggested", "rows"):
-        shown.add_column(heading, justify="right" if heading == "rows" else "left")
+    names, title = ("given", "suggested"), "Most frequent corrections"
+    shown = table_with(*names, "rows", names=names, title=title)
     for given, suggested, count in confusions:
         # Names come from a user's data: printed as they are.
         shown.add_row(Text(given), Text(suggested), str(count))
-    console.print(shown)
+    Console().print(shown)
 
 
 def _confusions(issues: LabelIssues) -> list[tuple[str, str, int]]:

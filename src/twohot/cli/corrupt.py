@@ -8,15 +8,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from twohot.cli._tables import (
-    ClassesOption,
-    FeatureColumnOption,
-    LabelColumnOption,
-    LabelsOption,
-    TableArgument,
-    check_output,
-    read_source,
-)
+from twohot._checks.messages import counted
+from twohot.cli._outputs import check_feature_file
+from twohot.cli._table_options import TableOptions
+from twohot.cli._terminal import say, table_with
 from twohot.noise.noisy_tables import corrupt_table, corruption_for, read_matrix
 from twohot.tables.feature_file import write_features
 from twohot.tables.table import FeatureTable
@@ -33,7 +28,6 @@ class Kind(StrEnum):
 
 
 def corrupt(
-    source: TableArgument,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Feature file to write.")],
     kind: Annotated[Kind, typer.Option(help="How labels are confused.")] = Kind.symmetric,
@@ -44,36 +38,25 @@ def corrupt(
         Path | None, typer.Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Exact counts, not draws.")] = False,
-    split: Annotated[
-        str | None, typer.Option(help="Split to corrupt, or all; train if there are splits.")
-    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the noise.")] = 0,
-    labels: LabelsOption = None,
-    label_column: LabelColumnOption = None,
-    feature_column: FeatureColumnOption = None,
-    classes: ClassesOption = None,
+    options: TableOptions,
     force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Make labels wrong on purpose; the right ones are kept apart in the file."""
-    check_output(output, (source, labels, matrix, classes), force=force)
-    table = read_source(
-        source,
-        labels=labels,
-        label_column=label_column,
-        feature_column=feature_column,
-        classes=classes,
-    )
+    check_feature_file(output, (*options.inputs, matrix), force=force)
+    table = options.read()
     corruption = _corruption(table, kind, rate, matrix)
     noisy = corrupt_table(
-        table, corruption, seed=seed, exact=exact, split=split, kind=kind.value, rate=rate
+        table, corruption, seed=seed, exact=exact, split=options.split, kind=kind.value, rate=rate
     )
     write_features(output, noisy)
-    console = Console()
-    console.print(_summary(noisy.provenance["corruption"]))
-    n_kept = noisy.n_rows - noisy.provenance["corruption"]["n_rows"]
+    record = noisy.provenance["corruption"]
+    Console().print(_summary(record))
+    n_kept = noisy.n_rows - record["n_rows"]
     if n_kept:
-        console.print(f"The other {n_kept} rows keep their labels.", highlight=False)
-    console.print(f"Wrote {output}", markup=False, highlight=False, soft_wrap=True)
+        keep = "keeps its label" if n_kept == 1 else "keep their labels"
+        say(f"{counted(n_kept, 'other row')} {keep}.")
+    say(f"Wrote {output}")
 
 
 def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Path | None) -> Any:
@@ -89,9 +72,8 @@ def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Pat
 
 def _summary(record: dict[str, Any]) -> Table:
     """Return what was asked for beside what came of it."""
-    table = Table()
-    for heading in ("split", "kind", "rows", "labels changed", "rate asked", "rate realised"):
-        table.add_column(heading, justify="left" if heading in {"split", "kind"} else "right")
+    headings = ("split", "kind", "rows", "labels changed", "rate asked", "rate realised")
+    table = table_with(*headings, names=("split", "kind"))
     table.add_row(
         record["split"],
         record["kind"],

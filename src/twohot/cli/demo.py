@@ -7,7 +7,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from twohot.demo import (
+from twohot._checks.messages import counted
+from twohot.cli._terminal import say, table_with
+from twohot.digits_demo import (
     DemoData,
     DemoRow,
     check_demo_folder,
@@ -31,36 +33,34 @@ def demo(
 ) -> None:
     """Learn scikit-learn's digits from labels many of which are wrong, and find the wrong ones."""
     check_demo_folder(output)
-    console = Console()
+    console = Console(stderr=True)
     data, auto = demo_data(noise, seed), AutoProbe()
     n_wrong = int((data.given_labels != data.true_labels).sum())
-    console.print(
+    say(
         f"scikit-learn's digits: {len(data.true_labels)} images to train on, "
         f"{n_wrong} of them with a wrong label, {len(data.test_labels)} to test on."
     )
     with console.status("Fitting …"):
         rows = list(demo_rows(data, auto))
-    console.print(_demo_table(data, rows))
+    Console().print(_demo_table(data, rows))
     with console.status("Auditing …"):
         issues = demo_audit(data, auto, output)
     wrong, found = data.given_labels != data.true_labels, issues.is_label_issue
-    right = issues.predicted_label == data.true_labels
-    console.print(
-        f"Audit: {issues.n_issues} labels flagged, {(found & wrong).sum()} of the {n_wrong} wrong "
-        f"ones among them; the suggestion is right for {(found & right).sum()}."
+    right = issues.predicted_label.astype(int) == data.true_labels
+    say(
+        f"Audit: {counted(issues.n_issues, 'label')} flagged, {(found & wrong).sum()} of the "
+        f"{n_wrong} wrong ones among them; the suggestion is right for {(found & right).sum()}."
     )
-    console.print(
-        f"Review them in a browser: {output / 'report.html'}", markup=False, soft_wrap=True
-    )
+    say(f"Review them in a browser: {output / 'report.html'}")
 
 
 def _demo_table(data: DemoData, rows: list[DemoRow]) -> Table:
     """Return the methods side by side; the best test accuracy stands out."""
     n_test, n_train = len(data.test_labels), len(data.true_labels)
     n_wrong = int((data.given_labels != data.true_labels).sum())
-    table = Table(caption=f"Wrong of {n_test} test and {n_train} training images; passes a round.")
-    for heading in ("method", "test accuracy", "test errors", "training labels wrong", "passes"):
-        table.add_column(heading, justify="left" if heading == "method" else "right")
+    headings = ("method", "test accuracy", "test errors", "training labels wrong", "passes")
+    table = table_with(*headings, names=("method",))
+    table.caption = f"Wrong of {n_test} test and {n_train} training images; passes per round."
     table.add_row("given labels", "–", "–", str(n_wrong), "–")
     fewest = min(row.test_errors for row in rows)
     for row in rows:

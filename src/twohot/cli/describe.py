@@ -1,46 +1,33 @@
 """`twohot describe`: what a table of features holds, as tables and pictures."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from twohot._files import whole_file
 from twohot.classes.description import (
     ClassStructure,
-    Description,
     describe_table,
     with_superclasses,
 )
 from twohot.classes.superclasses import PAPER_CUT
-from twohot.cli._description_tables import print_overview, print_structure
-from twohot.cli._tables import (
-    ClassesOption,
-    FeatureColumnOption,
-    LabelColumnOption,
-    LabelsOption,
-    SplitOption,
-    TableArgument,
-    check_output,
-    read_source,
-)
+from twohot.cli._outputs import check_feature_file, write_report
+from twohot.cli._printed_description import print_overview, print_structure
+from twohot.cli._table_options import TableOptions
+from twohot.cli._terminal import say
 from twohot.figures.correlations import (
     correlation_map_figure,
     dendrogram_figure,
     map_order,
 )
-from twohot.figures.file import write_figure
 from twohot.tables import write_features
 
 
 def describe(
-    source: TableArgument,
     *,
-    split: SplitOption = None,
     superclasses: Annotated[
-        int | None, typer.Option(min=1, help="Cluster the classes into so many superclasses.")
+        int | None, typer.Option(min=1, help="Cluster the classes into this many superclasses.")
     ] = None,
     cut: Annotated[
         float | None,
@@ -54,53 +41,33 @@ def describe(
         Path | None,
         typer.Option(help="Write a feature file with the superclasses, for `twohot corrupt`."),
     ] = None,
-    labels: LabelsOption = None,
-    label_column: LabelColumnOption = None,
-    feature_column: FeatureColumnOption = None,
-    classes: ClassesOption = None,
+    options: TableOptions,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the feature file if it is there.")
     ] = False,
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
     if write_superclasses is not None:
-        inputs = (source, labels, classes)
-        check_output(write_superclasses, inputs, force=force, option="--write-superclasses")
+        check_feature_file(
+            write_superclasses, options.inputs, force=force, name="write_superclasses"
+        )
         if superclasses is None and cut is None:
             cut = PAPER_CUT  # what is written is clustered, even if the source names some
-    table = read_source(
-        source,
-        labels=labels,
-        label_column=label_column,
-        feature_column=feature_column,
-        classes=classes,
-    )
+    table = options.read()
     with Console(stderr=True).status("Reading features …"):
-        found = describe_table(table, split=split, n_superclasses=superclasses, cut=cut)
+        found = describe_table(table, split=options.split, n_superclasses=superclasses, cut=cut)
     written: list[Path] = []
     if write_superclasses is not None:
         write_features(write_superclasses, with_superclasses(table, found))
         written.append(write_superclasses)
     if output is not None:
-        written += _write_report(output, found)
-    console = Console()
-    print_overview(console, source, found)
+        figures = {} if found.structure is None else _figures(found.structure)
+        written += write_report(output / "description.json", found.to_json(), figures)
+    print_overview(options.source, found)
     if found.structure is not None:
-        print_structure(console, found.structure)
+        print_structure(found.structure)
     for path in written:
-        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _write_report(folder: Path, found: Description) -> list[Path]:
-    """Write the pictures and what the tables are built from, each file whole."""
-    # Drawn before the folder is made: an extra may be missing.
-    figures = {} if found.structure is None else _figures(found.structure)
-    folder.mkdir(parents=True, exist_ok=True)
-    with whole_file(folder / "description.json") as file:
-        file.write(json.dumps(found.to_json(), indent=1).encode())
-    for name, figure in figures.items():
-        write_figure(folder / name, figure)
-    return [folder / name for name in ("description.json", *figures)]
+        say(f"Wrote {path}")
 
 
 def _figures(structure: ClassStructure) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import (
@@ -16,6 +17,10 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError, counted
+from twohot.cli._table_options import say_label_notes
+from twohot.cli._terminal import say
 from twohot.extract import (
     Extraction,
     LabelledItems,
@@ -87,6 +92,8 @@ def extract(
         "label_column": label_column,
     }
     items = _items(source, root, labels, columns, unlabelled=unlabelled)
+    coded = Labels(items.labels, np.array(items.classes, dtype=object))
+    say_label_notes(coded, "by --missing where the feature file is read")
     with _progress_bar(quiet=quiet) as bar:
         # Its clock starts with the first item, not with loading the weights.
         task = bar.add_task(backbone, total=len(items), start=False)
@@ -121,30 +128,33 @@ def _items(
     chosen = {name: column for name, column in columns.items() if column is not None}
     if chosen and (source in NAMES or Path(source).is_dir()):
         name, column = next(iter(chosen.items()))
-        raise ValueError(f"{name}={column!r} is for CSV and Parquet files, not for {source}.")
+        raise ArgumentError({name: column}, f"is for CSV and Parquet files, not for {source}.")
     if source in NAMES:
         if unlabelled:
-            raise ValueError(f"unlabelled=True is not for data sets: {source} has labels.")
+            raise ArgumentError(
+                {"unlabelled": True}, "is not for data sets", f"{source} has labels."
+            )
         return load_data_set(source, root, labels=labels)
     if Path(source).is_dir():
         return read_image_folder(source, unlabelled=unlabelled)
     if Path(source).is_file():
         return read_item_table(source, **chosen, unlabelled=unlabelled)
-    raise ValueError(
-        f"SOURCE={source!r} is not a folder, not a file, and not a data set: pass a path that "
-        f"exists, or one of {', '.join(NAMES)}."
+    raise ArgumentError(
+        {"SOURCE": source},
+        "is not a folder, not a file, and not a data set",
+        f"pass a path that exists, or one of {', '.join(NAMES)}.",
     )
 
 
-class _Rate(ProgressColumn):
-    """Items a second: of late, or over all where that is too short."""
+class _RecentRate(ProgressColumn):
+    """Items per second of late, or over all where that is too short."""
 
     def render(self, task: Task) -> Text:
-        """Return the rate, once there is one."""
+        """Return the recent rate, once there is one."""
         speed = task.finished_speed or task.speed
         if not speed and task.elapsed:
             speed = task.completed / task.elapsed
-        return Text(f"{speed:.1f} a second" if speed else "", style="progress.data.speed")
+        return Text(f"{speed:.1f} items/s" if speed else "", style="progress.data.speed")
 
 
 def _progress_bar(*, quiet: bool) -> Progress:
@@ -152,7 +162,7 @@ def _progress_bar(*, quiet: bool) -> Progress:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        _Rate(),
+        _RecentRate(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         disable=quiet,
@@ -161,21 +171,21 @@ def _progress_bar(*, quiet: bool) -> Progress:
 
 def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     """Print what is in the file, what is not, and how to go on."""
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    contents = f"{len(items.classes)} classes" if items.classes else "no labels"
+    contents = counted(len(items.classes), "class", "classes") if items.classes else "no labels"
     verb = "holds already, from the same content," if extraction.up_to_date else "holds"
-    console.print(
-        f"{extraction.output} {verb} {extraction.n_rows} rows of {extraction.n_features} features, "
-        f"{contents}. {extraction.n_extracted} items went through the model."
+    say(
+        f"{extraction.output} {verb} {counted(extraction.n_rows, 'row')} of "
+        f"{counted(extraction.n_features, 'feature')}, {contents}. "
+        f"{counted(extraction.n_extracted, 'item')} went through the model."
     )
     if extraction.skipped:
-        console.print(f"{len(extraction.skipped)} items could not be read and were left out:")
+        say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
         for skipped in extraction.skipped[:N_LISTED]:
-            console.print(f"  {skipped.item}: {skipped.reason}")
+            say(f"  {skipped.item}: {skipped.reason}")
         n_more = len(extraction.skipped) - N_LISTED
         if n_more > 0:
-            console.print(f"  … and {n_more} more, all listed in the file's provenance.")
+            say(f"  … and {n_more} more, all listed in the file's provenance.")
     after = f"describe {extraction.output}"
     if not items.classes:
         after = f"predict PROBE {extraction.output} -o predictions.csv"
-    console.print(f"Next: twohot {after}")
+    say(f"Next: twohot {after}")

@@ -3,72 +3,44 @@
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
 
-from twohot.cli._progress import choosing
-from twohot.cli._tables import (
-    ClassesOption,
-    FeatureColumnOption,
-    LabelColumnOption,
-    LabelsOption,
-    SplitOption,
-    TableArgument,
-    check_new,
-    read_source,
-    rows_of_split,
-)
+from twohot._checks.messages import counted
+from twohot.cli._outputs import check_new
+from twohot.cli._table_options import TableOptions
+from twohot.cli._terminal import choosing, say
 from twohot.figures.file import check_figure, write_figure
 from twohot.select.auto_probe import AutoProbe
 
 
 def fit(
-    source: TableArgument,
     *,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File for the probe, .safetensors.")
     ],
-    labels: LabelsOption = None,
-    label_column: LabelColumnOption = None,
-    feature_column: FeatureColumnOption = None,
-    classes: ClassesOption = None,
-    split: SplitOption = None,
+    options: TableOptions,
     figure: Annotated[
         Path | None, typer.Option(help="Picture of what was tried, .png or .svg.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows left out.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Choose penalty, rounds and student from the noisy labels, and fit the probe."""
-    for path, option in ((output, "--output"), (figure, "--figure")):
-        if path is not None:
-            check_new(path, (source, labels, classes), force=force, option=option)
+    check_new(output, options.inputs, force=force)
     if figure is not None:
-        check_figure(figure, "--figure")
-    table = read_source(
-        source,
-        labels=labels,
-        label_column=label_column,
-        feature_column=feature_column,
-        classes=classes,
-    )
-    rows = rows_of_split(table, split)
-    rows = rows[table.labels[rows] >= 0]
-    if not rows.size:
-        raise ValueError(f"{source} has no row with a label: a probe needs some to learn from.")
-    chosen = table.take(rows)
+        check_new(figure, options.inputs, force=force, name="figure")
+        check_figure("figure", figure)
+    whole = options.read()
+    rows = options.rows_of(whole)
+    table = whole.take(rows[whole.coded.labelled[rows]])
     probe = AutoProbe(random_state=seed)
-    with choosing(quiet=quiet) as report:
-        names = np.array(table.classes)[chosen.labels]
-        probe.fit(chosen.features, names, callback=report)
+    with choosing(quiet=quiet) as callback:
+        probe.fit(table.features, table.coded.present(), callback=callback)
     probe.save(output)
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(str(probe.choice_), markup=False)
-    console.print(
-        f"Fitted on {len(rows):,} rows of {len(probe.classes_)} classes: {output}", markup=False
-    )
+    say(str(probe.choice_))
+    classes = counted(len(probe.classes_), "class", "classes")
+    say(f"Fitted on {counted(table.n_rows, 'row')} of {classes}: {output}")
     if figure is not None:
         write_figure(figure, probe.choice_.figure())
-        console.print(f"What was tried: {figure}", markup=False)
+        say(f"What was tried: {figure}")

@@ -1,9 +1,8 @@
 """`twohot forecast`: will it help here, and with what."""
 
-import json as json_format
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -12,20 +11,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from twohot._files import whole_file
-from twohot.cli._progress import choosing
-from twohot.cli._tables import (
-    ClassesOption,
-    FeatureColumnOption,
-    LabelColumnOption,
-    LabelsOption,
-    SplitOption,
-    TableArgument,
-    check_new,
-    read_source,
-    rows_of_split,
-)
-from twohot.figures.file import write_figure
+from twohot._checks.labels import label_notes
+from twohot._checks.messages import counted
+from twohot.cli._outputs import check_new, write_json, write_report
+from twohot.cli._table_options import TableOptions
+from twohot.cli._terminal import choosing, say, table_with
 from twohot.figures.forecast import forecast_figure
 from twohot.forecast.forecast import Forecast
 from twohot.forecast.forecast import forecast as make_forecast
@@ -37,19 +27,14 @@ WEAKEST_CLASSES = 5
 
 
 def forecast(
-    source: TableArgument,
     *,
-    labels: LabelsOption = None,
-    label_column: LabelColumnOption = None,
-    feature_column: FeatureColumnOption = None,
-    classes: ClassesOption = None,
-    split: SplitOption = None,
+    options: TableOptions,
     ridge: Annotated[float, typer.Option(help="Penalty at which the theory is asked.")] = 10.0,
     rounds: Annotated[int, typer.Option(min=2, help="Rounds that the theory is asked about.")] = 3,
     folds: Annotated[
         int | None,
         typer.Option(
-            min=2, help="Hold out every row once, in so many parts; else about 2,000 rows."
+            min=2, help="Hold out every row once, in this many parts; else about 2,000 rows."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
@@ -63,56 +48,46 @@ def forecast(
     """Say whether a plain probe will do, which student will help, or that nothing will."""
     if json is not None:
         # Like the files of --output, it is replaced; what was read never is.
-        check_new(json, (source, labels, classes), force=True, option="--json")
-    table = read_source(
-        source,
-        labels=labels,
-        label_column=label_column,
-        feature_column=feature_column,
-        classes=classes,
-    )
-    table = table.take(rows_of_split(table, split))
-    with choosing(quiet=quiet) as report:
+        check_new(json, options.inputs, force=True, name="json")
+    whole = options.read()
+    table = whole.take(options.rows_of(whole))
+    with choosing(quiet=quiet) as callback:
         found = make_forecast(
             table.features,
-            table.given_labels,
+            table.coded,
             superclass=_superclass(table),
             ridge=ridge,
             n_rounds=rounds,
             cv=folds,
             random_state=seed,
-            report=report,
+            callback=callback,
         )
-    _print_forecast(Console(), source, found)
+    # What is odd about the labels was said when they were read.
+    noted = {f"- {note}" for note in label_notes(table.coded)}
+    _print_forecast(options.source, found, noted)
     for path in _write(found, json, output):
-        Console().print(f"Wrote {path}", markup=False, highlight=False, soft_wrap=True)
+        say(f"Wrote {path}")
 
 
 def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
-    """Return the superclasses of the labels that occur, in the sorted order of their names."""
+    """Return the superclasses of the classes that have rows, numbered without a hole."""
     if table.superclass is None:
         return None
-    present = np.unique(table.labels)
-    by_name = sorted(present[present >= 0].tolist(), key=lambda label: table.classes[label])
-    return np.asarray(np.unique(table.superclass[by_name], return_inverse=True)[1])
+    found = table.superclass[table.coded.sizes > 0]
+    return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
-def _print_forecast(console: Console, source: Path, found: Forecast) -> None:
-    """Print the estimates, the candidates, the weakest classes and the advice."""
-    rows, classes = found.given_sizes.sum(), len(found.classes)
-    _say(console, f"{source.name}: {rows} rows with a label, {classes} classes")
-    console.print(_estimates(found))
-    console.print(_candidates(found))
-    console.print(_weakest(found))
+def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
+    """Print estimates, candidates, the weakest classes, and advice but for what was noted."""
+    rows = counted(int(found.given_sizes.sum()), "row")
+    say(f"{source.name}: {rows} with a label, {counted(len(found.classes), 'class', 'classes')}")
+    for table in (_estimates(found), _candidates(found), _weakest(found)):
+        Console().print(table)
     summary, *reasons = str(found).splitlines()
-    _say(console, summary, style="bold")
+    say(summary, "bold")
     for line in reasons:
-        _say(console, line)
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    # Names come from a user's data: they are printed as they are.
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        if line not in noted:
+            say(line)
 
 
 def _estimates(found: Forecast) -> Table:
@@ -137,9 +112,14 @@ def _estimates(found: Forecast) -> Table:
 
 def _candidates(found: Forecast) -> Table:
     """Return the candidates side by side; the chosen one stands out."""
-    table = Table(title=f"{len(found.comparison.given)} rows held out: agreement, accuracy gained")
-    for heading in ("candidate", "agreement", "points over plain"):
-        table.add_column(heading, justify="left" if heading == "candidate" else "right")
+    rows = counted(len(found.comparison.given), "row")
+    table = table_with(
+        "candidate",
+        "agreement",
+        "points over plain",
+        names=("candidate",),
+        title=f"{rows} held out: agreement, accuracy gained",
+    )
     for row in candidate_rows(found):
         table.add_row(
             row["candidate"],
@@ -175,19 +155,15 @@ def _number(value: float) -> str:
 
 def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path]:
     """Write the files asked for, and return their paths."""
-    record: dict[str, Any] = forecast_record(found)
-    text = json_format.dumps(record, indent=1, ensure_ascii=False, allow_nan=False).encode()
-    paths = [] if json is None else [json]
+    record = forecast_record(found)
+    written = []
     if output is not None:
-        # Before the folder is made: it may lack an extra.
         figure = forecast_figure(candidate_rows(found), class_rows(found), found.theory.ridge)
-        output.mkdir(parents=True, exist_ok=True)
-        paths.append(output / "forecast.json")
-        write_figure(output / "forecast.png", figure)
-    for path in paths:
-        with whole_file(path) as file:
-            file.write(text)
-    return [*paths, *([] if output is None else [output / "forecast.png"])]
+        written = write_report(output / "forecast.json", record, {"forecast.png": figure})
+    if json is not None:
+        write_json(json, record)
+        written.append(json)
+    return written
 
 
 def _points(gain: float, error: float) -> str:

@@ -6,20 +6,14 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
+from numpy.typing import NDArray
 
 from twohot._checks.labels import as_text
-from twohot.cli._tables import (
-    FeatureColumnOption,
-    LabelColumnOption,
-    TableArgument,
-    check_new,
-    check_width,
-    read_source,
-    rows_of_split,
-)
-from twohot.distill.fitted import FittedProbe
-from twohot.distill.probe import load
+from twohot._checks.messages import ArgumentError, counted
+from twohot.cli._outputs import check_new
+from twohot.cli._table_options import FeatureOptions
+from twohot.cli._terminal import say
+from twohot.distill.fitted import FittedProbe, load
 from twohot.tables import FeatureTable
 from twohot.tables.csv_file import write_csv
 
@@ -31,11 +25,9 @@ COLUMNS = ("row", "item", "predicted_label", "confidence", "second_label")
 
 def predict(
     probe: Annotated[Path, typer.Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
-    source: TableArgument,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the predictions, .csv.")],
-    feature_column: FeatureColumnOption = None,
-    label_column: LabelColumnOption = None,
+    options: FeatureOptions,
     split: Annotated[
         str | None, typer.Option(help="Split to predict; all rows without it.")
     ] = None,
@@ -43,23 +35,22 @@ def predict(
 ) -> None:
     """Predict the classes of rows, with their probability and the second candidate."""
     if output.suffix != ".csv":
-        raise ValueError(f"--output={output} must end in .csv: predictions are written as that.")
-    check_new(output, (probe, source), force=force)
+        raise ArgumentError(
+            {"output": output}, "must end in .csv", "predictions are written as that."
+        )
+    check_new(output, (probe, options.source), force=force)
     fitted = load(probe)
-    table = read_source(
-        source, feature_column=feature_column, label_column=label_column, labelled=False
-    )
-    check_width(table, source, fitted, probe)
-    rows = np.arange(table.n_rows) if split is None else rows_of_split(table, split)
+    table = options.read()
+    options.check_width(table, fitted, probe)
+    rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
     write_csv(output, COLUMNS, _lines(fitted, table, rows))
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"Predicted {len(rows):,} rows: {output}", markup=False)
+    say(f"Predicted {counted(len(rows), 'row')}: {output}")
 
 
 def _lines(
-    probe: FittedProbe, table: FeatureTable, rows: np.ndarray[tuple[int], np.dtype[np.intp]]
+    probe: FittedProbe, table: FeatureTable, rows: NDArray[np.intp]
 ) -> Iterator[tuple[str, ...]]:
-    """Yield one line a row, block by block."""
+    """Yield one line per row, block by block."""
     for first in range(0, len(rows), BLOCK_ROWS):
         block = rows[first : first + BLOCK_ROWS]
         outputs = probe.predict_proba(table.features[block])

@@ -5,14 +5,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from twohot._checks.labels import check_all_labelled, check_two_classes, code_labels
+from twohot._checks.arrays import check_precision
+from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_within
+from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.rows.selected import SelectedRows
 
 ClassWeight: TypeAlias = dict[Any, float] | str | None
 
@@ -25,11 +26,15 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
     NaN and infinity are not looked for: the passes that read the features do that.
     """
+    if isinstance(X, SelectedRows) and X.dtype in STORED:
+        check_features(estimator, X[:1], reset=reset)
+        return X
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind == "c":
-        raise ValueError(
-            f"Complex data not supported: X has dtype {X.dtype}; pass real numbers, for instance "
-            "X.real or abs(X)."
+        raise ArgumentError(
+            "X",
+            f"has dtype {X.dtype} (Complex data not supported)",
+            "pass real numbers, for instance X.real or abs(X).",
         )
     try:
         checked = validate_data(
@@ -49,8 +54,23 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     return sp.csr_array(checked) if sp.issparse(checked) else checked
 
 
-def check_labels(estimator: Any, y: Any, n_samples: int) -> tuple[NDArray[Any], IntArray]:
-    """Return the sorted classes, and where each label stands among them."""
+def choose_precision(dtype: DTypeLike | None, X: Matrix) -> np.dtype[Any]:
+    """Return the precision to compute in: as asked, else float64 for such features alone."""
+    if dtype is not None:
+        return check_precision(dtype)
+    return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
+
+
+def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa: FBT001
+    """Return whether an intercept is fitted, `auto` being what "auto" comes to."""
+    if isinstance(fit_intercept, bool | np.bool_):
+        return bool(fit_intercept)
+    check_choice("fit_intercept", fit_intercept, ("auto",))
+    return auto
+
+
+def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
+    """Return one label per row, of at least two classes."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: pass "
@@ -67,8 +87,7 @@ def check_labels(estimator: Any, y: Any, n_samples: int) -> tuple[NDArray[Any], 
         )
     check_all_labelled(labels)
     check_two_classes(labels)
-    check_classification_targets(labels.classes)
-    return labels.classes, labels.codes
+    return labels
 
 
 def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:
@@ -76,24 +95,26 @@ def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]
     if classes is None:
         return np.arange(n_classes)
     names = np.asarray(classes)
-    if names.shape != (n_classes,) or not np.array_equal(np.unique(names), names):
-        raise ValueError(
-            f"classes has shape {names.shape}, or names a class twice or out of order, for targets "
-            f"of {n_classes} columns: pass one name per column, sorted, and sort the columns alike."
+    if names.shape != (n_classes,) or code_labels(names).classes.tolist() != names.tolist():
+        raise ArgumentError(
+            "classes",
+            f"has shape {names.shape}, or names a class twice or out of order, for targets of "
+            f"{n_classes} columns",
+            "pass one name per column, numbers by value and then text, and sort the columns alike.",
         )
     return names
 
 
 def row_weights(
     X: Matrix,
-    targets: Matrix,
+    targets: IntArray | Matrix,
     classes: NDArray[Any],
     class_weight: ClassWeight,
     sample_weight: ArrayLike | None,
 ) -> FloatArray | None:
     """Return the weight of each row, or None if all weigh the same.
 
-    A row's class weight is that of its label; of soft targets, their mean.
+    A row's class weight is that of its label, if targets are codes; of soft targets, their mean.
     """
     if sample_weight is None and class_weight is None:
         return None
@@ -101,11 +122,16 @@ def row_weights(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
     if class_weight is not None and weights.any():
-        weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
+        if targets.ndim == 1:
+            mass = np.bincount(targets, weights, len(classes)).astype(np.float64)
+            weights *= _class_weights(mass, classes, class_weight)[targets]
+        else:
+            weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
     if not weights.any():
-        raise ValueError(
-            "sample_weight is zero for every row, by itself or times class_weight: pass a positive "
-            "weight for some."
+        raise ArgumentError(
+            "sample_weight",
+            "is zero for every row, by itself or times class_weight",
+            "pass a positive weight for some.",
         )
     return weights
 
@@ -116,18 +142,20 @@ def _class_weights(
     """Return the weight of each class, given the weight of the rows in it."""
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise ValueError(
-                f"class_weight={class_weight!r} is not known: pass 'balanced', a dict from class "
-                "to weight, or None."
+            raise ArgumentError(
+                {"class_weight": class_weight},
+                "is not known",
+                "pass 'balanced', a dict from class to weight, or None.",
             )
         share: FloatArray = mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf))
         return share
     known = classes.tolist()
     unknown = [name for name in class_weight if name not in known]
     if unknown:
-        raise ValueError(
-            f"class_weight names {unknown[0]!r}, which is not among the {len(known)} classes: "
-            "pass weights for labels that are in y."
+        raise ArgumentError(
+            "class_weight",
+            f"names {unknown[0]!r}, which is not among the {len(known)} classes",
+            "pass weights for labels that are in y.",
         )
     given = {
         name: check_within(f"class_weight[{name!r}]", weight, 0, sys.float_info.max)

@@ -1,19 +1,18 @@
 """The probes: thin scikit-learn estimators over the loop of rounds."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import DTypeLike
+from twohot._checks.numbers import check_candidates, check_count, check_within
+from twohot.distill.probe import Probe
+from twohot.distill.recipe import Recipe
 
-from twohot._checks.numbers import check_candidates, check_choice, check_count, check_within
-from twohot.distill._inputs import ClassWeight
-from twohot.distill.probe import LOSSES, Penalty, Probe, Stage, Start
-
-# Ridge that did best for a plain teacher, and for everything that resists noise, on embeddings of
-# images and texts with 10 to 80 % wrong labels, whatever the numbers of classes and rows.
-TEACHER_RIDGE = 50.0
+# Ridge that did best for students on embeddings of images and texts with 10 to 80 % wrong labels,
+# whatever the numbers of classes and rows; that of a single fit is its loss's.
 STUDENT_RIDGE = 10.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearProbe(Probe):
     """A penalised softmax regression, solved exactly: the teacher, or one robust fit.
 
@@ -79,50 +78,14 @@ class LinearProbe(Probe):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str = "ce",
-        ridge: Penalty = None,
-        l2: Penalty = None,
-        gce_power: float = 0.7,
-        start: Start = "teacher",
-        center: bool = True,
-        normalize: bool = True,
-        fit_intercept: bool | str = "auto",
-        class_weight: ClassWeight = None,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        dtype: DTypeLike | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            loss=loss,
-            ridge=ridge,
-            l2=l2,
-            gce_power=gce_power,
-            start=start,
-            center=center,
-            normalize=normalize,
-            fit_intercept=fit_intercept,
-            class_weight=class_weight,
-            tol=tol,
-            max_iter=max_iter,
-            dtype=dtype,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-
-    def _stages(self, n_classes: int) -> list[Stage]:  # noqa: ARG002
-        return [Stage(self.loss)]
+    def _rounds(self, n_classes: int) -> list[Recipe]:  # noqa: ARG002
+        return [Recipe(self._loss())]
 
     def _default_ridge(self) -> float:
-        return TEACHER_RIDGE if self.loss == "ce" else STUDENT_RIDGE
+        return self._loss().default_ridge
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DistilledProbe(Probe):
     """A teacher, retrained for several rounds on its own soft outputs.
 
@@ -159,56 +122,18 @@ class DistilledProbe(Probe):
     0.75
     """
 
-    def __init__(
-        self,
-        *,
-        n_rounds: int = 3,
-        loss: str = "ce",
-        teacher_loss: str = "ce",
-        ridge: Penalty = None,
-        l2: Penalty = None,
-        gce_power: float = 0.7,
-        start: Start = "teacher",
-        center: bool = True,
-        normalize: bool = True,
-        fit_intercept: bool | str = "auto",
-        class_weight: ClassWeight = None,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        dtype: DTypeLike | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            loss=loss,
-            ridge=ridge,
-            l2=l2,
-            gce_power=gce_power,
-            start=start,
-            center=center,
-            normalize=normalize,
-            fit_intercept=fit_intercept,
-            class_weight=class_weight,
-            tol=tol,
-            max_iter=max_iter,
-            dtype=dtype,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.n_rounds = n_rounds
-        self.teacher_loss = teacher_loss
+    n_rounds: int = 3
+    teacher_loss: str = "ce"
 
-    def _stages(self, n_classes: int) -> list[Stage]:  # noqa: ARG002
-        check_choice("teacher_loss", self.teacher_loss, LOSSES)
+    def _rounds(self, n_classes: int) -> list[Recipe]:  # noqa: ARG002
         n_rounds = check_count("n_rounds", self.n_rounds, 1)
-        return [Stage(self.teacher_loss)] * (n_rounds - 1) + [Stage(self.loss)]
+        return [Recipe(self._loss("teacher_loss"))] * (n_rounds - 1) + [Recipe(self._loss())]
 
     def _default_ridge(self) -> float:
         return STUDENT_RIDGE
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PartialLabelProbe(Probe):
     """A teacher and one student, which learns from the teacher's two most likely labels.
 
@@ -249,55 +174,41 @@ class PartialLabelProbe(Probe):
     0.75
     """
 
-    def __init__(
-        self,
-        *,
-        n_candidates: int = 2,
-        given_share: float = 0.0,
-        loss: str = "gce",
-        teacher_loss: str = "ce",
-        ridge: Penalty = None,
-        l2: Penalty = None,
-        gce_power: float = 0.7,
-        start: Start = "teacher",
-        center: bool = True,
-        normalize: bool = True,
-        fit_intercept: bool | str = "auto",
-        class_weight: ClassWeight = None,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        dtype: DTypeLike | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            loss=loss,
-            ridge=ridge,
-            l2=l2,
-            gce_power=gce_power,
-            start=start,
-            center=center,
-            normalize=normalize,
-            fit_intercept=fit_intercept,
-            class_weight=class_weight,
-            tol=tol,
-            max_iter=max_iter,
-            dtype=dtype,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.n_candidates = n_candidates
-        self.given_share = given_share
-        self.teacher_loss = teacher_loss
+    n_candidates: int = 2
+    given_share: float = 0.0
+    loss: str = "gce"
+    teacher_loss: str = "ce"
 
-    def _stages(self, n_classes: int) -> list[Stage]:
-        check_choice("teacher_loss", self.teacher_loss, LOSSES)
-        # All classes as candidates would say nothing: of two classes, the likelier one is kept.
-        n_candidates = min(check_candidates(self.n_candidates, n_classes), n_classes - 1)
-        given_share = check_within("given_share", self.given_share, 0, 1)
-        return [Stage(self.teacher_loss), Stage(self.loss, n_candidates, given_share)]
+    def _rounds(self, n_classes: int) -> list[Recipe]:
+        student = Recipe(
+            self._loss(),
+            n_candidates=check_candidates(self.n_candidates, n_classes),
+            given_share=check_within("given_share", self.given_share, 0, 1),
+        )
+        return [Recipe(self._loss("teacher_loss")), student]
 
     def _default_ridge(self) -> float:
         return STUDENT_RIDGE
+
+
+def probe_for(recipe: Recipe, **parameters: Any) -> Probe:
+    """Return the probe that fits a recipe alone; other parameters are its own.
+
+    Examples
+    --------
+    >>> from twohot.solve.losses import GeneralizedCrossEntropy
+    >>> probe_for(Recipe(GeneralizedCrossEntropy(), ridge=4.0))
+    LinearProbe(loss='gce', ridge=4.0)
+    """
+    parameters["loss"] = recipe.loss.name
+    if recipe.teacher is None:
+        return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)
+    for name in ("ridge", "l2"):
+        strengths = tuple(getattr(step, name) for step in recipe.rounds)
+        parameters[name] = None if None in strengths else strengths
+    parameters["teacher_loss"] = recipe.teacher.loss.name
+    if recipe.n_candidates is None:
+        return DistilledProbe(n_rounds=recipe.n_rounds, **parameters)
+    return PartialLabelProbe(
+        n_candidates=recipe.n_candidates, given_share=recipe.given_share, **parameters
+    )

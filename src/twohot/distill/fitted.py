@@ -10,15 +10,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from twohot._checks.arrays import check_finite, check_precision
-from twohot._checks.labels import check_known_labels, code_labels
-from twohot._checks.numbers import check_choice
+from twohot._checks.arrays import check_finite
+from twohot._checks.labels import check_all_labelled, check_known_labels, code_labels
 from twohot._types import FloatArray, Matrix, Round
-from twohot.distill._inputs import check_features
+from twohot.distill._inputs import check_features, choose_precision
 from twohot.distill.saving import FittedState, read_state, write_state
-from twohot.rows.preparation import FeatureSet, Preparation
-from twohot.rows.threads import count_jobs, map_blocks
-from twohot.solve.terms import softmax
+from twohot.rows.block import Block
+from twohot.rows.preparation import Preparation
+from twohot.rows.stores import open_rows
+from twohot.rows.threads import count_threads
+from twohot.solve.kernels import softmax
 
 
 class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -49,7 +50,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """Return logits (n_samples, n_classes); for two classes their difference (n_samples,)."""
-        logits = self._map_logits(X, self._last(), np.copy)
+        logits = self._map_logits(X, self._last(), _logits)
         return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
 
     def predict_proba(self, X: Matrix) -> FloatArray:
@@ -64,16 +65,17 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the most likely class of each row."""
-        best = self._map_logits(X, self._last(), lambda logits: logits.argmax(axis=1))
+        best = self._map_logits(X, self._last(), _most_likely)
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
-    def score(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict` on labels that the probe knows."""
         predicted = self.predict(X)
-        labels = np.asarray(y)
-        check_known_labels(code_labels(labels), self.classes_)
-        return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
+        labels = code_labels(y)
+        check_all_labelled(labels)
+        check_known_labels(labels, self.classes_)
+        return float(accuracy_score(labels.values, predicted, sample_weight=sample_weight))
 
     def _last(self) -> Round:
         check_is_fitted(self)
@@ -83,23 +85,13 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
     ) -> NDArray[Any]:
         """Return a function of each block's logits, for all rows of X."""
-        rows = check_features(self, X, reset=False)
-        features = FeatureSet(
-            rows,
-            self.preparation_,
-            dtype=self._precision(rows),
-            n_classes=len(self.classes_),
+        stored = check_features(self, X, reset=False)
+        dtype = choose_precision(self.dtype, stored)
+        rows = open_rows(stored, n_classes=len(self.classes_), n_jobs=count_threads(self.n_jobs))
+        coef, intercept = entry.coef.astype(dtype), entry.intercept.astype(dtype)
+        return np.concatenate(
+            list(rows.map(predicted_rows, self.preparation_, coef, intercept, function))
         )
-        coef = entry.coef.astype(features.dtype)
-        intercept = entry.intercept.astype(features.dtype)
-
-        def terms_of(block: int) -> tuple[NDArray[Any]]:
-            chosen = features.rows(block)
-            check_finite("X", rows[chosen], chosen.start)
-            return (function(features.block(block).project(coef) + intercept),)
-
-        blocks = map_blocks(terms_of, features.n_blocks, count_jobs(self.n_jobs))
-        return np.concatenate([terms[0] for terms in blocks])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "rounds_")
@@ -161,23 +153,55 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _take_notes(self, notes: dict[str, Any]) -> None:
         """Take what a file held beside the rounds."""
 
-    def _has_intercept(self, *, auto: bool) -> bool:
-        """Return whether an intercept is fitted, `auto` being what "auto" comes to."""
-        if isinstance(self.fit_intercept, bool | np.bool_):
-            return bool(self.fit_intercept)
-        check_choice("fit_intercept", self.fit_intercept, ("auto",))
-        return auto
 
-    def _precision(self, X: Matrix) -> np.dtype[Any]:
-        if self.dtype is not None:
-            return check_precision(self.dtype)
-        return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
+def predicted_rows(
+    block: Block,
+    preparation: Preparation,
+    coef: FloatArray,
+    intercept: FloatArray,
+    function: Callable[[FloatArray], NDArray[Any]],
+) -> NDArray[Any]:
+    """Return a function of the logits of rows as they are stored. A kernel."""
+    check_finite("X", block.x, block.first)
+    prepared = preparation.apply(block.x, np.empty(block.x.shape, coef.dtype))
+    return function(prepared @ coef.T + intercept)
+
+
+def _logits(logits: FloatArray) -> FloatArray:
+    return logits
 
 
 def _outputs(logits: FloatArray) -> FloatArray:
     return softmax(logits)[0]
 
 
+def _most_likely(logits: FloatArray) -> NDArray[Any]:
+    return np.asarray(logits.argmax(axis=1))
+
+
 def _kinds(base: type[Any]) -> list[type[Any]]:
     """Return a class and all that derive from it."""
     return [base, *(kind for child in base.__subclasses__() for kind in _kinds(child))]
+
+
+def load(path: str | os.PathLike[str]) -> FittedProbe:
+    """Return the probe that `save` wrote, whatever its kind.
+
+    Coefficients, classes, parameters and predictions are those of the saved probe, to the last
+    bit. Nothing is unpickled: a file from anyone can be loaded.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from twohot import LinearProbe, load
+    >>> X, y = load_iris(return_X_y=True)
+    >>> probe = LinearProbe().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     probe.save(Path(folder) / "iris.safetensors")
+    ...     again = load(Path(folder) / "iris.safetensors")
+    >>> bool((again.predict(X) == probe.predict(X)).all())
+    True
+    """
+    return FittedProbe.load(path)

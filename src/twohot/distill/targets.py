@@ -1,104 +1,123 @@
 """What a round is fitted to: given labels, soft labels, the last round's outputs, or candidates.
 
-Given labels and candidates are kept sparse. Outputs of the last round are computed again from its
-coefficients, block by block, inside the pass that needs them: no array of shape
+Labels, soft labels and candidates stand beside the rows. Outputs of the last round are computed
+again from its coefficients, block by block, inside the pass that needs them: no array of shape
 (n_samples, n_classes) is ever held.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_candidates
+from twohot._ties import boundary, top_shares
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.rows.preparation import Block, FeatureSet
-from twohot.rows.threads import map_blocks
-from twohot.solve.terms import softmax
+from twohot.rows.block import Block
+from twohot.rows.coordinates import Coordinates
+from twohot.rows.rows import Rows, Terms
+from twohot.solve.kernels import Targets, softmax
 
 # Outputs that differ by less than this, relative to the boundary, share its weight. Two solves
 # to the default tolerance agree to about this.
 TIE_TOLERANCE = 1e-6
 
+LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True)
+class LabelTargets:
+    """The given labels, which stand beside the rows as codes."""
+
+    n_classes: int
+    name: str = LABELS
+
+    def of(self, block: Block) -> Matrix:
+        """Return the labels of the rows in a block, one-hot."""
+        codes = block.columns[LABELS]
+        return sp.csr_array(
+            (np.ones(len(codes), np.float32), codes, np.arange(len(codes) + 1)),
+            shape=(len(codes), self.n_classes),
+        )
+
+
+@dataclass(frozen=True)
 class StoredTargets:
-    """Targets that are held: labels and candidates as CSR, a user's soft labels as they came."""
+    """Soft labels or candidates, which stand beside the rows."""
 
     name: str
-    matrix: Matrix  # (N, K), rows sum to one
-    making_passes: float  # for a product with the features, in making them or taking their moment
-    extra_passes: float = 0.0
 
     def of(self, block: Block) -> Matrix:
         """Return the targets of the rows in a block."""
-        return self.matrix[block.rows]
+        return block.columns[self.name]
 
 
 @dataclass(frozen=True, eq=False)
 class OutputTargets:
     """The outputs of the last round, computed where they are asked for."""
 
-    coef: FloatArray  # (K, d), on the features
+    coef: FloatArray  # (K, d), on the features of the rows
     name: str = "outputs"
-    making_passes: float = 0.0
-    extra_passes: float = 0.5
 
     def of(self, block: Block) -> Matrix:
         """Return the last round's outputs for the rows in a block."""
         return softmax(block.project(self.coef))[0].copy()
 
 
-def one_hot(labels: IntArray, n_classes: int) -> StoredTargets:
-    """Return given labels as targets."""
-    n_samples = len(labels)
-    matrix = sp.csr_array(
-        (np.ones(n_samples, np.float32), labels, np.arange(n_samples + 1)),
-        shape=(n_samples, n_classes),
-    )
-    return StoredTargets("labels", matrix, making_passes=0.0)
+def next_targets(
+    coordinates: Coordinates,
+    given: Targets,
+    coef: FloatArray,
+    *,
+    n_candidates: int | None,
+    given_share: float,
+) -> Targets:
+    """Return what a round learns from the last one, whose coefficients are given along the axes.
+
+    All outputs as they are, or candidates, which then stand beside the rows.
+    """
+    rows = coordinates.rows
+    outputs = OutputTargets(coordinates.on_rows(coef))
+    if n_candidates is None:
+        return outputs
+    # All classes as candidates would say nothing: of two classes, the likelier one is kept.
+    n_kept = min(n_candidates, rows.n_classes - 1)
+    rows.derive(CANDIDATES, candidate_rows, outputs, n_kept, given, given_share)
+    return StoredTargets(CANDIDATES)
 
 
-def keep(features: FeatureSet, coef: FloatArray) -> OutputTargets:
-    """Return the outputs of a round, as they are, as the next round's targets."""
-    return OutputTargets(coef.astype(features.dtype))
+def candidate_rows(
+    block: Block, outputs: Targets, n_candidates: int, given: Targets, given_share: float
+) -> Matrix:
+    """Return the top candidates of the outputs, with a share for what was given. A kernel."""
+    made = top_candidates(outputs.of(block), n_candidates).astype(np.float32)
+    if given_share:
+        made = (1 - given_share) * made + given_share * sp.csr_array(given.of(block))
+    return sp.csr_array(made.astype(np.float32))
 
 
-def candidates(
-    features: FeatureSet, coef: FloatArray, n_candidates: int, n_jobs: int
-) -> StoredTargets:
-    """Return the top candidates of a round's outputs as targets."""
-    outputs = keep(features, coef)
+def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
+    """Return the groups of classes that are candidates of the same rows, with the same weights.
 
-    def terms_of(block: int) -> tuple[Any, ...]:
-        chosen = top_candidates(outputs.of(features.block(block)), n_candidates)
-        return chosen.data.astype(np.float32), chosen.indices, np.diff(chosen.indptr)
-
-    blocks = list(map_blocks(terms_of, features.n_blocks, n_jobs))
-    data, indices, lengths = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    matrix = sp.csr_array((data, indices, indptr), shape=(features.n_samples, len(coef)))
-    return StoredTargets("candidates", matrix, making_passes=0.5)
-
-
-def blend(made: StoredTargets, given: StoredTargets, given_share: float) -> StoredTargets:
-    """Return targets that give a share of their weight to what was given."""
-    matrix = (1 - given_share) * made.matrix + given_share * sp.csr_array(given.matrix)
-    return replace(made, matrix=sp.csr_array(matrix.astype(np.float32)))
-
-
-def tied_classes(matrix: Matrix) -> list[IntArray]:
-    """Return the groups of classes that are candidates of the same rows, with the same weights."""
-    columns = matrix.tocsc()
-    groups: dict[tuple[bytes, bytes], list[int]] = {}
-    for label in range(matrix.shape[1]):
-        entries = slice(columns.indptr[label], columns.indptr[label + 1])
-        if entries.stop > entries.start:
-            key = columns.indices[entries].tobytes(), columns.data[entries].tobytes()
-            groups.setdefault(key, []).append(label)
+    Every row has two numbers of its own. Their sums over the rows, weighted by a class's targets,
+    are equal for two classes if and only if these are, to the last bit: the same terms are added in
+    the same order.
+    """
+    (signatures,) = rows.sum(signature_terms, targets)
+    groups: dict[bytes, list[int]] = {}
+    for label, signature in enumerate(signatures):
+        if signature.any():
+            groups.setdefault(signature.tobytes(), []).append(label)
     return [np.array(labels) for labels in groups.values() if len(labels) > 1]
+
+
+def signature_terms(block: Block, targets: Targets) -> Terms:
+    """Return Σ t r over a block, r two random numbers of each row that are not zero. A kernel."""
+    numbers = np.random.default_rng(block.first).uniform(1, 2, (len(block), 2))
+    return (np.asarray(sp.csr_array(targets.of(block)).T @ numbers),)
 
 
 def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
@@ -128,17 +147,12 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     """
     scores: NDArray[Any] = np.asarray(outputs)
     if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not np.isfinite(scores).all():
-        raise ValueError(
-            f"outputs has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity: "
-            "pass one row of finite scores per sample and one column per class."
+        raise ArgumentError(
+            "outputs",
+            f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity",
+            "pass one row of finite scores per sample and one column per class.",
         )
     n_classes = scores.shape[1]
     n_candidates = check_candidates(n_candidates, n_classes)
-    place = n_classes - n_candidates
-    boundary = np.partition(scores, place, axis=1)[:, place, np.newaxis]
-    slack = TIE_TOLERANCE * np.abs(boundary)
-    above = scores > boundary + slack
-    at_boundary = ~above & (scores >= boundary - slack)
-    left = n_candidates - above.sum(axis=1, keepdims=True)
-    share = left / at_boundary.sum(axis=1, keepdims=True)
-    return sp.csr_array((above + at_boundary * share) / n_candidates)
+    slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
+    return sp.csr_array(top_shares(scores, n_candidates, slack))

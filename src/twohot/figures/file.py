@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot._files import whole_file
 
@@ -13,10 +14,10 @@ DPI = 150
 METADATA = {".png": {"Software": None}, ".svg": {"Date": None}}
 
 
-def check_figure(path: Path, option: str) -> None:
-    """Raise if no picture can be drawn for an option, before anything is computed for it."""
+def check_figure(name: str, path: Path) -> None:
+    """Raise if no picture can be drawn for an argument, before anything is computed for it."""
     if path.suffix not in METADATA:
-        raise ValueError(f"{option}={path} is no picture: let its name end in .png or .svg.")
+        raise ArgumentError({name: path}, "is no picture", "let its name end in .png or .svg.")
     load_extra("matplotlib.figure", "plot", "figures")
 
 

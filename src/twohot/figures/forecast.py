@@ -44,7 +44,7 @@ def _draw_gains(axes: Any, rows: Sequence[Row]) -> None:
     axes.set_yticks(places, [row["candidate"] for row in rows])
     for row, name in zip(rows, axes.get_yticklabels(), strict=True):
         name.set_fontweight("bold" if row["chosen"] else "normal")
-    axes.set(xlabel="points of accuracy over plain", title="Rows held out (±1 s.e.)")
+    axes.set(xlabel="points of accuracy over plain", title="Held-out rows (±1 s.e.)")
 
 
 def _draw_margins(axes: Any, rows: Sequence[Row], ridge: float) -> None:

@@ -1,26 +1,22 @@
 """The theory's six figures, one function each: a study in, a matplotlib figure out."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from twohot._extras import load_extra
+from twohot._types import FloatArray
 from twohot.figures.palette import COLOURS
-from twohot.figures.theory_studies import (
-    AccuracyStudy,
-    EigenvalueStudy,
-    FloatArray,
-    OutputStudy,
-    SeparationStudy,
-    SoftmaxErrorStudy,
-)
+
+if TYPE_CHECKING:
+    from twohot.experiment import synthetic_studies as studies
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 PANELS = ("Block model", "Perturbed, repaired to PSD")
 
 
-def eigenvalue_figure(study: EigenvalueStudy) -> Any:
-    """Draw the eigenvalues of the averaging matrix by rank, a line a round."""
+def eigenvalue_figure(study: "studies.EigenvalueStudy") -> Any:
+    """Draw the eigenvalues of the averaging matrix by rank, one line per round."""
     figure, panels = _figure(width=8.0, height=3.4)
     for axes, title, values in zip(panels, PANELS, (study.block, study.perturbed), strict=True):
         for t, row in enumerate(values, start=1):
@@ -38,7 +34,9 @@ def eigenvalue_figure(study: EigenvalueStudy) -> Any:
     return figure
 
 
-def output_plane_figure(study: OutputStudy, *, rounds: tuple[int, ...] = (1, 2, 3, 6)) -> Any:
+def output_plane_figure(
+    study: "studies.OutputStudy", *, rounds: tuple[int, ...] = (1, 2, 3, 6)
+) -> Any:
     """Draw outputs in the plane, the corners being the labels, coloured by true class."""
     corners = _corners(study.block.shape[2])
     figure, panels = _figure(width=2.3 * len(rounds), height=5.0, shape=(2, len(rounds)))
@@ -57,7 +55,7 @@ def output_plane_figure(study: OutputStudy, *, rounds: tuple[int, ...] = (1, 2, 
     return figure
 
 
-def accuracy_figure(study: AccuracyStudy) -> Any:
+def accuracy_figure(study: "studies.AccuracyStudy") -> Any:
     """Draw training accuracy against the noise rate: every round and the partial-label student."""
     figure, panels = _figure(width=8.4, height=3.5, share_y=True)
     n_rounds = len(study.block) - 1
@@ -80,7 +78,7 @@ def accuracy_figure(study: AccuracyStudy) -> Any:
     return figure
 
 
-def label_output_figure(study: OutputStudy) -> Any:
+def label_output_figure(study: "studies.OutputStudy") -> Any:
     """Draw mean ± one standard deviation of outputs at the true, given and other labels."""
     figure, panels = _figure(width=8.0, height=5.6, shape=(2, 2), share_y=True)
     clean = study.true_labels == study.given_labels
@@ -101,8 +99,8 @@ def label_output_figure(study: OutputStudy) -> Any:
     return figure
 
 
-def softmax_error_figure(study: SoftmaxErrorStudy) -> Any:
-    """Draw the error of the linear theory against samples a class, at fixed penalty and ridge."""
+def softmax_error_figure(study: "studies.SoftmaxErrorStudy") -> Any:
+    """Draw the error of the linear theory against samples per class, at fixed penalty and ridge."""
     figure, panels = _figure(width=8.0, height=3.5, share_y=True)
     titles = (
         rf"Constant penalty, $\lambda$ = {study.l2:g}",
@@ -126,8 +124,8 @@ def softmax_error_figure(study: SoftmaxErrorStudy) -> Any:
     return figure
 
 
-def separation_figure(study: SeparationStudy, *, target: float = 2.0) -> Any:
-    """Draw q/p against the penalty, a line a data set, with the target ratio marked."""
+def separation_figure(study: "studies.SeparationStudy", *, target: float = 2.0) -> Any:
+    """Draw q/p against the penalty, one line per data set, with the target ratio marked."""
     figure, (axes,) = _figure(width=6.0, height=3.8, shape=(1, 1))
     for (name, curve), colour in zip(study.curves.items(), COLOURS, strict=False):
         axes.plot(study.l2, curve, color=colour, label=name)
@@ -173,7 +171,9 @@ def _corners(n_classes: int) -> FloatArray:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _plane(axes: Any, outputs: FloatArray, study: OutputStudy, corners: FloatArray) -> None:
+def _plane(
+    axes: Any, outputs: FloatArray, study: "studies.OutputStudy", corners: FloatArray
+) -> None:
     places = outputs @ corners
     closed = np.vstack([corners, corners[:1]])
     axes.plot(*closed.T, color="0.7", linewidth=0.8)
@@ -191,7 +191,7 @@ def _plane(axes: Any, outputs: FloatArray, study: OutputStudy, corners: FloatArr
 
 
 def _by_label(
-    outputs: FloatArray, study: OutputStudy, chosen: Any, kind: str
+    outputs: FloatArray, study: "studies.OutputStudy", chosen: Any, kind: str
 ) -> list[tuple[str, str, str, FloatArray]]:
     """Return outputs (n_rounds, values) at the true, the given and the other labels."""
     rows = outputs[:, chosen]

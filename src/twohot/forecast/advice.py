@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.messages import counted, first_few
 from twohot._types import IntArray
+from twohot.distill import recipe as grid
 from twohot.forecast.comparison import Comparison
 from twohot.forecast.noise_estimate import NoiseEstimate
-from twohot.forecast.unmixing import CorrelationEstimate
-from twohot.select import candidates as grid
-from twohot.select.result import Tried
+from twohot.forecast.true_correlations import CorrelationEstimate
+from twohot.select.result import Choice, Tried
 from twohot.theory import label_gaps
-
-# Standard deviations by which a probe must beat its own predictions in any other order to have
-# learnt something. Of a dozen that learnt nothing, one is this far up in one or two cases of 100.
-CHANCE_ERRORS = 3.0
 
 # A student must promise one point of accuracy: it costs more fits, and what is closer than that a
 # better penalty decides. Whether chance may explain the promise is said, but not asked for: on few
@@ -27,9 +24,6 @@ SURE_ERRORS = 2.0
 
 # Share of the rows in classes that cannot be learnt, from which on nothing is left to advise.
 LOST_SHARE = 0.5
-
-# Names of classes that a sentence lists.
-NAMES_LISTED = 5
 
 
 class Action(StrEnum):
@@ -71,24 +65,25 @@ def advise(
         *_doubtful_labels(noise, lost, classes.tolist()),
         *_limits(comparison, noise, correlation, given_sizes),
     )
-    for reason in (_nothing_learnt(comparison), _not_separated(correlation), _turned(noise, lost)):
+    choice = comparison.choice
+    for reason in (_nothing_learnt(choice), _not_separated(correlation), _turned(noise, lost)):
         if reason:
             summary = f"{Action.NOTHING}: {reason[0]}"
             return Advice(Action.NOTHING, "", summary, reason[1:], cautions)
-    chosen, plain = comparison.choice.chosen, comparison.plain
+    chosen, plain = choice.chosen, comparison.plain
     gain, error = (noise.as_accuracy(value) for value in comparison.gain(chosen))
-    seen = [_agreement(comparison, entry) for entry in dict.fromkeys([chosen, plain])]
+    seen = [_agreement(entry) for entry in dict.fromkeys([chosen, plain])]
     evidence = (_same_choice(comparison), *seen, theory)
     if chosen.method == grid.TEACHER or not gain >= LEAST_GAIN:
         return Advice(
             Action.PLAIN, plain.estimator, _plain(chosen, gain, error), evidence, cautions
         )
     action = Action.ROUNDS if chosen.method == grid.ROUNDS else Action.ROBUST
-    how = chosen.n_rounds if action is Action.ROUNDS else chosen.method
+    how = chosen.recipe.n_rounds if action is Action.ROUNDS else chosen.method
     promise = f"it promises {_points(gain, error)} of accuracy more than a plain probe."
     if gain < SURE_ERRORS * error:
-        judged = len(comparison.given)
-        unsure = f"{judged} rows with this much noise do not tell this from chance."
+        n_rows = counted(len(comparison.given), "row")
+        unsure = f"{n_rows} with this much noise cannot tell this from chance."
         cautions = (unsure, *cautions)
     return Advice(action, chosen.estimator, f"{action} ({how}): {promise}", evidence, cautions)
 
@@ -106,7 +101,7 @@ def _plain(chosen: Tried, gain: float, error: float) -> str:
 def _same_choice(comparison: Comparison) -> str:
     return (
         f"Of {len(comparison.choice.tried)} candidates AutoProbe takes "
-        f"{comparison.choice.chosen.name}, with the same rows left out."
+        f"{comparison.choice.chosen.name}, with the same rows held out."
     )
 
 
@@ -119,23 +114,19 @@ def _points(gain: float, error: float) -> str:
     return f"{100 * gain:.1f} ± {100 * error:.1f} points"
 
 
-def _agreement(comparison: Comparison, entry: Tried) -> str:
+def _agreement(entry: Tried) -> str:
     return (
         f"{entry.name}: predicts {entry.agreement:.1%} of the given labels of rows it did not see "
-        f"(the same predictions in any other order: {comparison.chance(entry)[0]:.1%})."
+        f"(the same predictions in any other order: {entry.chance:.1%})."
     )
 
 
-def _nothing_learnt(comparison: Comparison) -> tuple[str, ...]:
-    tried = comparison.choice.tried
-    for entry in tried:
-        chance, error = comparison.chance(entry)
-        # A row more than that: a probe that always says one label is at chance, up to rounding.
-        if entry.agreement > chance + CHANCE_ERRORS * error + 1 / len(comparison.given):
-            return ()
+def _nothing_learnt(choice: Choice) -> tuple[str, ...]:
+    if choice.learnt:
+        return ()
     return (
         "the features say nothing about these labels that a probe could learn.",
-        _agreement(comparison, max(tried, key=lambda entry: entry.agreement)),
+        _agreement(max(choice.tried, key=lambda entry: entry.agreement)),
     )
 
 
@@ -164,24 +155,20 @@ def _doubtful_labels(noise: NoiseEstimate, lost: IntArray, names: list[Any]) -> 
     found = []
     if lost.size:
         found.append(
-            f"Rows of {len(lost)} class(es) are given some other label at least as often as their "
-            f"own and will be predicted as it: {_listed([repr(names[k]) for k in lost])}."
+            f"Rows of {counted(len(lost), 'class', 'classes')} are given some other label at least "
+            f"as often as their own and will be predicted as it: "
+            f"{first_few(names[k] for k in lost)}."
         )
     mostly = noise.posterior.argmax(axis=0)
     outvoted = np.flatnonzero(mostly != np.arange(len(names)))
     if outvoted.size:
         pairs = [f"{names[b]!r} like {names[mostly[b]]!r}" for b in outvoted]
         found.append(
-            f"Rows of {len(outvoted)} label(s) look like another label more often than like their "
-            "own, so that label is mostly wrong, or cannot be told from the other: "
-            f"{_listed(pairs)}."
+            f"Rows of {counted(len(outvoted), 'label')} look like another label more often than "
+            "like their own, so that label is mostly wrong, or cannot be told from the other: "
+            f"{first_few(pairs, write=str)}."
         )
     return found
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
-    return ", ".join(names[:NAMES_LISTED]) + more
 
 
 def _limits(
@@ -200,8 +187,8 @@ def _limits(
         )
     if n_alone:
         found.append(
-            f"{n_alone} class(es) have one row: it was held out or fitted on, never both, and "
-            "counts as much alike as the rows of other classes are."
+            f"{counted(n_alone, 'class has', 'classes have')} one row: it was held out or fitted "
+            "on, never both, and counts as much alike as the rows of other classes are."
         )
     if correlation.n_limited:
         found.append(
@@ -211,8 +198,9 @@ def _limits(
         )
     if correlation.n_capped:
         found.append(
-            f"{correlation.n_capped} class(es) came out more alike inside than rows can be: rows "
-            "that are hard to predict were taken for noise, and margins may be smaller."
+            f"{counted(correlation.n_capped, 'class', 'classes')} came out more alike inside than "
+            "rows can be: rows that are hard to predict were taken for noise, and margins may be "
+            "smaller."
         )
     if not noise.given:
         found.append(

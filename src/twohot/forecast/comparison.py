@@ -1,4 +1,4 @@
-"""What a finished search says about its candidates: gains over a plain probe, and over chance.
+"""What a finished search says about its candidates: what each gains over a plain probe.
 
 How often a probe agrees with the given labels of rows it was not fitted on ranks probes as their
 accuracy does, wherever the labels of a class are right more often than they are any one other.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot._types import IntArray
-from twohot.select import candidates as grid
+from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, TEACHER
 from twohot.select.result import Choice, Tried, choice_of
 from twohot.select.search import Search, Trial
 
@@ -20,11 +20,11 @@ class Comparison:
     """All candidates on the same rows, which none of them was fitted on."""
 
     choice: Choice  # what was tried and chosen, as `AutoProbe.choice_`
-    given: IntArray  # (n,), labels of the rows left out
+    given: IntArray  # (n,), labels of the held-out rows
     predicted: Mapping[Tried, IntArray]  # (n,) of every candidate, positions in the classes
     plain: Tried  # of the teachers the one that would be chosen
     robust: Tried  # likewise of robust probes, one round or two
-    n_rows: int  # fitted on or left out, in the largest split
+    n_rows: int  # fitted on or held out, in the largest split
 
     def gain(self, entry: Tried) -> tuple[float, float]:
         """Return what a candidate agrees more than the plain probe, and the standard error."""
@@ -32,39 +32,22 @@ class Comparison:
         difference = rights - (self.predicted[self.plain] == self.given)
         return float(difference.mean()), float(difference.std() / np.sqrt(len(self.given)))
 
-    def chance(self, entry: Tried) -> tuple[float, float]:
-        """Return mean and standard deviation of the agreement over all orders of the predictions.
-
-        With shares q of the given labels and p of the predictions (Hoeffding 1951),
-
-            mean = Σ_k q_k p_k,    variance = Σ_kl q_k p_l (δ_kl - p_k - q_l + mean)² / (n - 1).
-        """
-        n_rows, predicted = len(self.given), self.predicted[entry]
-        n_classes = int(max(self.given.max(), predicted.max())) + 1
-        q = np.bincount(self.given, minlength=n_classes)[:, np.newaxis] / n_rows
-        p = np.bincount(predicted, minlength=n_classes) / n_rows
-        mean = float((p @ q)[0])
-        deviations = np.eye(n_classes) - p[:, np.newaxis] - q.T + mean
-        # A single row has one order.
-        return mean, float(np.sqrt((q * p * deviations**2).sum() / max(n_rows - 1, 1)))
-
 
 def compare(search: Search, best: Trial) -> Comparison:
-    """Return what a finished search knows about rows left out; nothing is fitted or predicted."""
+    """Return what a finished search knows about held-out rows; nothing is fitted or predicted."""
     choice = choice_of(search, best)
     entries = dict(zip(search.trials.values(), choice.tried, strict=True))
 
     def best_of(*methods: str) -> Tried:
-        return entries[search.best([t for t in entries if t.candidate.method in methods])]
+        return entries[search.best(*methods)]
 
     return Comparison(
         choice,
-        given=search.left_out_labels,
+        given=search.held_out_labels,
         predicted={entry: trial.predicted for trial, entry in entries.items()},
-        plain=best_of(grid.TEACHER),
-        robust=best_of(grid.ROBUST, grid.ROBUST_ROUNDS),
+        plain=best_of(TEACHER),
+        robust=best_of(ROBUST, ROBUST_ROUNDS),
         n_rows=max(
-            split.fitted.features.n_samples + split.left_out.features.n_samples
-            for split in search.splits
+            split.fitted.rows.n_samples + split.held_out.rows.n_samples for split in search.splits
         ),
     )

@@ -1,32 +1,35 @@
 """Will it help here: what AutoProbe's search and the theory say about noisy labels.
 
-1. comparison    every candidate of AutoProbe predicts rows held out
+1. comparison    every candidate of AutoProbe predicts held-out rows
 2. noise         given labels against what the robust one of them predicts
 3. correlation   of the classes, with the noise taken out
 4. theory        margin of every class after each round, for these correlations and this noise
 5. advice        in plain words
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.classes import check_superclass
-from twohot._checks.numbers import check_count, check_positive
+from twohot._checks.labels import Labels, label_notes
+from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.numbers import check_count, check_positive, is_integer
 from twohot._types import IntArray, Matrix
-from twohot.audit._rows import LabelledRows, check_labelled_rows
+from twohot.audit.rows_and_labels import check_rows_and_labels, labelled_rows
 from twohot.classes import class_correlation, cluster_classes
 from twohot.distill.estimators import STUDENT_RIDGE
 from twohot.forecast.advice import Advice, advise
 from twohot.forecast.comparison import Comparison, compare
 from twohot.forecast.noise_estimate import NoiseEstimate, count_noise, take_noise
 from twohot.forecast.theory_answer import TheoryAnswer, ask_theory
-from twohot.forecast.unmixing import CorrelationEstimate, unmix
+from twohot.forecast.true_correlations import CorrelationEstimate, unmix
 from twohot.rows.threads import one_blas_thread
-from twohot.select.auto_probe import AutoProbe
+from twohot.select.auto_probe import AutoProbe, search_probe
+from twohot.select.splits import choose_splits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +38,7 @@ class Forecast:
 
     classes: NDArray[Any]  # (n_classes,)
     given_sizes: IntArray  # (n_classes,), rows with each label
-    comparison: Comparison  # of the candidates on rows held out; its `choice` is AutoProbe's
+    comparison: Comparison  # of the candidates on held-out rows; its `choice` is AutoProbe's
     noise: NoiseEstimate
     correlation: CorrelationEstimate
     theory: TheoryAnswer
@@ -56,31 +59,34 @@ class Forecast:
 
 def forecast(
     X: Matrix,
-    y: ArrayLike,
+    y: Any,
     *,
-    noise_matrix: ArrayLike | None = None,
+    corruption: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     superclass: ArrayLike | None = None,
     ridge: float = STUDENT_RIDGE,
     n_rounds: int = 3,
     cv: Any = None,
+    missing: Collection[str] = (),
     random_state: Any = 0,
     n_jobs: int | None = None,
-    report: Callable[[str], None] | None = None,
+    callback: Callable[[str], None] | None = None,
 ) -> Forecast:
     """Say whether students will help on this data set, and which, from its noisy labels alone.
 
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
-    y : array of shape (n_rows,)
-        Given labels; rows of None, NaN or "" have none and are left out.
-    noise_matrix : array of shape (n_classes, n_classes), optional
-        Share of each given label (column) in each true class (row), if it is known, classes in
-        sorted order. By default it is counted from predictions.
+    y : array, list, series or Labels of shape (n_rows,)
+        Given labels; rows without one (None, NaN, NA, empty or blank text) are not used.
+    corruption : array of shape (n_classes, n_classes), optional
+        Share of each given label (column) in each true class (row), if it is known: the transpose
+        of cleanlab's noise matrix. By default it is counted from predictions. Here and below the
+        classes are those that rows have, numbers by value and then text, or as a `Labels` record
+        orders them.
     probabilities : array of shape (n_rows, n_classes), optional
         Predictions to count with, each of a probe that was not fitted on that row. By default
-        those of the best robust candidate for rows held out.
+        those of the best robust candidate for held-out rows.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
     ridge : float
@@ -89,10 +95,13 @@ def forecast(
         Rounds to ask the theory about, at least 2.
     cv, random_state
         Which rows are held out, as for `AutoProbe`: with the same, it chooses the same. More
-        folds than by default, as cv=5, judge on more rows, and the errors get smaller.
+        folds than by default, as cv=5, judge on more rows, and the errors get smaller. Row numbers
+        are those of X.
+    missing : collection of str
+        Texts that mean no label, as "NA": they are classes otherwise.
     n_jobs : int, optional
         Threads; by default all cores.
-    report : callable, optional
+    callback : callable, optional
         Is called with a line for every candidate that was tried.
 
     Returns
@@ -111,80 +120,95 @@ def forecast(
     >>> bool(0.6 <= expected.noise.rate < 0.67)  # the probe's own errors included
     True
     """
-    data = check_labelled_rows(X, y)
-    sizes = _check_sizes(data)
+    X, labels = check_rows_and_labels(X, y, missing)
+    sizes = _check_sizes(labels)
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
-    groups = None if superclass is None else check_superclass(superclass, data.n_classes)
-    known = None if noise_matrix is None else take_noise(noise_matrix, sizes)
-    own_labels = None if probabilities is None else _check_probabilities(probabilities, data)
-    comparison = _compare(data, AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs), report)
-    noise = known or _counted(data, comparison, own_labels)
-    correlation = _correlate(data, noise, groups, n_jobs)
+    groups = None if superclass is None else check_superclass(superclass, labels.n_classes)
+    known = None if probabilities is None else _count_by(probabilities, labels)
+    if corruption is not None:
+        known = take_noise(corruption, sizes)
+    probe = AutoProbe(cv=_labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
+    # From here on there are no other rows than those with a label.
+    X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
+    comparison = _compare(X, labels, probe, callback)
+    noise = known or _count_held_out(comparison, labels)
+    correlation = _correlate(X, labels, noise, groups, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
     advice = advise(
         comparison,
         noise,
         correlation,
-        classes=data.classes,
+        classes=labels.classes,
         given_sizes=sizes,
         theory=str(theory),
     )
-    return Forecast(data.classes, sizes, comparison, noise, correlation, theory, advice)
+    advice = replace(advice, cautions=(*advice.cautions, *label_notes(labels)))
+    return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
-def _check_sizes(data: LabelledRows) -> IntArray:
+def _check_sizes(labels: Labels) -> IntArray:
     """Return the rows of each label; two labels at least must have rows to fit and to try on."""
-    sizes = np.bincount(data.labels[data.labelled], minlength=data.n_classes)
-    if np.count_nonzero(sizes >= 2) < 2:
-        raise ValueError(
-            f"y has {np.count_nonzero(sizes >= 2)} class(es) with two rows or more, of "
-            f"{data.n_classes}: a forecast holds rows out, so pass at least two such classes."
+    n_usable = int(np.count_nonzero(labels.sizes >= 2))
+    if n_usable < 2:
+        raise ArgumentError(
+            "y",
+            f"has {counted(n_usable, 'class', 'classes')} with two rows or more, of "
+            f"{labels.n_classes}",
+            "a forecast holds rows out, so pass at least two such classes.",
         )
-    return np.asarray(sizes)
+    return labels.sizes
 
 
-def _check_probabilities(probabilities: ArrayLike, data: LabelledRows) -> IntArray:
-    """Return the most likely class of each row."""
-    array = np.asarray(probabilities)
-    wanted = (len(data.labels), data.n_classes)
-    if array.shape != wanted or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise ValueError(
-            f"probabilities has shape {array.shape} and dtype {array.dtype}, or holds NaN: pass "
-            f"finite numbers of shape {wanted}, a row for each of X and a column for each class in "
-            "sorted order."
-        )
-    return np.asarray(array.argmax(axis=1))
+def _labelled_splits(cv: Any, labels: Labels) -> Any:
+    """Return pairs of row numbers of X as numbers of labelled rows; anything else stays."""
+    labelled = labels.labelled
+    if labelled.all() or cv is None or is_integer(cv) or hasattr(cv, "split"):
+        return cv
+    place = np.cumsum(labelled) - 1
+    pairs = choose_splits(cv, labels.codes, labelled.astype(np.float64), None)
+    return [(place[fitted], place[held_out]) for fitted, held_out in pairs]
 
 
 def _compare(
-    data: LabelledRows, probe: AutoProbe, report: Callable[[str], None] | None
+    X: Matrix, labels: Labels, probe: AutoProbe, callback: Callable[[str], None] | None
 ) -> Comparison:
     """Choose as AutoProbe does; nothing is fitted on all rows."""
     with one_blas_thread():
-        _, search = probe.prepare_search(data.X, data.labels, data.n_classes, data.weights, report)
-        return compare(search, search.run())
+        finished = search_probe(probe, X, labels, callback=callback)
+        return compare(finished.search, finished.best)
 
 
-def _counted(
-    data: LabelledRows, comparison: Comparison, own_labels: IntArray | None
-) -> NoiseEstimate:
-    """Count the noise on the rows that were predicted, and scale it up to all rows."""
-    if own_labels is not None:
-        labelled = data.labelled
-        return count_noise(own_labels[labelled], data.labels[labelled], data.n_classes)
+def _count_by(probabilities: ArrayLike, labels: Labels) -> NoiseEstimate:
+    """Count the noise by the most likely class of each row, as a user's probabilities have it."""
+    array = np.asarray(probabilities)
+    wanted = (len(labels.codes), labels.n_classes)
+    if array.shape != wanted or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        raise ArgumentError(
+            "probabilities",
+            f"has shape {array.shape} and dtype {array.dtype}, or holds NaN",
+            f"pass finite numbers of shape {wanted}, one row per row of X and one column per "
+            "class, in order.",
+        )
+    labelled = labels.labelled
+    predicted = array.argmax(axis=1)[labelled]
+    return count_noise(predicted, labels.codes[labelled], labels.n_classes)
+
+
+def _count_held_out(comparison: Comparison, labels: Labels) -> NoiseEstimate:
+    """Count the noise on the held-out rows, and scale it up to all rows."""
     predicted = comparison.predicted[comparison.robust]
-    counted = count_noise(predicted, comparison.given, data.n_classes)
-    scale = float(data.labelled.sum() / counted.class_sizes.sum())
-    return NoiseEstimate(counted.corruption, scale * counted.class_sizes, given=False)
+    found = count_noise(predicted, comparison.given, labels.n_classes)
+    scale = float(len(labels.codes) / found.class_sizes.sum())
+    return replace(found, class_sizes=scale * found.class_sizes)
 
 
 def _correlate(
-    data: LabelledRows, noise: NoiseEstimate, groups: IntArray | None, n_jobs: int | None
+    X: Matrix, labels: Labels, noise: NoiseEstimate, groups: IntArray | None, n_jobs: int | None
 ) -> CorrelationEstimate:
     """Return the correlations of the true classes, and superclasses by them if none are given."""
-    measured = class_correlation(data.X, data.labels, data.n_classes, n_jobs=n_jobs).means
+    measured = class_correlation(X, labels.codes, labels.n_classes, n_jobs=n_jobs).means
     if groups is None:
-        single = np.zeros(data.n_classes, dtype=np.intp)
+        single = np.zeros(labels.n_classes, dtype=np.intp)
         groups = cluster_classes(unmix(measured, noise, single).estimated).superclass
     return unmix(measured, noise, groups)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from twohot._checks.classes import check_corruption
+from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray
-from twohot.noise import check_corruption, symmetric
+from twohot.noise import symmetric
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +64,15 @@ def count_noise(predicted: IntArray, given: IntArray, n_classes: int) -> NoiseEs
     return NoiseEstimate(pull * even + (1 - pull) * shares, sizes, given=False)
 
 
-def take_noise(noise_matrix: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
+def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
     """Return the noise that a user knows, with the sizes of the true classes that it implies."""
-    corruption = check_corruption(noise_matrix, len(given_sizes))
+    shares = check_corruption(corruption)
+    if len(shares) != len(given_sizes):
+        raise ArgumentError(
+            "corruption",
+            f"has {counted(len(shares), 'row')} for {len(given_sizes)} classes",
+            "pass one row and one column per class that rows have, in the order of the classes.",
+        )
     # given_sizes = corruptionᵀ sizes; rounding and chance can leave a class no rows, or fewer.
-    sizes = np.linalg.lstsq(corruption.T, given_sizes.astype(np.float64))[0]
-    return NoiseEstimate(corruption, np.maximum(sizes, 1.0), given=True)
+    sizes = np.linalg.lstsq(shares.T, given_sizes.astype(np.float64))[0]
+    return NoiseEstimate(shares, np.maximum(sizes, 1.0), given=True)

@@ -1,10 +1,10 @@
 """A forecast as plain numbers and words, for a JSON file."""
 
-import math
 from typing import Any
 
 import numpy as np
 
+from twohot._files import json_safe
 from twohot.forecast.forecast import Forecast
 
 
@@ -25,22 +25,22 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
             "action": str(advice.action),
             "code": advice.code,
             "summary": advice.summary,
-            "evidence": list(advice.evidence),
-            "cautions": list(advice.cautions),
+            "evidence": advice.evidence,
+            "cautions": advice.cautions,
         },
         "n_rows": int(found.given_sizes.sum()),
         "noise": {
             "rate": noise.rate,
             "given": noise.given,
-            "matrix": noise.corruption.tolist(),
+            "corruption": noise.corruption,
         },
         "correlation": {
             "same_class": correlation.same_class,
             "same_superclass": correlation.same_superclass,
             "elsewhere": correlation.elsewhere,
             "axes_limited": correlation.n_limited,
-            "measured": correlation.measured.tolist(),
-            "estimated": correlation.estimated.tolist(),
+            "measured": correlation.measured,
+            "estimated": correlation.estimated,
         },
         "theory": {
             "ridge": theory.ridge,
@@ -52,11 +52,11 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
         "candidates": candidate_rows(found),
         "classes": class_rows(found),
     }
-    return dict(_finite(record))
+    return dict(json_safe(record))
 
 
 def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
-    """Return one row for each candidate; gains are accuracy over the plain probe."""
+    """Return one row per candidate; gains are accuracy over the plain probe."""
     rows = []
     for entry in found.comparison.choice.tried:
         gain, error = (found.noise.as_accuracy(value) for value in found.comparison.gain(entry))
@@ -74,7 +74,7 @@ def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
 
 
 def class_rows(found: Forecast) -> list[dict[str, Any]]:
-    """Return one row for each class, the weakest margin of the last round first."""
+    """Return one row per class, the weakest margin of the last round first."""
     guarantees = found.theory.guarantees
     margins = np.array([guarantee.margins for guarantee in guarantees])  # (rounds, classes)
     return [
@@ -89,12 +89,3 @@ def class_rows(found: Forecast) -> list[dict[str, Any]]:
         }
         for k in np.argsort(margins[-1], kind="stable")
     ]
-
-
-def _finite(value: Any) -> Any:
-    """Return the value with None for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _finite(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [_finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -4,15 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from twohot._checks.messages import counted
 from twohot.forecast.noise_estimate import NoiseEstimate
-from twohot.forecast.unmixing import CorrelationEstimate
+from twohot.forecast.true_correlations import CorrelationEstimate
 from twohot.theory import (
     CorrelationModel,
     Guarantee,
+    PairLevels,
     RoundsNeeded,
     judge,
     outputs_by_round,
     rounds_until_right,
+    separation_at,
 )
 
 
@@ -24,7 +27,8 @@ class TheoryAnswer:
     ridge: float  # at which it was asked
     guarantees: tuple[Guarantee, ...]  # rounds 1, 2, …: margins and accuracy
     rounds_needed: RoundsNeeded  # until every training label of a class is right
-    separation: float  # q/p: how much less a round shrinks what a class shares than a row's own
+    separation: float  # q/p: how much less a round shrinks what a class shares than a row's own;
+    # NaN where rows of one class are no more alike than others
 
     @property
     def eigengap(self) -> float:
@@ -38,7 +42,7 @@ class TheoryAnswer:
     def __str__(self) -> str:
         first, last = self.guarantees[0].accuracy, self.guarantees[-1].accuracy
         needed = self.rounds_needed.overall
-        rounds = f"{needed:g} round(s)" if np.isfinite(needed) else "no number of rounds"
+        rounds = counted(int(needed), "round") if np.isfinite(needed) else "no number of rounds"
         return (
             "Theory, if rows differed from others of their class by chance alone, at ridge "
             f"{self.ridge:g}: {first:.0%} of the training labels right after one round, "
@@ -53,12 +57,12 @@ def ask_theory(
 
     Examples
     --------
-    >>> from twohot.forecast.unmixing import unmix
+    >>> from twohot.forecast.true_correlations import unmix
     >>> noise = NoiseEstimate(np.array([[0.7, 0.3], [0.3, 0.7]]), np.array([50, 50]), given=True)
     >>> correlation = unmix(np.array([[0.1, -0.1], [-0.1, 0.1]]), noise, np.array([0, 0]))
     >>> print(ask_theory(correlation, noise, ridge=10.0, n_rounds=2))
     Theory, if rows differed from others of their class by chance alone, at ridge 10: 100% of the
-    training labels right after one round, 100% after 2; all of them after 1 round(s).
+    training labels right after one round, 100% after 2; all of them after 1 round.
     """
     model = CorrelationModel.from_correlation(correlation.estimated, class_sizes=noise.class_sizes)
     l2 = ridge / (model.n_classes * model.n_samples)
@@ -68,12 +72,18 @@ def ask_theory(
         ridge,
         guarantees=tuple(judge(outputs) for outputs in rounds),
         rounds_needed=rounds_until_right(model, noise.corruption, l2=l2),
-        separation=_separation(correlation, model.n_samples / model.n_classes, ridge),
+        separation=_separation(correlation, model, l2),
     )
 
 
-def _separation(correlation: CorrelationEstimate, n_per_class: float, ridge: float) -> float:
+def _separation(correlation: CorrelationEstimate, model: CorrelationModel, l2: float) -> float:
     """Return q/p for classes that are all as large and as much alike as they are on average."""
-    own = 1 - correlation.same_class
-    between = own + n_per_class * (correlation.same_class - correlation.other_class)
-    return float(between * (ridge + own) / (own * (ridge + between)))
+    if correlation.same_class <= correlation.other_class:
+        return float("nan")
+    levels = PairLevels(
+        n_classes=model.n_classes,
+        n_per_class=model.n_samples / model.n_classes,
+        same_class=correlation.same_class,
+        same_superclass=correlation.other_class,
+    )
+    return separation_at(levels, l2=l2)

@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count
 from twohot._extras import load_extra
 from twohot._files import whole_file
@@ -173,7 +174,9 @@ def _pictures(
     small = [thumbnail(image_root / item, size) for item in items[:embed_limit]]
     n_missing = sum(picture is None for picture in small)
     said = (
-        [f"{n_missing} of the first {len(small)} pictures could not be read."] if n_missing else []
+        [f"{n_missing} of the first {counted(len(small), 'picture')} could not be read."]
+        if n_missing
+        else []
     )
     return {"links": links, "thumbnails": small}, said
 
@@ -182,7 +185,7 @@ def _maps(summary: ReviewSummary) -> dict[str, Any]:
     """Return the matrices row by row, in thousandths."""
     order = summary.class_order
     return {
-        "noise": _map(summary.noise_matrix),
+        "noise": _map(summary.corruption),
         "correlation": _map(summary.correlation),
         "order": None if order is None else np.asarray(order).tolist(),
     }
@@ -218,16 +221,17 @@ def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, s
 def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
     """Raise if a matrix of the summary is not one of the classes."""
     n_classes = len(rows.classes)
-    for name in ("noise_matrix", "correlation"):
+    for name in ("corruption", "correlation"):
         matrix = getattr(summary, name)
         if matrix is not None and np.shape(matrix) != (n_classes, n_classes):
-            raise ValueError(
-                f"{name} has shape {np.shape(matrix)}: pass ({n_classes}, {n_classes}), a row and "
-                "a column a class."
+            raise ArgumentError(
+                name,
+                f"has shape {np.shape(matrix)}",
+                f"pass ({n_classes}, {n_classes}), one row and one column per class.",
             )
     order = summary.class_order
     if order is not None and sorted(np.asarray(order).tolist()) != list(range(n_classes)):
-        raise ValueError(f"class_order must name each of the {n_classes} classes once.")
+        raise ArgumentError("class_order", f"must name each of the {n_classes} classes once.")
 
 
 @cache

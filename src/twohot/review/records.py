@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.labels import NO_LABEL
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import FloatArray, IntArray
 
@@ -48,9 +49,10 @@ class ReviewRows:
         _check_row_numbers(self.row)
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
-            raise ValueError(
-                f"is_label_issue flags row {self.row[unlabelled[0]]}, which has no label: flag "
-                "rows with a given label only (the others cannot be wrong)."
+            raise ArgumentError(
+                "is_label_issue",
+                f"flags row {self.row[unlabelled[0]]}, which has no label",
+                "flag rows with a given label only (the others cannot be wrong).",
             )
 
     @property
@@ -67,7 +69,7 @@ class ReviewRows:
     def flagged(self) -> IntArray:
         """Positions of the flagged rows, the most suspicious first."""
         positions = np.flatnonzero(self.is_label_issue)
-        return positions[np.lexsort((positions, self.label_quality[positions]))]
+        return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
     def item(self, position: int) -> str:
         """Return what a row came from as text that any file can hold, empty if not known."""
@@ -80,7 +82,7 @@ class ReviewRows:
     def report_id(self) -> str:
         """Return the name of the report of these rows: the same rows give the same name.
 
-        Scores are left out: they may differ in the last digit between two machines, and what a
+        Scores do not count: they may differ in the last digit between two machines, and what a
         person decided does not depend on them.
         """
         content = [
@@ -132,13 +134,13 @@ class ReviewSummary:
     """What the audit found overall; parts that are None or empty are not shown."""
 
     title: str = "Label audit"
-    noise_rate: float | None = None  # estimated share of wrong labels
-    noise_matrix: FloatArray | None = None  # (n_classes, n_classes), row true, column given
+    noise_rate: float | None = None  # estimated share of the labels that are wrong
+    corruption: FloatArray | None = None  # (n_classes, n_classes), row true, column given
     methods: tuple[Method, ...] = ()
     choice: ChoiceCurve | None = None
     correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
     class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
-    messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was left out, …
+    messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was not counted, …
     details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
 
 
@@ -157,36 +159,35 @@ def _check_classes(classes: tuple[str, ...]) -> None:
     """Raise if classes cannot be told apart in a file."""
     name, count = Counter(classes).most_common(1)[0] if classes else ("", 0)
     if count > 1:
-        raise ValueError(f"classes has {name!r} {count} times: name every class once.")
+        raise ArgumentError("classes", f"has {name!r} {count} times", "name every class once.")
     for name in classes:
         if not name or readable(name) != name:
-            raise ValueError(
-                f"classes has {name!r}: pass names that are not empty (empty means no label) and "
-                "that UTF-8 can hold."
+            raise ArgumentError(
+                "classes",
+                f"has {name!r}",
+                "pass names that are not empty (empty means no label) and that UTF-8 can hold.",
             )
 
 
 def _check_lengths(rows: ReviewRows) -> None:
-    """Raise if the columns do not have one entry a row."""
+    """Raise if the columns do not have one entry per row."""
     for name in (
         *("given_labels", "suggested_labels", "second_labels", "label_quality", "confidence"),
         *("is_label_issue", "is_undecided", "items"),
     ):
         column = getattr(rows, name)
         if column is not None and len(column) != rows.n_rows:
-            raise ValueError(
-                f"{name} has {len(column)} entries and row has {rows.n_rows}: pass one a row."
-            )
+            found = counted(len(column), "entry", "entries")
+            raise ArgumentError(name, f"has {found} and row has {rows.n_rows}", "pass one per row.")
 
 
 def _check_codes(name: str, codes: IntArray, n_classes: int, lowest: int) -> None:
     """Raise if a label is no position in the classes."""
     wrong = codes[(codes < lowest) | (codes >= n_classes)]
     if wrong.size:
-        raise ValueError(
-            f"{name} has {wrong[0]}: pass positions in the {n_classes} classes"
-            + (f", or {NO_LABEL} for no label." if lowest == NO_LABEL else ".")
-        )
+        none = f", or {NO_LABEL} for no label" if lowest == NO_LABEL else ""
+        allowed = f"pass positions in the {n_classes} classes{none}."
+        raise ArgumentError(name, f"has {wrong[0]}", allowed)
 
 
 def _check_row_numbers(row: IntArray) -> None:
@@ -194,4 +195,5 @@ def _check_row_numbers(row: IntArray) -> None:
     numbers, counts = np.unique(row, return_counts=True)
     if (counts > 1).any() or (numbers < 0).any():
         wrong = numbers[(counts > 1) | (numbers < 0)][0]
-        raise ValueError(f"row has {wrong} twice or below zero: number every row once, from 0.")
+        problem = f"has {wrong} twice or below zero"
+        raise ArgumentError("row", problem, "number every row once, from 0.")

@@ -1,4 +1,4 @@
-"""Small pictures for a report, as data URIs; a picture that cannot be read is left out."""
+"""Small pictures for a report, as data URIs; none for a picture that cannot be read."""
 
 import base64
 import io
@@ -36,7 +36,7 @@ def thumbnail(path: str | os.PathLike[str], size: int) -> str | None:
     pillow = load_extra("PIL.Image", "vision", "thumbnails")
     try:
         with warnings.catch_warnings():
-            # Odd metadata is no reason to warn; a picture that unpacks to gigabytes is left out.
+            # Odd metadata is no reason to warn; a picture that unpacks to gigabytes is skipped.
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", pillow.DecompressionBombWarning)
             return _encoded(pillow, path, size)

@@ -5,40 +5,62 @@ from typing import Any
 
 import numpy as np
 
-from twohot._types import FloatArray, Matrix
-from twohot.rows.preparation import FeatureSet, Preparation, fit_preparation
-from twohot.rows.principal_axes import Spectrum, measure_spectrum
-from twohot.rows.span import Reduction, reduce_rows
+from twohot._types import FloatArray, IntArray, Matrix
+from twohot.rows.preparation import Preparation
+from twohot.rows.principal_axes import PrincipalAxes, measure_axes
+from twohot.rows.rows import Rows
+from twohot.rows.span import Span, span_of
+from twohot.rows.stores import fit_preparation, open_rows
 
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """The rows that a fit reads, their spectrum, and the way back to the features of a user."""
+    """The rows that a fit reads, their principal axes, and the way back to a user's features."""
 
-    features: FeatureSet  # what the passes run over
-    spectrum: Spectrum  # of these rows
-    n_jobs: int
-    reduction: Reduction | None = None  # how these rows came from the user's, if they were few
+    rows: Rows  # what the passes run over
+    axes: PrincipalAxes  # of these rows
+    span: Span | None = None  # how these rows came from the user's, if they were few
+
+    @property
+    def unit_penalty(self) -> float:
+        """The l2 of ridge one for these rows."""
+        # Where all rows are zero there is nothing to scale by, and nothing to penalise.
+        square = self.axes.mean_square or 1.0
+        return square / (self.rows.n_classes * self.rows.total_weight)
+
+    def on_rows(self, coef: FloatArray) -> FloatArray:
+        """Return coefficients on the features of the rows, in the precision of a pass."""
+        return self.axes.to_rows(coef, self.rows.n_jobs).astype(self.rows.dtype)
+
+    def along_axes(self, moment: FloatArray) -> FloatArray:
+        """Return a moment along the axes, from one on the features of the rows."""
+        return self.axes.from_rows(moment, self.rows.n_jobs)
 
     def to_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients on the user's features."""
-        if self.reduction is not None:
-            return self.reduction.to_features(coef, self.n_jobs)
-        return self.spectrum.to_features(coef)
+        """Return coefficients on the user's features, from those along the axes."""
+        if self.span is not None:
+            return self.span.to_features(coef)
+        return self.axes.to_rows(coef, self.rows.n_jobs)
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients in these coordinates, less what no row can see."""
-        if self.reduction is not None:
-            return self.reduction.from_features(coef)
-        return self.spectrum.from_features(coef)
+        """Return coefficients along the axes, less what no row can see."""
+        return self.along_axes(coef) if self.span is None else self.span.from_features(coef)
+
+    def take(self, index: IntArray) -> "Coordinates":
+        """Return some of the rows along the same axes."""
+        return Coordinates(self.rows.take(index), self.axes, self.span)
+
+    def in_memory(self, index: IntArray) -> "Coordinates":
+        """Return some of the rows, prepared and in memory, along the same axes."""
+        return Coordinates(self.rows.in_memory(index), self.axes, self.span)
 
 
-def choose_coordinates(features: FeatureSet, n_jobs: int) -> Coordinates:
+def choose_coordinates(rows: Rows) -> Coordinates:
     """Return the coordinates for these rows: as many as there are rows, or features if fewer."""
-    if features.n_samples < features.n_columns:
-        reduction = reduce_rows(features)
-        return Coordinates(reduction.features, reduction.spectrum, n_jobs, reduction)
-    return Coordinates(features, measure_spectrum(features, n_jobs), n_jobs)
+    if rows.n_samples < rows.n_columns:
+        span = span_of(rows)
+        return Coordinates(span.rows, span.axes, span)
+    return Coordinates(rows, measure_axes(rows))
 
 
 def prepare(
@@ -53,22 +75,17 @@ def prepare(
     n_jobs: int,
 ) -> tuple[Preparation, Coordinates]:
     """Return how rows are prepared, and the coordinates that a fit on them is solved in."""
-    preparation = fit_preparation(X, center=center, normalize=normalize, weights=weights)
-    features = FeatureSet(
+    preparation = fit_preparation(
+        X, center=center, normalize=normalize, weights=weights, n_jobs=n_jobs
+    )
+    rows = open_rows(
         X,
         preparation,
         dtype=dtype,
         weights=weights,
         intercept=intercept,
         n_classes=n_classes,
+        n_jobs=n_jobs,
         keep_small=True,  # a fit takes many passes
     )
-    return preparation, choose_coordinates(features, n_jobs)
-
-
-def unit_penalty(coordinates: Coordinates) -> float:
-    """Return the l2 of ridge one for these rows."""
-    features = coordinates.features
-    # Where all rows are zero there is nothing to scale by, and nothing to penalise.
-    square = coordinates.spectrum.mean_square or 1.0
-    return square / (features.n_classes * features.total_weight)
+    return preparation, choose_coordinates(rows)

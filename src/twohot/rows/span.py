@@ -16,74 +16,85 @@ import numpy as np
 import scipy.linalg as sl
 
 from twohot._types import FloatArray
-from twohot.rows.preparation import FeatureSet, Preparation
-from twohot.rows.principal_axes import Spectrum
-from twohot.rows.threads import sum_over_blocks
+from twohot.rows.block import Block
+from twohot.rows.preparation import AS_THEY_ARE
+from twohot.rows.principal_axes import PrincipalAxes
+from twohot.rows.rows import Rows, Terms
 
 # Directions whose variance is below this share of the largest are rounding errors of G.
 NEGLIGIBLE_VARIANCE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class Span:
     """Rows in coordinates of the space they span, and the way back."""
 
-    features: FeatureSet  # (N, rank), with the intercept of the original features
-    spectrum: Spectrum
-    original: FeatureSet
+    rows: Rows  # (N, rank), with the intercept of the original rows
+    axes: PrincipalAxes
+    original: Rows
     combination: FloatArray  # (N, rank), √V U / S: the axes as combinations of the rows
 
-    def to_features(self, coef: FloatArray, n_jobs: int) -> FloatArray:
-        """Return coefficients on the original features (K, d), in one pass over them."""
+    def to_features(self, coef: FloatArray) -> FloatArray:
+        """Return coefficients on the original features (K, d), in one read of them."""
         rank = self.combination.shape[1]
-        shares = self.combination @ coef[:, :rank].T  # (N, K)
-
-        def terms_of(block: int) -> tuple[FloatArray]:
-            x = self.original.block(block).prepared().astype(np.float64)
-            return (shares[self.original.rows(block)].T @ x,)
-
-        (lifted,) = sum_over_blocks(terms_of, self.original.n_blocks, n_jobs)
+        self.original.attach("share", self.combination @ coef[:, :rank].T)
+        (lifted,) = self.original.sum(shared_rows)
         return np.hstack([lifted, coef[:, rank:]])
 
     def from_features(self, coef: FloatArray) -> FloatArray:
         """Return coefficients on the coordinates: the part that the rows can see."""
         slopes, intercept = np.split(coef, [self.original.n_columns], axis=1)
-        logits = [
-            self.original.block(i).prepared() @ slopes.T for i in range(self.original.n_blocks)
-        ]
-        return np.hstack([np.vstack(logits).T @ self.combination, intercept])
+        logits = np.concatenate(list(self.original.map(products_with, slopes)))
+        return np.hstack([logits.T @ self.combination, intercept])
 
 
-def reduce_rows(features: FeatureSet) -> Reduction:
-    """Return the features in coordinates of the space that their rows span."""
-    gram = np.empty((features.n_samples, features.n_samples))
-    for left in range(features.n_blocks):
-        rows = features.block(left).prepared().astype(np.float64)
-        for right in range(left + 1):
-            others = features.block(right).prepared().astype(np.float64)
-            gram[features.rows(left), features.rows(right)] = rows @ others.T
-    gram = np.tril(gram) + np.tril(gram, -1).T
-    weights = np.ones(features.n_samples) if features.weights is None else features.weights
+def span_of(rows: Rows) -> Span:
+    """Return the rows in coordinates of the space that they span."""
+    gram = gram_matrix(rows)
+    weights = np.ones(rows.n_samples) if rows.weights is None else rows.weights
     root = np.sqrt(weights)[:, np.newaxis]
     squares, vectors = sl.eigh(root * gram * root.T)
     kept = squares > NEGLIGIBLE_VARIANCE * max(squares[-1], 0)
     combination = root * vectors[:, kept] / np.sqrt(squares[kept])
-    rows = gram @ combination
-    reduced = FeatureSet(
-        rows.astype(features.dtype),
-        Preparation(None, normalize=False),
-        dtype=features.dtype,
-        weights=features.given_weights,
-        intercept=features.intercept,
-        n_classes=features.n_classes,
+    coordinates = gram @ combination
+    spanned = Rows(
+        coordinates.astype(rows.dtype),
+        AS_THEY_ARE,
+        dtype=rows.dtype,
+        n_classes=rows.n_classes,
+        weights=rows.given_weights,
+        intercept=rows.intercept,
+        n_jobs=rows.n_jobs,
         keep_small=True,  # a fit reads these, and the original rows a few times only
     )
-    variances, mean_row = squares[kept] / features.n_samples, (weights @ rows) / len(rows)
-    spectrum = Spectrum(
+    variances, mean_row = squares[kept] / rows.n_samples, (weights @ coordinates) / rows.n_samples
+    axes = PrincipalAxes(
         basis=None,
-        variances=np.append(variances, 1.0) if features.intercept else variances,
-        mean_row=np.append(mean_row, 1.0) if features.intercept else mean_row,
-        mean_square=float(weights @ np.diag(gram)) / features.n_samples,
-        n_jobs=1,
+        variances=np.append(variances, 1.0) if rows.intercept else variances,
+        mean_row=np.append(mean_row, 1.0) if rows.intercept else mean_row,
+        mean_square=float(weights @ np.diag(gram)) / rows.n_samples,
     )
-    return Reduction(reduced, spectrum, features, combination)
+    return Span(spanned, axes, rows, combination)
+
+
+def gram_matrix(rows: Rows) -> FloatArray:
+    """Return X Xᵀ in float64, some columns at a time; each product is made once."""
+    gram = np.zeros((rows.n_samples, rows.n_samples))
+    for first in range(0, rows.n_samples, rows.block_rows):
+        columns = np.arange(first, min(first + rows.block_rows, rows.n_samples))
+        others = rows.in_memory(columns).X.astype(np.float64)
+        below = np.concatenate(list(rows.map(products_with, others, first)))
+        gram[first:, columns] = below
+    return np.tril(gram) + np.tril(gram, -1).T
+
+
+def products_with(block: Block, others: FloatArray, first: int = 0) -> FloatArray:
+    """Return x · other in float64 for all others, of the rows from `first` on. A kernel."""
+    x = block.prepared()[max(first - block.first, 0) :]
+    products: FloatArray = x.astype(np.float64) @ others.T
+    return products
+
+
+def shared_rows(block: Block) -> Terms:
+    """Return Σ shareᵀ x in float64, (K, d). A kernel."""
+    return (block.columns["share"].T @ block.prepared().astype(np.float64),)

@@ -1,9 +1,7 @@
-"""Sum a function of a block over all blocks, on all cores, in the order of the blocks.
+"""Work on all cores: results in order, one BLAS thread each, as many threads as asked for.
 
-Blocks go to a small pool of threads, each of which uses one BLAS thread: the softmax between the
-two matrix products of a pass then keeps as many cores busy as the products do. The terms are
-added in the order of the blocks, so that the sum is the same, to the last bit, for any number of
-threads.
+Each thread of a pass uses one BLAS thread: the softmax between the two matrix products of a pass
+then keeps as many cores busy as the products do.
 """
 
 import threading
@@ -11,50 +9,33 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
-from joblib import cpu_count
+from joblib import cpu_count, effective_n_jobs
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import is_integer
-from twohot._types import FloatArray
 
-Terms: TypeAlias = tuple[FloatArray, ...]
 Result = TypeVar("Result")
-
-
-def sum_over_blocks(terms_of: Callable[[int], Terms], n_blocks: int, n_jobs: int) -> Terms:
-    """Return Σ_i terms_of(i) for i = 0 … n_blocks - 1, added up in float64."""
-    blocks = map_blocks(terms_of, n_blocks, n_jobs)
-    total = tuple(np.array(term, dtype=np.float64) for term in next(blocks))
-    for terms in blocks:
-        for accumulated, term in zip(total, terms, strict=True):
-            np.add(accumulated, term, out=accumulated)
-    return total
-
-
-def map_blocks(result_of: Callable[[int], Result], n_blocks: int, n_jobs: int) -> Iterator[Result]:
-    """Yield result_of(i) in order; at most two results per thread wait to be taken."""
-    with one_blas_thread():
-        if min(n_jobs, n_blocks) == 1:
-            yield from map(result_of, range(n_blocks))
-        else:
-            yield from ordered_map(result_of, n_blocks, n_jobs, 2 * n_jobs)
 
 
 def ordered_map(
     function: Callable[[int], Result], n_items: int, n_threads: int, n_ahead: int
 ) -> Iterator[Result]:
-    """Yield function(i) for i = 0 … n_items - 1 in order, each called by one of some threads.
+    """Yield function(0), function(1), … in order; at most `n_ahead` results wait to be taken.
 
-    At most `n_ahead` results wait to be taken. What waits is cancelled once nobody takes any more.
+    None can wait where `n_ahead` is 0, and there the calling thread does all the work.
     """
+    if n_ahead == 0:
+        yield from map(function, range(n_items))
+        return
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(n_threads, thread_name_prefix="twohot") as pool:
         try:
             for item in range(n_items):
-                if len(waiting) == n_ahead:
+                if len(waiting) >= n_ahead:
                     yield waiting.popleft().result()
                 waiting.append(pool.submit(function, item))
             while waiting:
@@ -63,14 +44,31 @@ def ordered_map(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def count_jobs(n_jobs: int | None) -> int:
-    """Return the number of threads: all cores for None or -1, all but one for -2, and so on."""
+def map_on_cores(
+    function: Callable[[int], Result], n_items: int, n_threads: int
+) -> Iterator[Result]:
+    """Yield function(0), function(1), … in order, each thread of them with one BLAS thread."""
+    alone = min(n_threads, n_items) <= 1
+    with one_blas_thread():
+        yield from ordered_map(function, n_items, n_threads, 0 if alone else 2 * n_threads)
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return the number of threads: for None all cores, and inside a joblib worker its share.
+
+    -1 means all cores, -2 all but one, and so on.
+    """
     if n_jobs is None:
+        backend, configured = get_active_backend()
+        # A worker among others: more threads than its share would only take turns with theirs.
+        if backend.nesting_level or configured is not None:
+            return int(effective_n_jobs(None))
         return int(cpu_count())
     if not is_integer(n_jobs) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs={n_jobs!r} is not a number of threads: pass a positive integer, -1 for all "
-            "cores, or None."
+        raise ArgumentError(
+            {"n_jobs": n_jobs},
+            "is not a number of threads",
+            "pass a positive integer, -1 for all cores, or None.",
         )
     return int(n_jobs) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))
 

@@ -3,27 +3,32 @@
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.exceptions import ConvergenceWarning
 
+from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.distill._inputs import check_features, check_labels, row_weights
+from twohot.distill._inputs import (
+    check_features,
+    check_labels,
+    choose_intercept,
+    choose_precision,
+    row_weights,
+)
 from twohot.distill.fitted import FittedProbe
-from twohot.distill.targets import one_hot
+from twohot.distill.targets import LABELS
 from twohot.rows.coordinates import prepare
 from twohot.rows.preparation import Preparation
-from twohot.rows.threads import count_jobs, one_blas_thread
-from twohot.select.result import Choice, Tried, choice_of
+from twohot.rows.threads import count_threads, one_blas_thread
+from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.search import Search, Trial
 from twohot.select.splits import choose_splits
 from twohot.solve.fit import Settings
-
-# The power of the robust loss: .5 and .9 were never clearly better, at any ridge and noise.
-GCE_POWER = 0.7
 
 # What the largest label has beyond its share of the rows, from which on there is an intercept. The
 # mean of all rows is then near the rows of one class: centred, they point nowhere in particular,
@@ -31,19 +36,20 @@ GCE_POWER = 0.7
 UNBALANCED = 0.05
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AutoProbe(FittedProbe):
     """The probe that predicts held-out labels best, though many of them are wrong.
 
     Teachers, students of several rounds, the two-hot student, robust probes and robust rounds are
     fitted on part of the rows, at coarse tolerances and each from where another one ended, and
-    judged on the rest by their agreement with the given labels. The best is fitted on all rows.
+    scored on the rest by their agreement with the given labels. The best is fitted on all rows.
     Nothing but the noisy labels is used; a plain teacher may win.
 
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
-        How rows are left out. By default a fifth of every label at a time, until about 2,000 rows
-        are judged on: once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is
+        Which rows are held out. By default a fifth of every label at a time, until about 2,000 rows
+        are scored on: once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is
         made on so many.
     center, normalize : bool
         As for `LinearProbe`.
@@ -55,8 +61,8 @@ class AutoProbe(FittedProbe):
         Most steps of a fit.
     dtype, n_jobs
         As for `LinearProbe`.
-    random_state : int, generator or None
-        Which rows are left out.
+    random_state : int, RandomState, Generator or None
+        Which rows are held out.
     verbose : int
         1 says what was tried, as it is tried.
 
@@ -64,9 +70,9 @@ class AutoProbe(FittedProbe):
     ----------
     choice_ : Choice
         What was tried, with standard errors: `print(probe.choice_)`, `probe.choice_.figure()`.
-    temperature_, noise_rate_ : float
-        What the logits are divided by, and the share of labels drawn at random, at which held-out
-        labels are likeliest.
+    temperature_ : float
+        What the logits are divided by where held-out labels are likeliest. Applied by
+        `predict_calibrated_proba` alone.
     classes_, coef_, intercept_, rounds_, n_features_in_, n_iter_
         Of the chosen probe, see `LinearProbe`.
 
@@ -84,34 +90,19 @@ class AutoProbe(FittedProbe):
     True
     """
 
-    choice_: Choice
-    temperature_: float
-    noise_rate_: float
+    cv: Any = None
+    center: bool = True
+    normalize: bool = True
+    fit_intercept: bool | str = "auto"
+    tol: float = 3e-2
+    max_iter: int = 500
+    dtype: DTypeLike | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
 
-    def __init__(
-        self,
-        *,
-        cv: Any = None,
-        center: bool = True,
-        normalize: bool = True,
-        fit_intercept: bool | str = "auto",
-        tol: float = 3e-2,
-        max_iter: int = 500,
-        dtype: DTypeLike | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.cv = cv
-        self.center = center
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    choice_: Choice = field(init=False)
+    temperature_: float = field(init=False)
 
     def fit(
         self,
@@ -151,20 +142,18 @@ class AutoProbe(FittedProbe):
     def _fit(
         self,
         X: Matrix,
-        y: ArrayLike,
+        y: Any,
         sample_weight: ArrayLike | None,
-        report: Callable[[str], None] | None,
+        callback: Callable[[str], None] | None,
     ) -> Self:
         rows = check_features(self, X, reset=True)
-        classes, labels = check_labels(self, y, rows.shape[0])
-        targets = one_hot(labels, len(classes))
-        weights = row_weights(rows, targets.matrix, classes, None, sample_weight)
+        labels = check_labels(self, y, rows.shape[0])
+        weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
-            preparation, search = self.prepare_search(rows, labels, len(classes), weights, report)
-            best = search.run()
-            rounds = search.refit(best)
-        self._take_rounds(rounds, classes, preparation)
-        self._take_choice(choice_of(search, best))
+            finished = search_probe(self, rows, labels, weights, callback)
+            rounds = finished.search.refit(finished.best)
+        self._take_rounds(rounds, labels.classes, finished.preparation)
+        self._take_choice(choice_of(finished.search, finished.best))
         for number, entry in enumerate(rounds, start=1):
             if not entry.converged:
                 warnings.warn(
@@ -176,56 +165,59 @@ class AutoProbe(FittedProbe):
                 )
         return self
 
-    def prepare_search(
-        self,
-        X: Matrix,
-        labels: IntArray,
-        n_classes: int,
-        weights: FloatArray | None,
-        report: Callable[[str], None] | None,
-    ) -> tuple[Preparation, Search]:
-        """Return how rows are prepared, and the search over them, which has not begun.
-
-        Labels are numbers from 0 to n_classes - 1; that of a row without weight may be anything.
-        """
-        settings = Settings(
-            tol=check_positive("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter, 1),
-            gce_power=GCE_POWER,
-            start="teacher",
-        )
-        splits = choose_splits(self.cv, labels, weights, self.random_state)
-        preparation, coordinates = prepare(
-            X,
-            center=self.center,
-            normalize=self.normalize,
-            weights=weights,
-            intercept=self._has_intercept(auto=_is_unbalanced(labels, n_classes, weights)),
-            n_classes=n_classes,
-            dtype=self._precision(X),
-            n_jobs=count_jobs(self.n_jobs),
-        )
-        told = None if report is None else lambda trial: report(_in_words(trial))
-        return preparation, Search(coordinates, labels, splits, settings, told)
-
     def _take_choice(self, choice: Choice) -> None:
         self.choice_ = choice
         self.temperature_ = choice.chosen.temperature
-        self.noise_rate_ = choice.chosen.noise_rate
 
     def _notes(self) -> dict[str, Any]:
-        return {
-            "tried": self.choice_.records(),
-            "n_held_out": self.choice_.n_held_out,
-            "n_splits": self.choice_.n_splits,
-        }
+        return self.choice_.to_json()
 
     def _take_notes(self, notes: dict[str, Any]) -> None:
-        tried = tuple(Tried(**entry) for entry in notes["tried"])
-        self._take_choice(Choice(tried, notes["n_held_out"], notes["n_splits"]))
+        self._take_choice(choice_from_json(notes))
 
     def _say(self, line: str) -> None:
         print(f"AutoProbe: {line}", file=sys.stderr)  # noqa: T201
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedSearch:
+    """A search that has ended, and how the rows of it were prepared."""
+
+    preparation: Preparation
+    search: Search
+    best: Trial
+
+
+def search_probe(
+    probe: AutoProbe,
+    X: Matrix,
+    labels: Labels,
+    weights: FloatArray | None = None,
+    callback: Callable[[str], None] | None = None,
+) -> FinishedSearch:
+    """Search as a probe's parameters say, on checked rows that all have a label; nothing is kept.
+
+    `callback` is called with a line for every candidate.
+    """
+    settings = Settings(
+        tol=check_positive("tol", probe.tol), max_iter=check_count("max_iter", probe.max_iter, 1)
+    )
+    splits = choose_splits(probe.cv, labels.codes, weights, probe.random_state)
+    unbalanced = _is_unbalanced(labels.codes, labels.n_classes, weights)
+    preparation, coordinates = prepare(
+        X,
+        center=probe.center,
+        normalize=probe.normalize,
+        weights=weights,
+        intercept=choose_intercept(probe.fit_intercept, auto=unbalanced),
+        n_classes=labels.n_classes,
+        dtype=choose_precision(probe.dtype, X),
+        n_jobs=count_threads(probe.n_jobs),
+    )
+    coordinates.rows.attach(LABELS, labels.codes)
+    said = None if callback is None else lambda trial: callback(_in_words(trial))
+    search = Search(coordinates, splits, settings, said)
+    return FinishedSearch(preparation, search, search.run())
 
 
 def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
@@ -238,6 +230,6 @@ def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None)
 
 def _in_words(trial: Trial) -> str:
     return (
-        f"{trial.candidate}: predicts {trial.agreement:.1%} ± {trial.agreement_error:.1%} of the "
-        "held-out labels"
+        f"{trial.candidate.recipe}: predicts {trial.agreement:.1%} ± {trial.agreement_error:.1%} "
+        "of the held-out labels"
     )

@@ -1,22 +1,22 @@
-"""The search: candidates fitted side by side on every split, judged on the rows left out.
+"""The search: candidates fitted side by side on every split, scored on the held-out rows.
 
-All splits share the prepared features and their principal axes, so that a split costs no set-up and
-its coefficients are a start for any other fit. A candidate is fitted on all splits before the next
-one is chosen.
+The rows that a search looks at are taken once, prepared, and held in memory. All splits share them
+and their principal axes, so that a split costs no set-up and its coefficients are a start for any
+other fit. A candidate is fitted on all splits before the next one is chosen.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from twohot._types import FloatArray, IntArray, Round
-from twohot.distill.rounds import fit_round, next_targets, record_round
-from twohot.distill.targets import StoredTargets, one_hot
+from twohot.distill.recipe import ROBUST, Recipe
+from twohot.distill.rounds import fit_round, make_round
+from twohot.distill.targets import LABELS, LabelTargets
+from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates
-from twohot.rows.threads import map_blocks
-from twohot.select import candidates as grid
+from twohot.select import grid
 from twohot.select.agreement import (
     Calibration,
     HeldOut,
@@ -26,78 +26,58 @@ from twohot.select.agreement import (
     pool,
     standard_error,
 )
-from twohot.select.candidates import Candidate
-from twohot.solve.fit import Settings
-from twohot.solve.lbfgs import Solution
+from twohot.select.grid import Candidate, coarse_tol
+from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
+from twohot.select.splits import SEARCH_ROWS
+from twohot.solve.fit import Settings, Solver
 from twohot.solve.objective import Evaluation
-from twohot.solve.secants import History
 
-if TYPE_CHECKING:
-    from twohot.solve.terms import Targets
-
-Report = Callable[["Trial"], None]
+Callback = Callable[["Trial"], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to fit on and rows left out."""
+    """Rows to fit on and held-out rows, each with its label beside it."""
 
     fitted: Coordinates
-    fitted_labels: StoredTargets
-    left_out: Coordinates
-    left_out_labels: IntArray
+    held_out: Coordinates
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A candidate, fitted and judged."""
+    """A candidate, fitted and scored."""
 
     candidate: Candidate
-    evaluations: list[Evaluation]  # one a split
-    predicted: IntArray  # (n,), most likely class of every row left out
-    agrees: FloatArray  # (n,), one where the label of a row left out is predicted, else zero
+    evaluations: list[Evaluation]  # one per split
+    predicted: IntArray  # (n,), most likely class of every held-out row
+    score: Score
     calibration: Calibration
     agreement: float  # share of the held-out labels that are predicted
     agreement_error: float  # its standard error
     n_passes: float  # over the rows fitted on, all splits together
 
-    @property
-    def noise_rate(self) -> float:
-        """Share of labels drawn at random that suits the candidate best."""
-        return self.calibration.noise_rate
-
 
 class Search:
-    """Candidates tried so far on given splits."""
+    """Candidates tried so far on given splits of rows, which have their labels beside them."""
 
     def __init__(
         self,
         coordinates: Coordinates,
-        labels: IntArray,
         splits: Sequence[tuple[IntArray, IntArray]],
         settings: Settings,
-        report: Report | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.coordinates = coordinates
-        self.labels = labels
         self.settings = settings
-        self.report = report
-        self.trials: dict[Candidate, Trial] = {}
-        features = coordinates.features
-        self.n_classes = features.n_classes
-        left_out = np.concatenate([rows for _, rows in splits])
-        self.left_out_labels = labels[left_out]
-        weights = features.given_weights
-        self.weights = np.ones(len(left_out)) if weights is None else weights[left_out]
-        self.splits = [
-            Split(
-                replace(coordinates, features=features.take(fitted)),
-                one_hot(labels[fitted], self.n_classes),
-                replace(coordinates, features=features.take(rows)),
-                labels[rows],
-            )
-            for fitted, rows in splits
-        ]
+        self.callback = callback
+        self.trials: dict[Recipe, Trial] = {}
+        rows = coordinates.rows
+        self.given = LabelTargets(rows.n_classes)
+        held_out = np.concatenate([pair[1] for pair in splits])
+        self.held_out_labels: IntArray = rows.columns[LABELS][held_out]
+        weights = rows.given_weights
+        self.weights = np.ones(len(held_out)) if weights is None else weights[held_out]
+        self.splits = _split(coordinates, splits)
 
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
@@ -107,16 +87,92 @@ class Search:
             self.attempt(grid.TEACHER_100)
         else:
             self._weaken(weak, self._is_likelier)
-        if self.better(self.attempt(grid.ROUND_2), weak):
+        if self.is_better(self.attempt(grid.ROUND_2), weak):
             self.attempt(grid.ROUND_3)
         self.attempt(grid.PARTIAL)
         first = self.attempt(grid.FIRST_ROBUST)
-        if not self._weaken(first, self.better):
+        if not self._weaken(first, self.is_better):
             self.attempt(grid.stronger(first.candidate))
-        robust = [trial for key, trial in self.trials.items() if key.method == grid.ROBUST]
-        for candidate in grid.robust_rounds(self.best(robust).candidate):
+        for candidate in grid.robust_rounds(self.best(ROBUST).candidate):
             self.attempt(candidate)
-        return self.best(list(self.trials.values()))
+        return self.best()
+
+    def attempt(self, candidate: Candidate) -> Trial:
+        """Fit a candidate on every split and score it on the held-out rows."""
+        parent = candidate.recipe.teacher or candidate.start
+        starts = [None] * len(self.splits) if parent is None else self.trials[parent].evaluations
+        settings = replace(self.settings, tol=candidate.tol, min_iter=grid.LEAST_STEPS)
+        evaluations, parts, n_passes = [], [], 0.0
+        for split, start in zip(self.splits, starts, strict=True):
+            rows = split.fitted.rows
+            passes_before = rows.n_passes
+            solver = Solver(split.fitted, settings)
+            solution, _ = fit_round(solver, self.given, candidate.recipe, start)
+            n_passes += rows.n_passes - passes_before
+            evaluations.append(solution.evaluation)
+            parts.append(predict_held_out(split.held_out, solution.evaluation))
+        trial = self._scored(candidate, evaluations, pool(parts), n_passes)
+        self.trials[candidate.recipe] = trial
+        if self.callback is not None:
+            self.callback(trial)
+        return trial
+
+    def best(self, *methods: str) -> Trial:
+        """Return the best trial so far, of some methods if any are named."""
+        chosen = [
+            trial
+            for recipe, trial in self.trials.items()
+            if not methods or recipe.method in methods
+        ]
+        return self._best_of(chosen)
+
+    def is_better(self, one: Trial, other: Trial) -> bool:
+        """Return whether one trial is better than another."""
+        return self._best_of([other, one]) is one
+
+    def refit(self, chosen: Trial) -> list[Round]:
+        """Fit a candidate on all rows, from where the search left it."""
+        rounds, last = [], None
+        recipe = chosen.candidate.recipe
+        for step in recipe.rounds:
+            # Only the last round is predicted with; what it learns from need not be finished.
+            tol = self.settings.tol if step is recipe else coarse_tol(step)
+            start = self.trials[step].evaluations[0].coef
+            solver = Solver(self.coordinates, replace(self.settings, tol=tol, start=start))
+            made, last = make_round(solver, self.given, step, last)
+            rounds.append(made)
+        return rounds
+
+    def _scored(
+        self,
+        candidate: Candidate,
+        evaluations: list[Evaluation],
+        held_out: HeldOut,
+        n_passes: float,
+    ) -> Trial:
+        agrees = (held_out.predicted == self.held_out_labels).astype(float)
+        calibration = calibrate(held_out, self.given.n_classes, self.weights)
+        return Trial(
+            candidate,
+            evaluations,
+            held_out.predicted,
+            Score(
+                agrees,
+                calibration.likelihood,
+                candidate.preference,
+                candidate.recipe.ridge or 0.0,
+                candidate.recipe.loss.is_robust,
+            ),
+            calibration,
+            agreement=mean(agrees, self.weights),
+            agreement_error=standard_error(agrees, self.weights),
+            n_passes=n_passes,
+        )
+
+    def _best_of(self, trials: list[Trial]) -> Trial:
+        everything = [trial.score for trial in self.trials.values()]
+        uniform = noise_looks_uniform(everything, self.weights)
+        return trials[best([trial.score for trial in trials], self.weights, uniform=uniform)]
 
     def _weaken(self, trial: Trial, gains: Callable[[Trial, Trial], bool]) -> bool:
         """Try smaller penalties while each gains over the one before; return whether any did."""
@@ -129,126 +185,28 @@ class Search:
         return n_gained > 0
 
     def _is_likelier(self, one: Trial, other: Trial) -> bool:
-        return self._likelihood(one) > self._likelihood(other)
+        return is_likelier(one.score, other.score, self.weights)
 
-    def attempt(self, candidate: Candidate) -> Trial:
-        """Fit a candidate on every split and judge it on the rows left out."""
-        parents = [
-            None if key is None else self.trials[key]
-            for key in (candidate.teacher, candidate.start)
+
+def _split(coordinates: Coordinates, splits: Sequence[tuple[IntArray, IntArray]]) -> list[Split]:
+    """Return the splits of the rows that are looked at, in memory if they are not too many."""
+    looked_at = np.unique(np.concatenate([rows for pair in splits for rows in pair]))
+    if len(looked_at) <= SEARCH_ROWS:
+        coordinates = coordinates.in_memory(looked_at)
+        splits = [
+            (np.searchsorted(looked_at, fitted), np.searchsorted(looked_at, held_out))
+            for fitted, held_out in splits
         ]
-        evaluations, judged, n_passes = [], [], 0.0
-        for place, split in enumerate(self.splits):
-            teacher, start = (
-                None if trial is None else trial.evaluations[place] for trial in parents
-            )
-            solution, targets = _fit(
-                split.fitted,
-                split.fitted_labels,
-                candidate,
-                start if teacher is None else teacher,
-                replace(self.settings, tol=candidate.tol, min_iter=grid.LEAST_STEPS),
-            )
-            evaluations.append(solution.evaluation)
-            n_passes += solution.n_passes + targets.making_passes
-            judged.append(judge(split, solution.evaluation))
-        held_out = pool(judged)
-        agrees = (held_out.predicted == self.left_out_labels).astype(float)
-        trial = Trial(
-            candidate,
-            evaluations,
-            held_out.predicted,
-            agrees,
-            calibrate(held_out, self.n_classes, self.weights),
-            agreement=mean(agrees, self.weights),
-            agreement_error=standard_error(agrees, self.weights),
-            n_passes=n_passes,
-        )
-        self.trials[candidate] = trial
-        if self.report is not None:
-            self.report(trial)
-        return trial
-
-    def better(self, one: Trial, other: Trial) -> bool:
-        """Return whether one trial is better than another."""
-        return self.best([other, one]) is one
-
-    def best(self, trials: list[Trial]) -> Trial:
-        """Return the trial that agrees most, or one that cannot be told from it and is likelier.
-
-        1. Within one standard error of the largest agreement,
-        2. where the noise looks uniform, also within one of the largest likelihood,
-        3. the method that did best where it was measured, and of that the likeliest, or, where
-           the likelihood has no say, the one with the largest penalty.
-        """
-        near = self._near(trials, lambda trial: trial.agrees)
-        if not self._noise_looks_uniform():
-            return max(near, key=lambda trial: (trial.candidate.preference, trial.candidate.ridge))
-        near = self._near(near, lambda trial: trial.calibration.likelihood)
-        return max(near, key=lambda trial: (trial.candidate.preference, self._likelihood(trial)))
-
-    def _near(self, trials: list[Trial], score: Callable[[Trial], FloatArray]) -> list[Trial]:
-        """Return the trials whose score is within one standard error of the best."""
-        top = max(trials, key=lambda trial: mean(score(trial), self.weights))
-        near = []
-        for trial in trials:
-            difference = score(top) - score(trial)
-            if mean(difference, self.weights) <= standard_error(difference, self.weights):
-                near.append(trial)
-        return near
-
-    def _noise_looks_uniform(self) -> bool:
-        """Return whether a robust probe is the likeliest of all.
-
-        Outputs of cross-entropy follow any noise, those of a robust probe pass over it. Where the
-        former are likelier, noise has a structure that the likelihood does not know of.
-        """
-        likeliest = max(self.trials.values(), key=self._likelihood)
-        return likeliest.candidate.loss == "gce"
-
-    def _likelihood(self, trial: Trial) -> float:
-        """Return the mean likelihood of the held-out labels."""
-        return mean(trial.calibration.likelihood, self.weights)
-
-    def refit(self, best: Trial) -> list[Round]:
-        """Fit a candidate on all rows, from where the search left it."""
-        given = one_hot(self.labels, self.n_classes)
-        rounds, last = [], None
-        for candidate in best.candidate.chain():
-            start = self.trials[candidate].evaluations[0].coef
-            # Only the last round is predicted with; what it learns from need not be finished.
-            tol = self.settings.tol if candidate is best.candidate else candidate.tol
-            settings = replace(self.settings, tol=tol, start=start)
-            solution, targets = _fit(self.coordinates, given, candidate, last, settings)
-            plan = candidate.plan(self.coordinates)
-            rounds.append(record_round(self.coordinates, solution, plan, targets))
-            last = solution.evaluation
-        return rounds
+    return [
+        Split(coordinates.take(fitted), coordinates.take(held_out)) for fitted, held_out in splits
+    ]
 
 
-def _fit(
-    coordinates: Coordinates,
-    given: StoredTargets,
-    candidate: Candidate,
-    last: Evaluation | None,
-    settings: Settings,
-) -> tuple[Solution, "Targets"]:
-    """Fit a candidate's last round from its teacher, or from its start; return what was fitted."""
-    plan = candidate.plan(coordinates)
-    targets: Targets = given
-    if candidate.teacher is not None and last is not None:
-        targets = next_targets(coordinates, given, last, plan)
-    history = History(coordinates.features.dtype)
-    return fit_round(coordinates, targets, plan, last, settings, history=history), targets
+def predict_held_out(held_out: Coordinates, evaluation: Evaluation) -> HeldOut:
+    """Return what coefficients say about held-out rows, in one pass over them."""
+    return pool(list(held_out.rows.map(held_out_rows, held_out.on_rows(evaluation.coef))))
 
 
-def judge(split: Split, evaluation: Evaluation) -> HeldOut:
-    """Return what coefficients say about the rows left out, in one pass over them."""
-    features = split.left_out.features
-    coef = split.left_out.spectrum.to_features(evaluation.coef).astype(features.dtype)
-
-    def judged(block: int) -> HeldOut:
-        labels = split.left_out_labels[features.rows(block)]
-        return judge_logits(features.block(block).project(coef), labels)
-
-    return pool(list(map_blocks(judged, features.n_blocks, split.left_out.n_jobs)))
+def held_out_rows(block: Block, coef: FloatArray) -> HeldOut:
+    """Return what coefficients say about the labels of a block. A kernel."""
+    return judge_logits(block.project(coef), block.columns[LABELS])

@@ -1,4 +1,4 @@
-"""Which rows are fitted on and which are left out."""
+"""Which rows are fitted on and which are held out."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,9 +9,9 @@ from twohot._checks.classes import check_generator
 from twohot._checks.numbers import check_count, is_integer
 from twohot._types import FloatArray, IntArray
 
-# Of the splits that a fifth of the rows each is left out in, so many are used that about this many
-# rows are judged on. With these the choice loses a tenth of a point; more cost more than they gain.
-JUDGED_ROWS = 2_000
+# Of the splits that a fifth of the rows each is held out in, so many are used that about this many
+# rows are scored on. With these the choice loses a tenth of a point; more cost more than they gain.
+SCORED_ROWS = 2_000
 N_FOLDS = 5
 
 # The choice is made on at most so many rows, drawn at random; the chosen probe is fitted on all.
@@ -23,7 +23,7 @@ Splits = list[tuple[IntArray, IntArray]]
 def choose_splits(
     cv: Any, labels: IntArray, weights: FloatArray | None, random_state: Any
 ) -> Splits:
-    """Return pairs of rows to fit on and rows left out.
+    """Return pairs of rows to fit on and rows held out.
 
     `cv` is None (see above), a number of folds, a splitter of scikit-learn, or the pairs. Rows
     without weight are as good as absent.
@@ -57,7 +57,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(
             f"cv={cv!r} is not allowed: pass None, a number of folds, a splitter of scikit-learn "
-            "or pairs of row numbers (to fit on, to leave out)."
+            "or pairs of row numbers (to fit on, to hold out)."
         )
     pairs: Iterable[Any] = cv
     if hasattr(cv, "split"):
@@ -72,13 +72,13 @@ def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generato
         )
     order = rng.permutation(counted)[:SEARCH_ROWS]
     folds = _folds(order, labels, min(N_FOLDS, len(order)))
-    return folds[: -(-JUDGED_ROWS * len(folds) // len(order))]
+    return folds[: -(-SCORED_ROWS * len(folds) // len(order))]
 
 
 def _folds(order: IntArray, labels: IntArray, n_folds: int) -> Splits:
-    """Leave out every n-th of the rows of each label, in this order.
+    """Hold out every n-th of the rows of each label, in this order.
 
-    Each part has its share of every label: a label that is frequent among the rows left out is rare
+    Each part has its share of every label: a label that is frequent among the rows held out is rare
     among those fitted on otherwise, which can hide all that was learnt from noisy labels.
     """
     by_label = order[np.argsort(labels[order], kind="stable")]
@@ -92,12 +92,12 @@ def _folds(order: IntArray, labels: IntArray, n_folds: int) -> Splits:
 def _checked(pair: Any, n_rows: int, weights: FloatArray | None) -> tuple[IntArray, IntArray]:
     """Return a pair of rows as row numbers, of the rows that count."""
     try:
-        fitted, left_out = (np.arange(n_rows)[np.asarray(rows)] for rows in pair)
+        fitted, held_out = (np.arange(n_rows)[np.asarray(rows)] for rows in pair)
     except (IndexError, TypeError, ValueError) as error:
         raise ValueError(
             f"cv has a split that is no pair of rows ({error}): pass the rows to fit on and those "
-            f"to leave out, as numbers from 0 to {n_rows - 1} or as masks."
+            f"to hold out, as numbers from 0 to {n_rows - 1} or as masks."
         ) from error
     if weights is not None:
-        fitted, left_out = (rows[weights[rows] > 0] for rows in (fitted, left_out))
-    return fitted.ravel(), left_out.ravel()
+        fitted, held_out = (rows[weights[rows] > 0] for rows in (fitted, held_out))
+    return fitted.ravel(), held_out.ravel()

@@ -1,4 +1,4 @@
-"""One fit: where it starts, and how it is solved."""
+"""One fit after another on the same rows: where each starts, and how it is solved."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,19 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twohot._types import FloatArray
+from twohot.rows.coordinates import Coordinates
+from twohot.solve.kernels import Targets
 from twohot.solve.lbfgs import Solution, minimize
-from twohot.solve.objective import (
-    CrossEntropy,
-    Evaluation,
-    GeneralizedCrossEntropy,
-    Objective,
-    Problem,
-)
+from twohot.solve.losses import Loss
+from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
 from twohot.solve.secants import History
-from twohot.solve.terms import Targets
 
-# The cross-entropy fit that only serves generalised cross-entropy as a start: at this relative
-# gradient no training prediction changes any more.
+# The fit that only serves another loss as a start: at this relative gradient no training
+# prediction changes any more.
 START_TOLERANCE = 1e-4
 
 
@@ -28,61 +24,77 @@ class Settings:
 
     tol: float  # of the gradient, relative to its norm at zero
     max_iter: int
-    gce_power: float
-    start: str | FloatArray  # of generalised cross-entropy: "teacher", "zero", or coefficients
+    start: str | FloatArray = "teacher"  # of a loss that is not convex; or "zero", or coefficients
     min_iter: int = 0  # steps to take even where the start is within the tolerance
-    report: Callable[[int, float, float], None] | None = None  # iterations, passes, gradient
 
 
-def fit_cross_entropy(
-    problem: Problem, last: Evaluation | None, settings: Settings, history: History
-) -> Solution:
-    """Start from the last round or from zero, whichever has the smaller gradient."""
-    objective = CrossEntropy(problem)
-    start = None
-    if last is not None and last.moment is not None:
-        start = objective.evaluate_known(last)
-        if np.linalg.norm(start.gradient) > np.linalg.norm(objective.gradient_at_zero()):
-            start = None
-    return _solve(objective, start, settings, history)
+@dataclass(eq=False)
+class Solver:
+    """Fits on the same rows. What one learns of the curvature serves the next of its penalty."""
+
+    coordinates: Coordinates
+    settings: Settings
+    callback: Callable[[int, float, float], None] | None = None  # iterations, passes, gradient
+    _history: History | None = None  # of the last convex fit, and its penalty
+    _history_l2: float | None = None
+
+    def fit(
+        self, loss: Loss, targets: Targets, l2: float, last: Evaluation | None = None
+    ) -> Solution:
+        """Fit targets, started from the last round if that is of use.
+
+        A convex objective starts from the last round or from zero, whichever has the smaller
+        gradient. For any other the start matters, and is where the settings say: "teacher" is the
+        last round, or in the first round a fit of the same targets by the loss it starts from.
+        """
+        problem = pose(self.coordinates, targets, l2, last)
+        if loss.starts_from is None:
+            return self._fit_convex(Objective(problem, loss), l2, last)
+        if last is None and _is(self.settings.start, "teacher"):
+            last = self._coarse(problem, loss.starts_from)
+            problem = replace(problem, means=last.means)
+        objective = Objective(problem, loss)
+        start = objective.evaluate(self._start(problem, last))
+        return self._minimize(objective, start, History(problem.rows.dtype))
+
+    def _fit_convex(self, objective: Objective, l2: float, last: Evaluation | None) -> Solution:
+        start = None if last is None else objective.loss.evaluate_known(objective.problem, last)
+        if start is not None:
+            at_zero = np.linalg.norm(objective.gradient_at_zero())
+            start = None if np.linalg.norm(start.gradient) > at_zero else start
+        if self._history is None or l2 != self._history_l2:
+            self._history, self._history_l2 = History(self.coordinates.rows.dtype), l2
+        return self._minimize(objective, start, self._history)
+
+    def _coarse(self, problem: FitProblem, loss: Loss) -> Evaluation:
+        """Return the end of a fit that is only a start."""
+        coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
+        history = History(problem.rows.dtype)
+        solver = Solver(self.coordinates, coarse)
+        return solver._minimize(Objective(problem, loss), None, history).evaluation
+
+    def _start(self, problem: FitProblem, last: Evaluation | None) -> FloatArray:
+        start = self.settings.start
+        if not isinstance(start, str):
+            centred: FloatArray = start - start.mean(axis=0)
+            return centred
+        if last is not None and _is(start, "teacher"):
+            return last.coef
+        return np.zeros_like(problem.target_moment)
+
+    def _minimize(
+        self, objective: Objective, start: Evaluation | None, history: History
+    ) -> Solution:
+        return minimize(
+            objective,
+            start,
+            tol=self.settings.tol,
+            max_iter=self.settings.max_iter,
+            min_iter=self.settings.min_iter,
+            history=history,
+            callback=self.callback,
+        )
 
 
-def fit_generalized(
-    problem: Problem, targets: Targets, last: Evaluation | None, settings: Settings
-) -> Solution:
-    """Start where the settings say: the objective is not convex, so it matters.
-
-    "teacher" is the last round, or in the first round a cross-entropy fit of the same targets,
-    whose passes are counted.
-    """
-    passes = 0.0
-    from_teacher = isinstance(settings.start, str) and settings.start == "teacher"
-    if last is None and from_teacher:
-        coarse = replace(settings, tol=max(settings.tol, START_TOLERANCE), report=None)
-        teacher = fit_cross_entropy(problem, None, coarse, History(problem.features.dtype))
-        passes, last = teacher.n_passes, teacher.evaluation
-    means = None if last is None else last.means
-    objective = GeneralizedCrossEntropy(problem, targets, settings.gce_power, means)
-    coef = np.zeros_like(problem.target_moment)
-    if not isinstance(settings.start, str):
-        coef = settings.start - settings.start.mean(axis=0)
-    elif last is not None and from_teacher:
-        coef = last.coef
-    solution = _solve(
-        objective, objective.evaluate(coef), settings, History(problem.features.dtype)
-    )
-    return replace(solution, n_passes=solution.n_passes + objective.passes + passes)
-
-
-def _solve(
-    objective: Objective, start: Evaluation | None, settings: Settings, history: History
-) -> Solution:
-    return minimize(
-        objective,
-        start,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        min_iter=settings.min_iter,
-        history=history,
-        report=settings.report,
-    )
+def _is(start: str | FloatArray, word: str) -> bool:
+    return isinstance(start, str) and start == word

@@ -41,7 +41,6 @@ class Solution:
 
     evaluation: Evaluation  # at the end
     n_iter: int  # directions tried
-    n_passes: float
     gradient_norm: float  # relative to the norm of the gradient at zero
     converged: bool
 
@@ -54,20 +53,20 @@ def minimize(
     max_iter: int,
     history: History,
     min_iter: int = 0,
-    report: Callable[[int, float, float], None] | None = None,
+    callback: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
     """Minimise an objective from an evaluated start, or from zero, by at least `min_iter` steps.
 
-    `report` is called after every step with the iterations, passes and relative gradient so far.
+    `callback` is called after every step with the iterations, passes and relative gradient so far.
     """
-    problem = objective.problem
+    problem, passes_before = objective.problem, objective.problem.rows.n_passes
     at_zero = objective.gradient_at_zero()
     scale = float(np.linalg.norm(at_zero))
     if scale == 0:
         end = objective.evaluate(np.zeros_like(at_zero))
-        return Solution(end, 0, objective.passes, gradient_norm=0.0, converged=True)
+        return Solution(end, 0, gradient_norm=0.0, converged=True)
     history.n_overall = 0
-    n_passes, n_iter, stalled = 0.0, 0, 0
+    n_iter, stalled = 0, 0
     if start is None:
         metrics = metrics_at_zero(problem)
         here = Evaluation(
@@ -81,10 +80,9 @@ def minimize(
         # 1. A direction from the curvature seen so far.
         direction = -history.solve(here.gradient, metrics)
         # 2. A step along it.
-        at_floor = smallest <= FLOOR[problem.features.dtype]
+        at_floor = smallest <= FLOOR[problem.rows.dtype]
         most_trials = FEW_TRIALS if at_floor else MOST_TRIALS
-        there, n_trials, shortened = _step(objective, here, direction, most_trials)
-        n_passes += n_trials * objective.passes
+        there, shortened = _step(objective, here, direction, most_trials)
         n_iter += 1
         if there is None:
             if not history.pairs or at_floor:
@@ -102,15 +100,15 @@ def minimize(
         moving = norm < 0.9 * smallest or not at_floor
         stalled = 0 if moving else stalled + 1
         smallest = min(smallest, norm)
-        if report is not None:
-            report(n_iter, n_passes, norm)
-    return Solution(here, n_iter, n_passes, norm, norm <= tol)
+        if callback is not None:
+            callback(n_iter, problem.rows.n_passes - passes_before, norm)
+    return Solution(here, n_iter, norm, norm <= tol)
 
 
 def _step(
     objective: Objective, here: Evaluation, direction: FloatArray, most_trials: int
-) -> tuple[Evaluation | None, int, bool]:
-    """Return the evaluation one step on, how many passes it took, and whether it was shortened.
+) -> tuple[Evaluation | None, bool]:
+    """Return the evaluation one step on, and whether it was shortened.
 
     Accepted where the slope along the direction is not steeply upwards, and the value has not
     risen (which only an objective that is not convex can do without the former). None if the
@@ -118,14 +116,14 @@ def _step(
     """
     slope = float(np.vdot(here.gradient, direction))
     if slope >= 0:
-        return None, 0, True
-    rounding = VALUE_ROUNDING[objective.problem.features.dtype] * abs(here.value)
+        return None, True
+    rounding = VALUE_ROUNDING[objective.problem.rows.dtype] * abs(here.value)
     length = 1.0
     for trial in range(1, most_trials + 1):
         there = objective.evaluate(here.coef + length * direction)
         end_slope = float(np.vdot(there.gradient, direction))
         if end_slope <= STEEPEST_END * abs(slope) and there.value <= here.value + rounding:
-            return there, trial, trial > 1
+            return there, trial > 1
         secant = slope / (slope - end_slope) if end_slope > slope else 0.5
         length *= min(max(secant, 0.1), 0.5)
-    return None, most_trials, True
+    return None, True

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot._types import FloatArray
-from twohot.solve.objective import Evaluation, Problem
+from twohot.solve.objective import Evaluation, FitProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +50,19 @@ def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
     return inner
 
 
-def metrics_at_zero(problem: Problem) -> ClassMetrics:
+def metrics_at_zero(problem: FitProblem) -> ClassMetrics:
     """Return the metric of cross-entropy at zero, where outputs are uniform; the same for all."""
     return _metrics(problem, np.full((1, 1), 1 / len(problem.target_moment)), None)
 
 
-def metrics_at(problem: Problem, evaluation: Evaluation) -> ClassMetrics:
+def metrics_at(problem: FitProblem, evaluation: Evaluation) -> ClassMetrics:
     """Return the metrics where a pass has been made."""
     return _metrics(problem, evaluation.curvature[:, np.newaxis], evaluation.means)
 
 
-def _metrics(problem: Problem, curvature: FloatArray, means: FloatArray | None) -> ClassMetrics:
-    dtype = problem.features.dtype
-    diagonal = curvature * problem.spectrum.variances + problem.penalty
+def _metrics(problem: FitProblem, curvature: FloatArray, means: FloatArray | None) -> ClassMetrics:
+    dtype = problem.rows.dtype
+    diagonal = curvature * problem.axes.variances + problem.penalty
     return ClassMetrics(
         diagonal.astype(dtype),
         None if means is None else means.astype(dtype),

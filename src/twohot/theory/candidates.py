@@ -10,6 +10,7 @@ from typing import Literal, SupportsIndex, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._ties import top_shares
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory.averaging import ClassReduction
@@ -52,16 +53,8 @@ def candidate_targets(
         raise ValueError(f"n_candidates must be at most {n_classes} (classes), got {places}.")
     if ties not in get_args(TieRule):
         raise ValueError(f"ties must be one of {get_args(TieRule)}, got {ties!r}.")
-    last = -np.partition(-values, places - 1, axis=-1)[..., places - 1 : places]
-    width = TIE_TOLERANCE * np.ptp(values, axis=-1, keepdims=True)
-    sure = values > last + width
-    tied = np.abs(values - last) <= width
-    left = places - sure.sum(axis=-1, keepdims=True)
-    if ties == "spread":
-        chosen = tied * (left / tied.sum(axis=-1, keepdims=True))
-    else:
-        chosen = tied & (np.cumsum(tied, axis=-1) <= left)
-    return np.asarray((sure + chosen) / places)
+    slack = TIE_TOLERANCE * np.ptp(values, axis=-1, keepdims=True)
+    return top_shares(values, places, slack, lowest=ties == "lowest")
 
 
 def partial_label_outputs(

@@ -1,0 +1,62 @@
+"""What a run is, and what comes of it. The page is made from records of these alone."""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from twohot.experiment import Record
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which labels a method is given."""
+
+    data: str
+    noise: str  # "symmetric", "asymmetric", "superclass" or "human"
+    rate: float  # asked for; of human labels, the share that is wrong
+
+    def __str__(self) -> str:
+        return f"{self.noise} {self.rate:g}"
+
+
+@dataclass(frozen=True)
+class AuditRun:
+    """One family of methods on one draw of the labels."""
+
+    setting: Setting
+    seed: int  # of the noise and of the folds; human labels have no noise to draw
+    family: str  # a key of `families.FAMILIES`
+
+    def __str__(self) -> str:
+        return f"{self.setting.data}, {self.setting}, seed {self.seed}, {self.family}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one method did. None where it does not do such a thing."""
+
+    accuracy: float | None = None  # on test rows
+    precision: float | None = None  # of the rows it flags
+    recall: float | None = None
+    f1: float | None = None
+    average_precision: float | None = None  # of its ranking of rows by label quality
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a family of methods hands back."""
+
+    scores: dict[str, Score]  # by method
+    cpu: dict[str, float]  # seconds of CPU by stage, one thread
+    chosen: dict[str, Any]  # what was chosen from the noisy labels, and how the rest compared
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """The outcome of a run, and the labels it had to do with."""
+
+    outcome: Outcome
+    noise_rate: float  # share of the labels that is wrong in this draw
+    outvoted: float  # share of the rows whose class is given another label more often than its own
+
+
+AuditRecord: TypeAlias = Record[AuditRun, AuditResult]

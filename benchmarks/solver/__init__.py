@@ -1,0 +1,1 @@
+"""Passes, times and memory of fits: docs/benchmarks.md."""

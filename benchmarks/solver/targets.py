@@ -1,0 +1,138 @@
+"""The numbers to reach, each beside what a run measured."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from benchmarks.pages import NOT_MEASURED, Target
+from benchmarks.solver.passes import PLL
+from benchmarks.solver.problems import MAIN_NAME, MANY_NAME, REAL
+from benchmarks.solver.results import Penalty, Ratio, Results, RoundCount
+
+COARSE, FINE = 1e-4, 1e-6  # the two relative gradients passes are counted at
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A number asked for, and the number measured."""
+
+    measured: float | None
+    asked: float
+    at_least: bool = False
+    form: str = "{:g}"
+
+    @property
+    def met(self) -> bool | None:
+        if self.measured is None:
+            return None
+        return self.measured >= self.asked if self.at_least else self.measured <= self.asked
+
+
+def limited(what: str, *limits: Limit) -> Target:
+    """Return a row of one or more numbers; it is met if all of them are."""
+    met = [limit.met for limit in limits]
+    asked = [("≥ " if each.at_least else "≤ ") + f"{each.asked:g}" for each in limits]
+    measured = [
+        NOT_MEASURED if each.measured is None else each.form.format(each.measured)
+        for each in limits
+    ]
+    verdict = False if False in met else None if None in met else True
+    return Target(what, " / ".join(asked), " / ".join(measured), verdict)
+
+
+def targets(results: Results) -> list[Target]:
+    """Return all rows, in the order in which they were asked."""
+    weak, strong = Penalty("ridge", 10), Penalty("ridge", 100)
+    return [
+        _rounds(
+            "passes of a cross-entropy round at relative gradient 1e-6 / 1e-4, synthetic, "
+            "λ 5e-5 and 5e-4",
+            [entry for entry in results.rounds if entry.problem == MAIN_NAME],
+            (16, 11),
+        ),
+        _rounds("the same on real features, ridge 100", _on_real(results, strong), (22, 15)),
+        _rounds("the same, ridge 10", _on_real(results, weak), (44, 26)),
+        _rounds("the same, ridge 10: the aim", _on_real(results, weak), (22, 13)),
+        limited(
+            "passes of teacher + 6 students + PLL (cross-entropy) at 1e-6, synthetic, λ 5e-5",
+            Limit(total_passes(results, MAIN_NAME, Penalty("l2", 5e-5)), 120),
+        ),
+        limited(
+            "passes of generalised cross-entropy after its start at 1e-4, synthetic",
+            Limit(
+                most_passes([e for e in results.generalized if e.problem == MAIN_NAME], COARSE), 25
+            ),
+        ),
+        *_time_targets(results),
+        limited(
+            "memory above X in MB: synthetic / with many classes",
+            Limit(_peak(results, MAIN_NAME), 60, form="{:.0f}"),
+            Limit(_peak(results, MANY_NAME), 250, form="{:.0f}"),
+        ),
+        _late_target(results),
+    ]
+
+
+def most_passes(entries: Iterable[RoundCount], tol: float) -> float | None:
+    """Return the passes of the slowest round; infinite if one did not converge."""
+    counts = [e.n_passes if e.converged else float("inf") for e in entries if e.tol == tol]
+    return max(counts, default=None)
+
+
+def total_passes(results: Results, problem: str, penalty: Penalty) -> float | None:
+    """Return the passes of all cross-entropy rounds at 1e-6, the teacher counted once.
+
+    None if there is no PLL round among them; infinite if a round did not converge.
+    """
+    chosen = results.select(problem=problem, penalty=penalty, tol=FINE)
+    if PLL not in {entry.name for entry in chosen}:
+        return None
+    return sum(entry.n_passes if entry.converged else float("inf") for entry in chosen)
+
+
+def _rounds(what: str, entries: list[RoundCount], asked: tuple[float, float]) -> Target:
+    fine, coarse = (most_passes(entries, tol) for tol in (FINE, COARSE))
+    return limited(what, Limit(fine, asked[0]), Limit(coarse, asked[1]))
+
+
+def _on_real(results: Results, penalty: Penalty) -> list[RoundCount]:
+    return [e for e in results.rounds if e.problem in REAL and e.penalty == penalty]
+
+
+def _time_targets(results: Results) -> list[Target]:
+    teacher = [r for r in results.gemm if r.clock == "CPU" and "blocks" in r.note]
+    return [
+        limited(
+            "CPU of a fit over that of its matrix products, one thread, synthetic: "
+            + " / ".join(ratio.name for ratio in teacher),
+            *(Limit(ratio.value, 1.3, form="{:.2f}") for ratio in teacher),
+        ),
+        limited(
+            "CPU of scikit-learn's lbfgs (float64) over ours, teacher at the same gradient: "
+            "synthetic / BANKING77 at ridge 10",
+            Limit(_named(results.sklearn, MAIN_NAME), 6, at_least=True, form="{:.1f}"),
+            Limit(_named(results.sklearn, "BANKING77"), 10, at_least=True, form="{:.1f}"),
+        ),
+        limited(
+            "CPU of 200 epochs of SGD at one learning rate over ours, teacher at 1e-6, synthetic",
+            Limit(_named(results.sgd, MAIN_NAME), 40, at_least=True, form="{:.0f}"),
+        ),
+    ]
+
+
+def _late_target(results: Results) -> Target:
+    good = [e.converged and abs(e.accuracy - e.reference_accuracy) < 5e-5 for e in results.late]
+    return Target(
+        "the sixth round at ridge 1000",
+        "converges, accuracy as in float64",
+        f"so on {sum(good)} of {len(good)} problems",
+        all(good),
+    )
+
+
+def _named(ratios: list[Ratio], name: str) -> float | None:
+    return next((ratio.value for ratio in ratios if ratio.name == name), None)
+
+
+def _peak(results: Results, problem: str) -> float | None:
+    peaks = [entry.above_mb for entry in results.memory if entry.problem == problem]
+    return max(peaks, default=None)

@@ -1,0 +1,70 @@
+"""How likely each class is at every row: by a probe, or as a user says; one block at a time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from twohot._checks.arrays import check_soft_targets
+from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError, counted
+from twohot._types import FloatArray, Matrix
+from twohot.audit.rows_and_labels import take_rows
+
+# Rows whose probabilities are held at once.
+BLOCK_ROWS = 10_000
+
+
+def known_classes(labels: Labels, probe: Any, classes: ArrayLike | None) -> NDArray[Any]:
+    """Return the classes of the columns: those of the probe, or named, or those that rows have."""
+    if probe is not None:
+        if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
+            raise ArgumentError(
+                {"probe": probe},
+                "is not a fitted classifier with classes_ and predict_proba",
+                "fit it first, or pass None to have an AutoProbe fitted.",
+            )
+        classes = probe.classes_
+    if classes is None:
+        return labels.present().classes
+    names = np.asarray(classes)
+    if names.ndim != 1 or len(set(names.tolist())) < max(2, len(names)):
+        raise ArgumentError(
+            "classes",
+            f"has shape {names.shape} or names a class twice",
+            "pass at least two names, each once, in the order of the columns.",
+        )
+    return names
+
+
+def is_calibrated(probe: Any) -> bool:
+    """Return whether probabilities are as sure as they are right; a user's own are taken to be."""
+    return probe is None or hasattr(probe, "predict_calibrated_proba")
+
+
+def probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:
+    """Yield what a probe says, calibrated if it can do that."""
+    predict = probe.predict_calibrated_proba if is_calibrated(probe) else probe.predict_proba
+    for first in range(0, n_rows, BLOCK_ROWS):
+        yield np.asarray(predict(take_rows(X, slice(first, min(first + BLOCK_ROWS, n_rows)))))
+
+
+def stored_blocks(probabilities: ArrayLike, labels: Labels) -> Iterator[FloatArray]:
+    """Return a user's own probabilities in blocks, checked before the first."""
+    n_rows, n_classes = len(labels.codes), labels.n_classes
+    rows = check_soft_targets(probabilities, n_rows, name="probabilities", beside="y")
+    if rows.shape[1] != n_classes:
+        raise ArgumentError(
+            "probabilities",
+            f"has {counted(rows.shape[1], 'column')} for {n_classes} classes",
+            "pass one column per class, and name them by {classes} if y does not have them all.",
+            classes=...,
+        )
+    starts = range(0, n_rows, BLOCK_ROWS)
+    return (_dense(rows[first : first + BLOCK_ROWS]) for first in starts)
+
+
+def _dense(block: Matrix) -> FloatArray:
+    return np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)

@@ -1,0 +1,126 @@
+"""What a review shows: the rows of an audit, and what was found overall."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+import twohot
+from twohot._checks.labels import NO_LABEL, as_text
+from twohot._types import FloatArray, IntArray
+from twohot.audit.label_issues import LabelIssues
+from twohot.classes import class_correlation, cluster_classes
+from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
+from twohot.select.result import Choice
+from twohot.tables.table import FeatureTable
+
+# Fewer classes than this have no structure to show.
+FEWEST_CLASSES = 3
+
+
+def review_rows(
+    table: FeatureTable, issues: LabelIssues, rows: NDArray[np.intp] | None = None
+) -> ReviewRows:
+    """Return the rows of a review.
+
+    Parameters
+    ----------
+    table : FeatureTable
+        The rows that were audited.
+    issues : LabelIssues
+        What was found. Of the table's classes those are offered that it knows: all of them if
+        the labels were `table.coded`.
+    rows : array of shape (n_rows,), optional
+        Their numbers in the user's data, if these were only some of it.
+    """
+    return ReviewRows(
+        classes=tuple(as_text(name) for name in issues.classes.tolist()),
+        row=np.arange(table.n_rows) if rows is None else rows,
+        given_labels=issues.given,
+        suggested_labels=issues.predicted,
+        second_labels=issues.second,
+        label_quality=issues.label_quality,
+        confidence=np.minimum(issues.confidence, 1),
+        is_label_issue=issues.is_label_issue,
+        is_undecided=issues.is_undecided,
+        items=table.items,
+        item_kind=table.item_kind,
+    )
+
+
+def review_summary(
+    table: FeatureTable, issues: LabelIssues, *, title: str, details: Mapping[str, str]
+) -> ReviewSummary:
+    """Return what a review shows of the data as a whole."""
+    choice: Choice | None = getattr(issues.probe, "choice_", None)
+    correlation, order = _correlation(table, issues)
+    return ReviewSummary(
+        title=title,
+        noise_rate=issues.noise_rate,
+        corruption=issues.corruption,
+        methods=() if choice is None else _methods(choice),
+        choice=None if choice is None else _choice_curve(choice),
+        correlation=correlation,
+        class_order=order,
+        messages=(*_messages(issues, choice), *issues.messages),
+        details={"twohot": twohot.__version__, **details},
+    )
+
+
+def _correlation(
+    table: FeatureTable, issues: LabelIssues
+) -> tuple[FloatArray | None, IntArray | None]:
+    """Return the correlation of the classes by the corrected labels, alike ones side by side.
+
+    A class of fewer than two rows has none: it is NaN in the matrix and last in the order.
+    """
+    labels = issues.corrected(undecided=True, unlabelled=True)
+    n_classes, has_pairs = labels.n_classes, labels.sizes > 1
+    known = np.flatnonzero(has_pairs)
+    if len(known) < FEWEST_CLASSES:
+        return None, None
+    place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
+    means = class_correlation(table.features, place[labels.codes], len(known)).means
+    matrix = np.full((n_classes, n_classes), np.nan)
+    matrix[np.ix_(known, known)] = means
+    order = np.concatenate([known[cluster_classes(means).order], np.flatnonzero(~has_pairs)])
+    return matrix, order
+
+
+def _methods(choice: Choice) -> tuple[Method, ...]:
+    """Return the best of every method, by agreement; the chosen one for its own method."""
+    best = {
+        entry.method: entry for entry in sorted(choice.tried, key=lambda entry: entry.agreement)
+    }
+    best[choice.chosen.method] = choice.chosen
+    return tuple(
+        Method(entry.name, entry.agreement, entry.agreement_error, chosen=entry.chosen)
+        for entry in best.values()
+    )
+
+
+def _choice_curve(choice: Choice) -> ChoiceCurve:
+    curves = []
+    for method in dict.fromkeys(entry.method for entry in choice.tried):
+        entries = sorted((e for e in choice.tried if e.method == method), key=lambda e: e.ridge)
+        curves.append(
+            Curve(method, tuple(e.ridge for e in entries), tuple(e.agreement for e in entries))
+        )
+    return ChoiceCurve("ridge", tuple(curves), (choice.chosen.ridge, choice.chosen.agreement))
+
+
+def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:
+    labelled = int(np.count_nonzero(issues.given != NO_LABEL))
+    undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
+    found = (
+        f"About {issues.noise_rate:.1%} of {labelled:,} labels look wrong; {issues.n_issues:,} are "
+        f"flagged, {undecided:,} of them with two candidates that are close."
+    )
+    if choice is None:
+        return (found,)
+    judged = (
+        f"Judged by {choice.chosen.name}, which predicts {choice.chosen.agreement:.1%} ± "
+        f"{choice.chosen.agreement_error:.1%} of {choice.n_held_out:,} given labels that it had "
+        "not seen."
+    )
+    return found, judged

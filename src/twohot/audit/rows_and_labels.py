@@ -1,0 +1,49 @@
+"""Rows of which some have no label: checked against their labels, and taken without a copy."""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from twohot._checks.labels import Labels, check_two_classes, code_labels
+from twohot._checks.messages import ArgumentError, counted
+from twohot._types import IntArray, Matrix
+from twohot.distill._inputs import STORED, check_features
+from twohot.distill.estimators import LinearProbe
+from twohot.rows.selected import SelectedRows
+
+
+def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
+    """Return features, and their labels, which may be missing, in classes that rows have."""
+    rows = check_features(LinearProbe(), X, reset=True)
+    labels = code_labels(y, missing=missing).present()
+    check_lengths(labels, rows.shape[0])
+    check_two_classes(labels)
+    return rows, labels
+
+
+def check_lengths(labels: Labels, n_rows: int) -> None:
+    """Raise unless there is one label per row."""
+    n_labels = len(labels.codes)
+    if n_labels != n_rows:
+        raise ArgumentError(
+            "y",
+            f"has {counted(n_labels, 'label')} and X has {counted(n_rows, 'row')}",
+            "pass one label per row, None for a row without.",
+        )
+
+
+def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
+    """Return the rows that have a label; of a float array they are read when they are needed."""
+    if labels.labelled.all():
+        return X
+    rows = np.flatnonzero(labels.labelled)
+    if isinstance(X, np.ndarray | SelectedRows) and len(X.shape) == 2 and X.dtype in STORED:
+        return SelectedRows(X, rows)
+    return take_rows(X, rows)
+
+
+def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:
+    """Return some rows of an array, sparse matrix, frame or list, as what they came in."""
+    return X[rows] if isinstance(X, SelectedRows) else _safe_indexing(X, rows)

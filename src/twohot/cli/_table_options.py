@@ -1,0 +1,139 @@
+"""The options by which commands read a table, once for all of them.
+
+A command takes the record as one parameter, `options: TableOptions`. `with_table_options` makes
+every field of it an argument or an option of the command, in the place of that parameter.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import partial, wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from twohot._checks.labels import Labels, label_notes
+from twohot._checks.messages import ArgumentError, counted
+from twohot.cli._terminal import say
+from twohot.distill.fitted import FittedProbe
+from twohot.tables import FeatureTable, read_table
+from twohot.tables.table import TRAINING
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions:
+    """Where the features of a table are."""
+
+    source: Annotated[
+        Path, typer.Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")
+    ]
+    label_column: Annotated[
+        str | None, typer.Option(help="Column or array that holds the labels.")
+    ] = None
+    feature_column: Annotated[
+        list[str] | None, typer.Option(help="Column that holds features; repeat it for more.")
+    ] = None
+
+    def read(self) -> FeatureTable:
+        """Return the table, which needs no labels."""
+        return self._read(labelled=False)
+
+    def _read(self, **others: Any) -> FeatureTable:
+        # One column may hold lists; several are numbers; none given, they are looked for.
+        columns = self.feature_column or None
+        return read_table(
+            self.source,
+            label_column=self.label_column,
+            feature_column=columns[0] if columns is not None and len(columns) == 1 else columns,
+            **others,
+        )
+
+    def check_width(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
+        """Raise if a probe was fitted on other features than those of the table."""
+        if table.n_features != fitted.n_features_in_:
+            raise ValueError(
+                f"{self.source} has {table.n_features} features, but {probe} is expecting "
+                f"{fitted.n_features_in_}: extract both with the same backbone."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(FeatureOptions):
+    """Where the features and the labels of a table are, and which rows to use."""
+
+    labels: Annotated[Path | None, typer.Option(help="Separate label file: .csv or .npy.")] = None
+    classes: Annotated[
+        Path | None, typer.Option(help="Text file that names one class per line.")
+    ] = None
+    missing: Annotated[
+        list[str] | None, typer.Option(help="Text that means no label; repeat it for more.")
+    ] = None
+    split: Annotated[
+        str | None, typer.Option(help="Split to use, or all; train if there is one.")
+    ] = None
+
+    @property
+    def inputs(self) -> tuple[Path | None, ...]:
+        """Files that are read, and never replaced."""
+        return self.source, self.labels, self.classes
+
+    def read(self) -> FeatureTable:
+        """Return the table, some of whose rows have a label; say what is odd about its labels."""
+        table = self._read(labels=self.labels, classes=self.classes, missing=self.missing or ())
+        self._check_labelled(table.coded, f"its {counted(table.n_rows, 'row')}")
+        say_label_notes(table.coded, "by --missing")
+        return table
+
+    def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
+        """Return the rows to use, some of which have a label."""
+        rows = table.rows_of_split(self.split)
+        place = f"the {counted(len(rows), 'row')} of its split {self.split or TRAINING!r}"
+        self._check_labelled(table.coded.take(rows), place)
+        return rows
+
+    def _check_labelled(self, labels: Labels, rows: str) -> None:
+        if not labels.labelled.any():
+            raise ArgumentError(
+                "",
+                f"{self.source} has no label in any of {rows}, and this command needs some",
+                "pass one per row by {labels}, or predict them by `twohot predict`.",
+                labels=...,
+            )
+
+
+def say_label_notes(labels: Labels, missing: str) -> None:
+    """Print what is odd about labels; `missing` says how to name texts that mean no label."""
+    for note in label_notes(labels, missing=missing):
+        say(f"Note: {note}", stderr=True)
+
+
+def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with the fields of its record of options as parameters of their own."""
+    parameters = list(inspect.signature(command).parameters.values())
+    records = [entry for entry in parameters if entry.annotation in {FeatureOptions, TableOptions}]
+    if not records:
+        return command
+    [taken] = records
+    names = [entry.name for entry in fields(taken.annotation)]
+
+    @wraps(command)
+    def wrapped(**given: Any) -> None:
+        options = taken.annotation(**{name: given.pop(name) for name in names})
+        command(**given, **{taken.name: options})
+
+    place = parameters.index(taken)
+    parameters[place : place + 1] = map(_parameter, fields(taken.annotation))
+    parameters.sort(key=lambda entry: entry.kind)  # arguments stand before options
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return wrapped
+
+
+def _parameter(entry: "Field[Any]") -> inspect.Parameter:
+    """Return a field as a parameter: an argument if it has to be given, else an option."""
+    make = partial(inspect.Parameter, entry.name, annotation=entry.type)
+    if entry.default is MISSING:
+        return make(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return make(inspect.Parameter.KEYWORD_ONLY, default=entry.default)

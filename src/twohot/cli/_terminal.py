@@ -1,0 +1,43 @@
+"""What the commands print: lines as they are, tables, and the progress of a choice."""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from twohot.select.grid import MOST_TRIALS
+
+
+def say(text: str, style: str = "", *, stderr: bool = False) -> None:
+    """Print a text as it is: names in it come from a user's data and are no markup."""
+    console = Console(stderr=stderr)
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def table_with(*headings: str, names: Collection[str], title: str = "") -> Table:
+    """Return an empty table; the columns of names stand to the left, numbers to the right."""
+    table = Table(title=title or None, title_justify="left")
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in names else "right")
+    return table
+
+
+@contextmanager
+def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show the choice of a probe; yield what is to be called with a line for every candidate."""
+    progress = Progress(
+        TextColumn("Choosing a probe"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+        disable=quiet,
+        transient=True,
+    )
+    with progress:
+        task = progress.add_task("…", total=MOST_TRIALS)
+        yield lambda line: progress.update(task, advance=1, description=line)

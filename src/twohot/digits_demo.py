@@ -1,0 +1,155 @@
+"""The main job on data that ships with scikit-learn: digits, many of their labels made wrong."""
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from twohot._files import whole_file
+from twohot.audit.folder import write_audit_folder
+from twohot.audit.issues import find_label_issues
+from twohot.audit.label_issues import LabelIssues
+from twohot.audit.review_content import review_rows, review_summary
+from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.noise.corruption import corrupt_labels, symmetric
+from twohot.select.auto_probe import AutoProbe
+from twohot.tables.table import FeatureTable
+
+N_ROUNDS = 4
+TEST_SHARE = 0.3
+TITLE = "Labels of scikit-learn's digits"  # of the audit, by which its folder is known
+
+
+@dataclass(frozen=True)
+class DemoData:
+    """Digits with wrong labels, and a clean test set."""
+
+    features: np.ndarray
+    given_labels: np.ndarray
+    true_labels: np.ndarray
+    test_features: np.ndarray
+    test_labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class DemoRow:
+    """How one method did."""
+
+    method: str
+    test_errors: int  # of the rows never seen
+    training_errors: int  # predictions on training rows that differ from the true label
+    n_passes: float  # over the training rows
+    converged: bool
+
+
+def demo_data(noise_rate: float, seed: int) -> DemoData:
+    """Return digits, a share of the training labels replaced by another digit."""
+    pixels, digits = load_digits(return_X_y=True)
+    features, test_features, true_labels, test_labels = train_test_split(
+        pixels, digits, test_size=TEST_SHARE, stratify=digits, random_state=seed
+    )
+    noise = corrupt_labels(true_labels, symmetric(10, noise_rate), exact=True, random_state=seed)
+    return DemoData(features, noise.given_labels, true_labels, test_features, test_labels)
+
+
+def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
+    """Yield a plain probe, the teacher, every round, the students and what AutoProbe chooses.
+
+    `auto` is fitted on the way.
+
+    Penalties are the defaults: 50 for the plain probe, 10 for all others but AutoProbe, which
+    chooses its own. Nothing here is chosen by looking at the test set.
+    """
+    yield demo_row("plain probe", LinearProbe(), data)
+    rounds = DistilledProbe(n_rounds=N_ROUNDS)
+    rounds.fit(data.features, data.given_labels)
+    stages = zip(
+        rounds.rounds_,
+        rounds.staged_predict_proba(data.test_features),
+        rounds.staged_predict_proba(data.features),
+        strict=True,
+    )
+    for number, (entry, test, training) in enumerate(stages, start=1):
+        yield DemoRow(
+            "teacher (round 1)" if number == 1 else f"round {number}",
+            int(np.sum(rounds.classes_[test.argmax(axis=1)] != data.test_labels)),
+            int(np.sum(rounds.classes_[training.argmax(axis=1)] != data.true_labels)),
+            entry.n_passes,
+            entry.converged,
+        )
+    yield demo_row("partial labels (two-hot)", PartialLabelProbe(), data)
+    yield demo_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
+    yield demo_row("AutoProbe, chosen alone", auto, data)
+
+
+def demo_row(method: str, probe: Any, data: DemoData) -> DemoRow:
+    """Fit a probe and return how it did."""
+    probe.fit(data.features, data.given_labels)
+    return DemoRow(
+        method,
+        int(np.sum(probe.predict(data.test_features) != data.test_labels)),
+        int(np.sum(probe.predict(data.features) != data.true_labels)),
+        probe.rounds_[-1].n_passes,
+        probe.rounds_[-1].converged,
+    )
+
+
+def check_demo_folder(folder: Path) -> None:
+    """Raise unless a folder is new, empty, or of an earlier demo: nothing else is replaced."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    summary = folder / "summary.json"
+    if not (summary.is_file() and json.loads(summary.read_bytes()).get("title") == TITLE):
+        raise FileExistsError(
+            f"{folder} holds other files than those of a demo: choose another folder, or empty it."
+        )
+
+
+def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
+    """Audit the given labels with a fitted probe; write the audit and a picture of every digit."""
+    check_demo_folder(folder)
+    items = [f"{row:04d}.png" for row in range(len(data.features))]
+    table = FeatureTable(
+        features=data.features,
+        labels=data.given_labels,
+        classes=tuple("0123456789"),
+        items=items,
+        item_kind="image",
+    )
+    issues = find_label_issues(data.features, data.given_labels, probe=auto)
+    summary = review_summary(table, issues, title=TITLE, details={"source": "digits"})
+    images = folder / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    for item, pixels in zip(items, data.features, strict=True):
+        with whole_file(images / item) as file:
+            file.write(_png(grey_picture(pixels)))
+    write_audit_folder(folder, review_rows(table, issues), summary, image_root=images, force=True)
+    return issues
+
+
+def grey_picture(pixels: np.ndarray) -> np.ndarray:
+    """Return a digit of 64 values from 0 to 16 as a picture, dark on white."""
+    grey: np.ndarray = 255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8)
+    return grey
+
+
+def _png(grey: np.ndarray) -> bytes:
+    """Return an image of grey values as PNG, which needs no library: a header, rows, an end."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        check = zlib.crc32(kind + content)
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
+
+    height, width = grey.shape
+    # Eight bits a pixel, grey; every row starts with the filter it uses, none.
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = b"".join(b"\0" + row.tobytes() for row in grey)
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts

@@ -1,0 +1,87 @@
+"""How a probe is made, round by round: what estimators, the search and its results share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from twohot.rows.coordinates import Coordinates
+from twohot.solve.losses import Loss, loss_from_json
+
+# The ways to make a probe, by name.
+TEACHER, ROUNDS, TWO_HOT = "teacher", "rounds", "two-hot"
+ROBUST, ROBUST_ROUNDS = "robust", "robust rounds"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One round, and the one that it learns from.
+
+    Examples
+    --------
+    >>> from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+    >>> teacher = Recipe(CrossEntropy(), ridge=10.0)
+    >>> print(Recipe(GeneralizedCrossEntropy(), ridge=10.0, teacher=teacher, n_candidates=2))
+    two-hot (ridge 10, round 2)
+    """
+
+    loss: Loss
+    ridge: float | None = None  # strength of the penalty without units
+    l2: float | None = None  # or the strength itself
+    teacher: "Recipe | None" = None  # whose outputs are fitted; None: the given labels
+    n_candidates: int | None = None  # of the teacher's outputs that are kept; None: all
+    given_share: float = 0.0  # of the weight of the candidates that goes to the given label
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds, the teacher's included."""
+        return 1 if self.teacher is None else self.teacher.n_rounds + 1
+
+    @property
+    def rounds(self) -> list["Recipe"]:
+        """The rounds, the teacher's first."""
+        return [*([] if self.teacher is None else self.teacher.rounds), self]
+
+    @property
+    def method(self) -> str:
+        """The name of this way to make a probe."""
+        if self.teacher is None:
+            return ROBUST if self.loss.is_robust else TEACHER
+        if self.teacher.loss.is_robust:
+            return ROBUST_ROUNDS
+        return ROUNDS if self.n_candidates is None else TWO_HOT
+
+    def penalty(self, coordinates: Coordinates) -> float:
+        """Return the l2 of the last round on given rows."""
+        if self.l2 is not None:
+            return self.l2
+        return (self.ridge or 0.0) * coordinates.unit_penalty
+
+    def __str__(self) -> str:
+        strength = f"l2 {self.l2:g}" if self.ridge is None else f"ridge {self.ridge:g}"
+        made = "" if self.teacher is None else f", round {self.n_rounds}"
+        if self.given_share:
+            made += f", {self.given_share:.0%} given"
+        return f"{self.method} ({strength}{made})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the recipe as JSON has it; `recipe_from_json` reads it."""
+        return {
+            "loss": self.loss.to_json(),
+            "ridge": self.ridge,
+            "l2": self.l2,
+            "teacher": None if self.teacher is None else self.teacher.to_json(),
+            "n_candidates": self.n_candidates,
+            "given_share": self.given_share,
+        }
+
+
+def recipe_from_json(fields: dict[str, Any]) -> Recipe:
+    """Return the recipe that `to_json` wrote; anything may be raised if it did not."""
+    teacher = fields["teacher"]
+    return Recipe(
+        loss=loss_from_json(fields["loss"]),
+        ridge=fields["ridge"],
+        l2=fields["l2"],
+        teacher=None if teacher is None else recipe_from_json(teacher),
+        n_candidates=fields["n_candidates"],
+        given_share=fields["given_share"],
+    )

@@ -1,0 +1,48 @@
+"""The picture of a choice: agreement with held-out labels against the ridge, by method."""
+
+from typing import TYPE_CHECKING, Any
+
+from twohot._extras import load_extra
+from twohot.figures.palette import COLOURS, METHOD_COLOURS
+
+if TYPE_CHECKING:
+    from twohot.select.result import Choice
+
+# Factor between the places of two methods of the same ridge in the picture.
+ASIDE = 1.05
+
+RIDGE_TICKS = (0.3, 1, 3, 10, 30, 100)  # all that is ever tried lies about here
+
+
+def choice_figure(choice: "Choice") -> Any:
+    """Draw agreement against ridge, one line per method."""
+    figure = load_extra("matplotlib.figure", "plot", "figures").Figure(
+        figsize=(7.0, 4.0), layout="constrained"
+    )
+    axes = figure.subplots()
+    methods = dict.fromkeys(entry.method for entry in choice.tried)
+    for number, method in enumerate(methods):
+        entries = sorted((e for e in choice.tried if e.method == method), key=lambda e: e.ridge)
+        # Methods of the same ridge stand beside each other.
+        places = [entry.ridge * ASIDE ** (number - len(methods) // 2) for entry in entries]
+        heights = [100 * entry.agreement for entry in entries]
+        axes.errorbar(
+            places,
+            heights,
+            [100 * entry.agreement_error for entry in entries],
+            label=method,
+            color=METHOD_COLOURS.get(method, COLOURS[number % len(COLOURS)]),
+            marker="o",
+            elinewidth=0.8,
+            linestyle="-" if all(entry.recipe.teacher is None for entry in entries) else "",
+        )
+        for entry, place, height in zip(entries, places, heights, strict=True):
+            if entry.chosen:
+                axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2", label="chosen")
+    axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
+    axes.set_xticks(RIDGE_TICKS, [f"{ridge:g}" for ridge in RIDGE_TICKS])
+    axes.minorticks_off()
+    axes.set_title(f"Chosen: {choice.chosen.name}")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    return figure

@@ -1,0 +1,225 @@
+"""Rows of features and the passes over them.
+
+All that reads rows is a kernel, a function of a block and of small arrays that all blocks share:
+
+    rows.sum(kernel, *shared)            Σ over blocks, in float64, in the order of the blocks
+    rows.map(kernel, *shared)            one result per block, in order
+    rows.derive(name, kernel, *shared)   one result per row, which stays beside the rows
+
+Sums are the same, to the last bit, for any number of threads. The rows count how often they are
+multiplied by dense matrices: a pass is two such products over all rows.
+
+Another store of rows is a subclass with a `map` of its own; see `twohot.rows.stores`.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from twohot._types import FloatArray, IntArray, Matrix
+from twohot.rows.block import Block
+from twohot.rows.preparation import AS_THEY_ARE, Preparation
+from twohot.rows.selected import SelectedRows
+from twohot.rows.threads import map_on_cores
+
+Kernel: TypeAlias = Callable[..., Any]
+Terms: TypeAlias = tuple[FloatArray, ...]
+
+# Entries of a block of features: large enough for an efficient matrix product, small enough
+# (1 MB in float32) that a block stays in cache from its preparation to the second product.
+BLOCK_ENTRIES = 2**18
+LEAST_BLOCK_ROWS = 64
+
+# Rows that are read many times are prepared once and kept, if all of them take no more than this:
+# gathering and centring is a tenth of a pass.
+KEPT_BYTES = 2**25
+
+
+class Rows:
+    """The rows of X, block by block, each with its weight and whatever else belongs to it."""
+
+    def __init__(
+        self,
+        X: Matrix,
+        preparation: Preparation | None = None,
+        *,
+        dtype: np.dtype[Any] | None = None,
+        n_classes: int = 1,
+        weights: FloatArray | None = None,
+        intercept: bool = False,
+        n_jobs: int = 1,
+        keep_small: bool = False,
+        block_rows: int | None = None,
+    ) -> None:
+        self.X = X
+        self.preparation = preparation  # None: blocks hold the rows as they are stored
+        self.dtype = np.dtype(np.float64) if dtype is None else dtype
+        self.intercept = intercept
+        self.n_classes = n_classes
+        self.n_jobs = n_jobs
+        self.n_samples, self.n_columns = X.shape
+        self.n_features = self.n_columns + intercept
+        self.total_weight = float(self.n_samples if weights is None else weights.sum())
+        # Mean one over the rows, so that sums stay of the order of n_samples.
+        unit = self.n_samples / (self.total_weight or 1.0)  # rows of no weight keep none
+        self.weights = None if weights is None else weights * unit
+        self.columns: dict[str, Matrix] = {}
+        entries = BLOCK_ENTRIES // max(self.n_columns, n_classes)
+        self.block_rows = block_rows or max(LEAST_BLOCK_ROWS, min(self.n_samples, entries))
+        self.n_blocks = -(-self.n_samples // self.block_rows)
+        n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
+        self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
+        self._kept: dict[int, FloatArray] = {}  # prepared rows, from the first read of a block
+        self._scales: dict[int, FloatArray] = {}  # 1/norm, likewise, for rows that are not kept
+        self._buffers = threading.local()
+        self._row_products = 0  # rows times products with dense matrices, so far
+
+    @property
+    def n_passes(self) -> float:
+        """Products over all rows so far, divided by two: a gradient takes two."""
+        return float(self._row_products / (2 * self.n_samples))
+
+    @property
+    def given_weights(self) -> FloatArray | None:
+        """(n_samples,) weights as they were given; None if all weigh one."""
+        if self.weights is None:
+            return None
+        weights: FloatArray = self.weights * (self.total_weight / self.n_samples)
+        return weights
+
+    def sum(self, kernel: Kernel, *shared: Any) -> Terms:
+        """Return the sums over all blocks of the terms that a kernel returns, in float64."""
+        results = self.map(kernel, *shared)
+        total = tuple(np.array(term, dtype=np.float64) for term in next(results))
+        for terms in results:
+            for accumulated, term in zip(total, terms, strict=True):
+                np.add(accumulated, term, out=accumulated)
+        return total
+
+    def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
+        """Yield what a kernel returns for each block, in order; two per thread wait at the most."""
+
+        def run(number: int) -> tuple[Any, int]:
+            return run_kernel(kernel, self.block(number), shared)
+
+        yield from self._counted(map_on_cores(run, self.n_blocks, self.n_jobs))
+
+    def _counted(self, results: Iterator[tuple[Any, int]]) -> Iterator[Any]:
+        for result, row_products in results:
+            self._row_products += row_products
+            yield result
+
+    def attach(self, name: str, values: Matrix) -> None:
+        """Keep one value, or one row of values, beside each row, in the place of others so called.
+
+        A kernel finds those of its block in `block.columns[name]`.
+        """
+        self.columns[name] = values
+
+    def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
+        """Keep beside each row what a kernel makes of it."""
+        self.attach(name, stack(list(self.map(kernel, *shared))))
+
+    def take(self, index: IntArray) -> "Rows":
+        """Return some of the rows, prepared as all of them are; none is copied."""
+        weights = self.given_weights
+        return self._like(
+            SelectedRows(self.X, index),
+            self.preparation,
+            index,
+            weights=None if weights is None else weights[index],
+        )
+
+    def in_memory(self, index: IntArray) -> "Rows":
+        """Return some of the rows in memory, prepared once and for all."""
+        taken = self.take(index)
+        prepared = stack(list(taken.map(prepared_rows, self.dtype)))
+        return self._like(prepared, AS_THEY_ARE, index, weights=taken.given_weights)
+
+    def _like(
+        self,
+        X: Matrix,
+        preparation: Preparation | None,
+        index: IntArray,
+        *,
+        weights: FloatArray | None,
+    ) -> "Rows":
+        rows = Rows(
+            X,
+            preparation,
+            dtype=self.dtype,
+            n_classes=self.n_classes,
+            weights=weights,
+            intercept=self.intercept,
+            n_jobs=self.n_jobs,
+            keep_small=self._keeps_rows,
+        )
+        rows.columns = {name: values[index] for name, values in self.columns.items()}
+        return rows
+
+    def block(self, number: int) -> Block:
+        """Return a block of rows, centred, with what is needed to finish them."""
+        first = number * self.block_rows
+        rows = slice(first, min(first + self.block_rows, self.n_samples))
+        n_rows = rows.stop - first
+        x, scale = self._read(number, rows, n_rows)
+        return Block(
+            first,
+            x,
+            scale,
+            None if self.weights is None else self.weights[rows, np.newaxis].astype(self.dtype),
+            {name: values[rows] for name, values in self.columns.items()},
+            self.intercept,
+            None if self.preparation is None else self._buffer("logits", self.n_classes)[:n_rows],
+        )
+
+    def _read(self, number: int, rows: slice, n_rows: int) -> tuple[Matrix, FloatArray | None]:
+        """Return the rows of a block, and what they are still to be multiplied by."""
+        if self.preparation is None:
+            return self.X[rows], None
+        if number in self._kept:
+            return self._kept[number], None
+        if self._keeps_rows:
+            kept = np.empty((n_rows, self.n_columns), self.dtype)
+            self._kept[number] = self.preparation.apply(self.X[rows], kept)
+            return self._kept[number], None
+        x = self._buffer("rows", self.n_columns)[:n_rows]
+        self.preparation.center(self.X[rows], x)
+        if not self.preparation.normalize:
+            return x, None
+        if number not in self._scales:
+            self._scales[number] = self.preparation.inverse_norms(x)
+        scale = self._scales[number]
+        if 2 * self.n_classes > self.n_columns:
+            x *= scale
+            return x, None
+        return x, scale
+
+    def _buffer(self, name: str, width: int) -> FloatArray:
+        buffer: FloatArray | None = getattr(self._buffers, name, None)
+        if buffer is None:
+            buffer = np.empty((self.block_rows, width), self.dtype)
+            setattr(self._buffers, name, buffer)
+        return buffer
+
+
+def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[Any, int]:
+    """Return what a kernel makes of a block, and its rows times the products that this took."""
+    result = kernel(block, *shared)
+    return result, block.n_products * len(block)
+
+
+def prepared_rows(block: Block, dtype: np.dtype[Any]) -> FloatArray:
+    """Return a copy of the prepared rows; a kernel."""
+    return np.array(block.prepared(), dtype=dtype)
+
+
+def stack(parts: list[Any]) -> NDArray[Any] | Any:
+    """Return the rows of several blocks as one array, dense or CSR."""
+    if sp.issparse(parts[0]):
+        return sp.vstack(parts, format="csr")
+    return np.concatenate(parts)

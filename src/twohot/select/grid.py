@@ -1,0 +1,113 @@
+"""The candidates that AutoProbe chooses from, each a recipe and where its fit starts.
+
+    teacher         cross-entropy on the given labels
+    rounds          students of the teacher, on its soft outputs
+    two-hot         the paper's partial-label student
+    robust          generalised cross-entropy on the given labels
+    robust rounds   a robust student of the robust probe, on its soft outputs, or on half its most
+                    likely label and half the given one
+
+A candidate starts from the solution of another one, which is already there: with coarse tolerances
+each takes a few passes.
+"""
+
+from dataclasses import dataclass, replace
+
+from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, ROUNDS, TEACHER, TWO_HOT, Recipe
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+
+# Methods, and whether they keep a share of the given label, from worst to best on real features
+# under many kinds of noise. One that is not listed is worse than all that are.
+PREFERENCE = (
+    (TEACHER, False),
+    (ROUNDS, False),
+    (TWO_HOT, False),
+    (ROBUST_ROUNDS, False),
+    (ROBUST, False),
+    (ROBUST_ROUNDS, True),
+)
+
+# A candidate that starts within its tolerance would be its start under another name.
+LEAST_STEPS = 1
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to make a probe, and where its last round starts."""
+
+    recipe: Recipe
+    start: Recipe | None = None  # whose coefficients the fit starts from; None: the teacher's
+
+    @property
+    def preference(self) -> int:
+        """Place among candidates that cannot be told apart: larger is better."""
+        kind = (self.recipe.method, self.recipe.given_share > 0)
+        return PREFERENCE.index(kind) if kind in PREFERENCE else -1
+
+    @property
+    def tol(self) -> float:
+        """Relative gradient to compare at."""
+        return coarse_tol(self.recipe)
+
+
+def coarse_tol(recipe: Recipe) -> float:
+    """Return the relative gradient at which a recipe is compared with others."""
+    loss = recipe.loss
+    return loss.coarse_tol if recipe.teacher is None else loss.coarse_student_tol
+
+
+# The strengths around which every method is at its best on the sets it was measured on; a robust
+# probe is the one whose strength matters most, so it is searched further (see `search`).
+# The power of the robust loss: .5 and .9 were never clearly better, at any ridge and noise.
+_PLAIN, _ROBUST = CrossEntropy(), GeneralizedCrossEntropy()
+
+TEACHER_30 = Candidate(Recipe(_PLAIN, ridge=30.0))
+TEACHER_10 = Candidate(Recipe(_PLAIN, ridge=10.0), start=TEACHER_30.recipe)
+TEACHER_100 = Candidate(Recipe(_PLAIN, ridge=100.0), start=TEACHER_30.recipe)
+
+ROUND_2 = Candidate(Recipe(_PLAIN, ridge=10.0, teacher=TEACHER_10.recipe))
+ROUND_3 = Candidate(Recipe(_PLAIN, ridge=10.0, teacher=ROUND_2.recipe))
+
+PARTIAL = Candidate(Recipe(_ROBUST, ridge=10.0, teacher=TEACHER_10.recipe, n_candidates=2))
+
+STEP = 2.5  # between neighbouring strengths of one method
+LEAST_RIDGE = 0.5  # below it a probe learns single labels by heart, at any noise
+FIRST_ROBUST = Candidate(Recipe(_ROBUST, ridge=10.0), start=TEACHER_30.recipe)
+
+
+def can_be_weaker(candidate: Candidate) -> bool:
+    """Return whether a smaller penalty is worth trying."""
+    return _ridge(candidate) / STEP >= LEAST_RIDGE
+
+
+def weaker(candidate: Candidate) -> Candidate:
+    """Return the teacher or robust probe with the next smaller penalty."""
+    recipe = replace(candidate.recipe, ridge=_ridge(candidate) / STEP)
+    return Candidate(recipe, start=candidate.recipe)
+
+
+def stronger(robust: Candidate) -> Candidate:
+    """Return the robust probe with the next larger penalty.
+
+    It starts from the teacher: what a large penalty has flattened does not rise again.
+    """
+    recipe = replace(robust.recipe, ridge=_ridge(robust) * STEP)
+    return Candidate(recipe, start=TEACHER_30.recipe)
+
+
+def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
+    """Return the second rounds of a robust probe."""
+    recipe, ridge = robust.recipe, _ridge(robust)
+    student = Recipe(recipe.loss, ridge=ridge, teacher=recipe)
+    return (
+        Candidate(replace(student, n_candidates=1, given_share=0.5)),
+        Candidate(replace(student, ridge=ridge / 2)),
+    )
+
+
+def _ridge(candidate: Candidate) -> float:
+    return candidate.recipe.ridge or 0.0
+
+
+# Of one search: teachers, students, the two-hot student, four robust probes and their rounds.
+MOST_TRIALS = 5 + 2 + 1 + 4 + len(robust_rounds(FIRST_ROBUST))

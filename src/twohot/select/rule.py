@@ -1,0 +1,61 @@
+"""The rule by which a search decides: a function of scores on held-out labels alone.
+
+1. Within one standard error of the largest agreement,
+2. where the noise looks uniform, also within one of the largest likelihood,
+3. the method that did best where it was measured, and of that the likeliest, or, where the
+   likelihood has no say, the one with the largest penalty.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from twohot._types import FloatArray
+from twohot.select.agreement import mean, standard_error
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """How one candidate did on held-out labels, and what speaks for it beforehand."""
+
+    agrees: FloatArray  # (n,), one where a held-out label is predicted, else zero
+    likelihood: FloatArray  # (n,), log of the probability of every held-out label
+    preference: int  # of its method, larger is better
+    ridge: float
+    is_robust: bool  # by its loss
+
+
+def best(scores: Sequence[Score], weights: FloatArray, *, uniform: bool) -> int:
+    """Return the place of the best score; `uniform` says whether the likelihood has a say."""
+    near = _near(range(len(scores)), [score.agrees for score in scores], weights)
+    if not uniform:
+        return max(near, key=lambda place: (scores[place].preference, scores[place].ridge))
+    likelihoods = [score.likelihood for score in scores]
+    near = _near(near, likelihoods, weights)
+    return max(
+        near, key=lambda place: (scores[place].preference, mean(likelihoods[place], weights))
+    )
+
+
+def noise_looks_uniform(scores: Sequence[Score], weights: FloatArray) -> bool:
+    """Return whether a robust probe is the likeliest of all.
+
+    Outputs of cross-entropy follow any noise, those of a robust probe pass over it. Where the
+    former are likelier, noise has a structure that the likelihood does not know of.
+    """
+    return max(scores, key=lambda score: mean(score.likelihood, weights)).is_robust
+
+
+def is_likelier(one: Score, other: Score, weights: FloatArray) -> bool:
+    """Return whether the held-out labels are likelier by one score than by another."""
+    return mean(one.likelihood, weights) > mean(other.likelihood, weights)
+
+
+def _near(places: Sequence[int], values: Sequence[FloatArray], weights: FloatArray) -> list[int]:
+    """Return the places whose values are within one standard error of the best."""
+    top = max(places, key=lambda place: mean(values[place], weights))
+    differences = {place: values[top] - values[place] for place in places}
+    return [
+        place
+        for place, difference in differences.items()
+        if mean(difference, weights) <= standard_error(difference, weights)
+    ]

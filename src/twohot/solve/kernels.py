@@ -1,0 +1,117 @@
+"""The losses on one block of rows; see solve.losses for the formulas. All but softmax are kernels.
+
+A kernel is a function of a block and small shared arrays (see `twohot.rows.rows`). What is fitted
+is asked for block by block, through `targets.of(block)`.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from twohot._types import FloatArray, Matrix
+from twohot.rows.block import Block, scale_rows
+from twohot.rows.rows import Terms
+
+# Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
+SMALL_LOGIT = 0.1
+
+# Above this, exp(z) may overflow in float32.
+LARGE_LOGIT = 60.0
+
+
+class Targets(Protocol):
+    """What the rows of a fit are to be predicted as: small, so that it can go with a kernel."""
+
+    @property
+    def name(self) -> str:
+        """What the targets are."""
+        ...
+
+    def of(self, block: Block) -> Matrix:
+        """Return the targets of the rows in a block, dense or CSR."""
+        ...
+
+
+def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn logits into outputs, in place, and return them with each row's logsumexp (rows, 1)."""
+    largest = logits.max(axis=1, keepdims=True)
+    logits -= largest
+    np.exp(logits, out=logits)
+    total = logits.sum(axis=1, keepdims=True)
+    logits *= 1 / total
+    return logits, np.log(total) + largest
+
+
+def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn logits into outputs less 1/K, in place; return them and each row's logsumexp.
+
+    Logits of a fit sum to zero over the classes, so that a row's largest is not negative, and
+    there is no need to shift them unless they are large. Where all are small, so is the deviation,
+    and it is taken from exp(z) - 1: the difference of two rounded outputs would keep none of its
+    digits.
+    """
+    n_classes = logits.shape[1]
+    largest = logits.max()
+    if largest > LARGE_LOGIT:
+        outputs, log_sum = softmax(logits)
+        outputs -= 1 / n_classes
+        return outputs, log_sum
+    if largest > SMALL_LOGIT or logits.min() < -SMALL_LOGIT:
+        np.exp(logits, out=logits)
+        total = logits.sum(axis=1, keepdims=True)
+        logits *= 1 / total
+        logits -= 1 / n_classes
+        return logits, np.log(total)
+    np.expm1(logits, out=logits)
+    mean = logits.mean(axis=1, keepdims=True)
+    logits -= mean
+    logits /= n_classes * (1 + mean)
+    return logits, np.log1p(mean) + np.log(n_classes)
+
+
+def target_terms(block: Block, targets: Targets, dtype: np.dtype[Any]) -> Terms:
+    """Return Σ v t xᵀ over a block."""
+    wanted = targets.of(block).astype(dtype)
+    return (block.gather(wanted if block.weights is None else scale_rows(wanted, block.weights)),)
+
+
+def cross_entropy_terms(block: Block, coef: FloatArray) -> Terms:
+    """Return Σ v logsumexp, Σ v e xᵀ, Σ v e and Σ v e² of e = p - 1/K over a block."""
+    e, log_sum = deviation(block.project(coef))  # (rows, K)
+    if block.weights is None:
+        squares = np.einsum("ij,ij->j", e, e)
+    else:
+        log_sum *= block.weights
+        squares = np.einsum("ij,ij,i->j", e, e, block.weights[:, 0])
+        e *= block.weights
+    excess = e.sum(axis=0)
+    return log_sum.sum(dtype=np.float64), block.gather(e), excess, squares
+
+
+def generalized_terms(block: Block, coef: FloatArray, targets: Targets, power: float) -> Terms:
+    """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
+
+    The last adds to the second what makes Σ v a p xᵀ. It takes no matrix product.
+    """
+    wanted = targets.of(block)
+    if block.weights is not None:
+        wanted = scale_rows(wanted.astype(block.x.dtype), block.weights)
+    p, _ = softmax(block.project(coef))  # (rows, K)
+    place: Any = ...
+    if isinstance(wanted, sp.csr_array):
+        place = np.repeat(np.arange(len(p)), np.diff(wanted.indptr)), wanted.indices
+        credit = (wanted.data * p[place] ** power).astype(p.dtype)
+        agreement = np.bincount(place[0], credit, len(p)).astype(p.dtype)[:, np.newaxis]
+    else:
+        credit = (wanted * p**power).astype(p.dtype)
+        agreement = credit.sum(axis=1, keepdims=True)
+    curvature = np.einsum("i,ij->j", agreement[:, 0], p - p**2)
+    p *= agreement
+    mass = p.sum(axis=0)
+    p[place] -= credit
+    terms = agreement.sum(dtype=np.float64), block.gather(p), curvature, mass
+    if not isinstance(wanted, sp.csr_array):
+        return terms
+    credited = sp.csr_array((credit, wanted.indices, wanted.indptr), wanted.shape)
+    return *terms, block.gather(credited)

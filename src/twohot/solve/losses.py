@@ -1,0 +1,185 @@
+"""The losses that a probe may be fitted by, each with its kernel, its start and its tolerances.
+
+With logits z_i = W x_i, outputs p_i = softmax(z_i), targets t_i (rows that sum to one) and row
+weights v_i of mean one,
+
+    cross-entropy               ℓ_i = -Σ_k t_ik log p_ik
+    generalised cross-entropy   ℓ_i =  Σ_k t_ik (1 - p_ik^q) / q,    0 < q ≤ 1
+    f(W) = mean_i v_i ℓ_i + ½·l2·‖W‖²,    no penalty on an intercept.
+
+With respect to the logits, and with the agreement a_i = Σ_k t_ik p_ik^q,
+
+    cross-entropy               ∂ℓ_i/∂z_ij = p_ij - t_ij
+    generalised cross-entropy   ∂ℓ_i/∂z_ij = a_i p_ij - t_ij p_ij^q.
+
+Cross-entropy is linear in the targets, so that they enter only through their moment:
+
+    f(W) = mean_i v_i logsumexp(z_i) + ½·l2·‖W‖² - ⟨W, B⟩,    B = Tᵀ V X / N
+    grad = M(W) + l2·W - B,                                   M(W) = Pᵀ V X / N.
+
+A new loss is a subclass of `Loss` here and an entry of `LOSSES`; nothing else knows their names.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from twohot._checks.numbers import check_choice, check_within
+from twohot._types import FloatArray
+from twohot.solve.kernels import cross_entropy_terms, generalized_terms
+from twohot.solve.objective import Evaluation, FitProblem
+
+# The curvature of a class that no row is predicted to be in; the preconditioner divides by it.
+LEAST_CURVATURE = 1e-10
+
+# A class with less than this share of the outputs has no mean to speak of.
+LEAST_MASS = 1e-12
+
+# Below this power, (1 - p^q)/q is cross-entropy to the precision of float32.
+LEAST_POWER = 1e-3
+USUAL_POWER = 0.7
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """What a fit minimises, beside the penalty."""
+
+    name: ClassVar[str]
+    is_robust: ClassVar[bool]  # whether what one wrong label can cost is bounded
+    default_ridge: ClassVar[float]  # at which one fit did best on many noisy sets of embeddings
+    # Relative gradients at which candidates are compared, on given labels and on a teacher's
+    # outputs. Tighter ones change no comparison: on real features test accuracy moves by about
+    # 0.1 points.
+    coarse_tol: ClassVar[float]
+    coarse_student_tol: ClassVar[float]
+    starts_from: ClassVar["Loss | None"] = None  # whose fit it starts from; None: it is convex
+
+    @abstractmethod
+    def evaluate(self, problem: FitProblem, coef: FloatArray) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows."""
+
+    @abstractmethod
+    def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
+        """Return the gradient at zero coefficients, which takes no pass."""
+
+    def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002
+        """Return the evaluation where other targets were evaluated, if that takes no pass."""
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the loss as JSON has it; `loss_from_json` reads it."""
+        return {"name": self.name, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class CrossEntropy(Loss):
+    """Cross-entropy of any targets, given their moment."""
+
+    name = "ce"
+    is_robust = False
+    default_ridge = 50.0
+    coarse_tol = 3e-2
+    coarse_student_tol = 1e-2  # students differ from their teacher by little
+
+    def evaluate(self, problem: FitProblem, coef: FloatArray) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows."""
+        rows, coordinates = problem.rows, problem.coordinates
+        sums = rows.sum(cross_entropy_terms, coordinates.on_rows(coef))
+        log_partition, moment, excess, squares = (term / rows.n_samples for term in sums)
+        moment = coordinates.along_axes(moment)
+        uniform = 1 / len(coef)
+        mass = uniform + excess  # mean of p, from the mean of e = p - 1/K
+        mean_square = squares + 2 * uniform * excess + uniform**2
+        known = Evaluation(
+            coef=coef,
+            value=0.0,
+            gradient=moment,
+            curvature=np.maximum(mass - mean_square, LEAST_CURVATURE),
+            means=_class_means(moment + uniform * problem.axes.mean_row, mass),
+            moment=moment,
+            log_partition=float(log_partition),
+        )
+        return self._with_targets(problem, known, moment)
+
+    def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:
+        """Return the evaluation where other targets were evaluated, without a pass."""
+        return None if known.moment is None else self._with_targets(problem, known, known.moment)
+
+    def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
+        """Return the gradient at zero coefficients, where outputs are uniform."""
+        return -problem.target_moment
+
+    def _with_targets(
+        self, problem: FitProblem, known: Evaluation, moment: FloatArray
+    ) -> Evaluation:
+        coef = known.coef
+        fit = np.sum(coef * (problem.target_moment + problem.axes.mean_row / len(coef)))
+        return replace(
+            known,
+            value=known.log_partition - float(fit) + problem.penalty_value(coef),
+            gradient=moment + problem.penalty * coef - problem.target_moment,
+        )
+
+
+@dataclass(frozen=True)
+class GeneralizedCrossEntropy(Loss):
+    """Generalised cross-entropy, which bounds what one wrong label can cost. Not convex."""
+
+    power: float = USUAL_POWER
+
+    name = "gce"
+    is_robust = True
+    default_ridge = 10.0
+    coarse_tol = coarse_student_tol = 3e-1
+    starts_from = CrossEntropy()
+
+    def evaluate(self, problem: FitProblem, coef: FloatArray) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows."""
+        rows, coordinates = problem.rows, problem.coordinates
+        sums = rows.sum(generalized_terms, coordinates.on_rows(coef), problem.targets, self.power)
+        agreement, moment, curvature, mass, *credited = (term / rows.n_samples for term in sums)
+        moment = coordinates.along_axes(moment)
+        means = problem.means  # dense targets give no better ones
+        if credited:
+            means = _class_means(moment + coordinates.along_axes(credited[0]), mass)
+        return Evaluation(
+            coef=coef,
+            value=(1 - float(agreement)) / self.power + problem.penalty_value(coef),
+            gradient=moment + problem.penalty * coef,
+            curvature=np.maximum(curvature, LEAST_CURVATURE),
+            means=means,
+        )
+
+    def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
+        """Return the gradient at zero: p = 1/K, so K^-q times that of cross-entropy."""
+        n_classes = len(problem.target_moment)
+        gradient: FloatArray = -problem.target_moment * float(n_classes) ** -self.power
+        return gradient
+
+
+CROSS_ENTROPY = CrossEntropy()
+
+LOSSES: dict[str, type[Loss]] = {
+    kind.name: kind for kind in (CrossEntropy, GeneralizedCrossEntropy)
+}
+
+
+def make_loss(argument: str, name: str, gce_power: float = USUAL_POWER) -> Loss:
+    """Return the loss that an argument names; the power serves generalised cross-entropy."""
+    kind = LOSSES[check_choice(argument, name, tuple(LOSSES))]
+    power = check_within("gce_power", gce_power, LEAST_POWER, 1)
+    return GeneralizedCrossEntropy(power) if kind is GeneralizedCrossEntropy else kind()
+
+
+def loss_from_json(fields: dict[str, Any]) -> Loss:
+    """Return the loss that `to_json` wrote; anything may be raised if it did not."""
+    parameters = dict(fields)
+    return LOSSES[parameters.pop("name")](**parameters)
+
+
+def _class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the mean row of each class, from its weighted sum and weight."""
+    means: FloatArray = moment / np.maximum(mass, LEAST_MASS)[:, np.newaxis]
+    return means

@@ -1,0 +1,113 @@
+"""What was found about labels becomes a review in the table's own order of classes."""
+
+import numpy as np
+import pytest
+
+from twohot import AutoProbe, LinearProbe, find_label_issues
+from twohot.audit.decisions import Decision, apply_decisions
+from twohot.audit.review_content import review_rows, review_summary
+from twohot.tables import FeatureTable
+
+# Neither sorted as strings nor as numbers; no row is of the last.
+CLASSES = ("30", "2", "10", "none")
+
+
+@pytest.fixture(scope="module")
+def audited():
+    """A table with every seventh label wrong, and what was found in it."""
+    true = np.arange(150) % 3
+    noise = np.random.default_rng(0).normal(0, 0.15, (150, 6))
+    given = np.where(np.arange(150) % 7 == 0, (true + 1) % 3, true)
+    table = FeatureTable(features=np.eye(3, 6)[true] + noise, labels=given, classes=CLASSES)
+    return table, find_label_issues(table.features, table.coded), true
+
+
+def test_rows_are_in_the_codes_and_numbers_of_the_table(audited) -> None:
+    table, issues, true = audited
+    rows = review_rows(table, issues, np.arange(150)[::-1] * 2)
+    assert rows.classes == CLASSES
+    assert rows.row.tolist() == list(range(298, -1, -2))
+    assert rows.suggested_labels.tolist() == true.tolist()
+    assert rows.given_labels.tolist() == table.labels.tolist()
+    assert np.flatnonzero(rows.is_label_issue).tolist() == list(range(0, 150, 7))
+    assert np.all(rows.second_labels != rows.suggested_labels)
+    assert review_rows(table, issues).row.tolist() == list(range(150))
+
+
+def test_the_noise_is_that_of_the_table_and_clean_where_no_row_is(audited) -> None:
+    table, issues, true = audited
+    summary = review_summary(table, issues, title="Blobs", details={"source": "here"})
+    expected = np.eye(4)
+    for k in range(3):
+        expected[k] = np.bincount(table.labels[true == k], minlength=4) / np.sum(true == k)
+    np.testing.assert_allclose(summary.corruption, expected)
+    assert summary.title == "Blobs"
+    assert summary.details["source"] == "here"
+    # A class without rows correlates with nothing; the others are shown.
+    assert np.isnan(summary.correlation[3]).all()
+    assert np.isnan(summary.correlation[:, 3]).all()
+    assert np.isfinite(summary.correlation[:3, :3]).all()
+    assert sorted(summary.class_order[:3].tolist()) == [0, 1, 2]
+    assert summary.class_order[3] == 3
+
+
+def test_the_correlation_is_by_corrected_labels(audited) -> None:
+    table, issues, true = audited
+    summary = review_summary(table, issues, title="", details={})
+    rows = table.features - table.features.mean(axis=0)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    for first, second in ((0, 1), (1, 2)):
+        mean = (rows[true == first] @ rows[true == second].T).mean()
+        assert summary.correlation[first, second] == pytest.approx(mean, abs=1e-6)
+    assert sorted(summary.class_order.tolist()) == [0, 1, 2, 3]
+
+
+def test_the_choice_is_shown_where_there_was_one(audited) -> None:
+    table, issues, _ = audited
+    summary = review_summary(table, issues, title="", details={})
+    assert isinstance(issues.probe, AutoProbe)
+    chosen = issues.probe.choice_.chosen
+    assert [method.name for method in summary.methods if method.chosen] == [chosen.name]
+    assert summary.choice.chosen == (chosen.ridge, chosen.agreement)
+    n_points = sum(len(curve.x) for curve in summary.choice.curves)
+    assert n_points == len(issues.probe.choice_.tried)
+    assert summary.messages[0].startswith("About 14.7% of 150 labels look wrong; 22 are flagged")
+    assert chosen.name in summary.messages[1]
+
+
+def test_own_probabilities_show_no_choice(audited) -> None:
+    table, _, true = audited
+    outputs = np.full((150, 3), 0.01)
+    outputs[np.arange(150), true] = 0.98
+    issues = find_label_issues(None, table.coded, probabilities=outputs, classes=CLASSES[:3])
+    summary = review_summary(table, issues, title="", details={})
+    assert (summary.methods, summary.choice, len(summary.messages)) == ((), None, 1)
+
+
+@pytest.mark.parametrize("known", [[10, 2, 7, 30], ["10", "2", "7", "30"]])
+def test_classes_that_a_probe_alone_knows_come_behind_those_of_the_table(audited, known) -> None:
+    table, _, true = audited
+    probe = LinearProbe().fit(table.features, np.array(known)[np.array([3, 1, 0])[true]])
+    probe.classes_ = np.array(known)  # it knows a class that it saw no row of
+    probe.predict_proba = lambda rows: np.full((len(rows), 4), 0.25)
+    issues = find_label_issues(table.features, table.coded, probe=probe)
+    assert issues.classes.tolist() == [*CLASSES, "7"]
+    rows = review_rows(table, issues)
+    assert rows.classes == (*CLASSES, "7")
+    assert rows.given_labels.tolist() == table.labels.tolist()
+    assert review_summary(table, issues, title="", details={}).corruption.shape == (5, 5)
+
+
+def test_classes_without_a_row_are_offered(audited) -> None:
+    table, _, true = audited
+    rows = np.flatnonzero(true != 1)
+    # A split that has no row of the second class, nor of the last.
+    part = table.take(rows[table.labels[rows] != 1])
+    issues = find_label_issues(part.features, part.coded)
+    assert len(issues.probe.classes_) == 2
+    review = review_rows(part, issues)
+    assert review.classes == CLASSES
+    assert set(review.suggested_labels.tolist()) == {0, 2}
+    relabelled = Decision(review.report_id(), 0, "relabel", "none")
+    assert apply_decisions(review, [relabelled]).labels[0] == 3
+    assert issues.corruption[1].tolist() == [0, 1, 0, 0]
