@@ -289,15 +289,15 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     index = np.empty(len(cells), dtype=np.intp)
     for row, cell in enumerate(cells.tolist()):
         value = plain(cell)
-        if isinstance(value, Collection) and not isinstance(value, str):
+        if not isinstance(value, str) and is_missing(value):
+            value = None  # one for all of them, though no NaN equals another
+        elif isinstance(value, Collection) and not isinstance(value, str):
             raise ArgumentError(
                 name, f"holds {value!r} in row {row}, which is no label", "pass numbers or text."
             )
-        if not isinstance(value, str | bool | int | float):
-            # Dates and the like go by their text.
-            value = None if is_missing(value) else str(value)
-        # All NaN are one value, though none equals another.
-        index[row] = place.setdefault(None if value != value else value, len(place))  # noqa: PLR0124
+        elif not isinstance(value, str | bool | int | float):
+            value = str(value)  # of a date, for instance
+        index[row] = place.setdefault(value, len(place))
     found = np.empty(len(place), dtype=object)
     found[:] = list(place)
     return found, index
