@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import ANIMALS, audit_rows
+from twohot._checks.labels import NO_LABEL
 from twohot.audit.decisions import DECISIONS, Decision, apply_decisions, read_decisions
-from twohot.tables.table import NO_LABEL
 
 ROWS = audit_rows(12)
 REPORT = ROWS.report_id()

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits import ANIMALS, HOSTILE, audit_rows
+from twohot._checks.labels import NO_LABEL
 from twohot.audit import folder as audit_folder
 from twohot.audit.folder import FILES, read_audit_folder, write_audit_folder
 from twohot.audit.issue_files import read_issues, write_issues
 from twohot.review.records import Method, ReviewRows, ReviewSummary
-from twohot.tables.table import NO_LABEL
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1)
 UNIT = st.floats(0, 1)

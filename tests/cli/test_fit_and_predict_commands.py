@@ -7,7 +7,7 @@ import pytest
 from label_tables import NAMES, blobs, column, everything, run, write_table, wrong_every
 
 from twohot import AutoProbe, LinearProbe
-from twohot.distill.probe import load
+from twohot.distill.fitted import load
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from audits import audit_rows
-from twohot.tables.table import NO_LABEL
+from twohot._checks.labels import NO_LABEL
 
 
 def test_the_most_suspicious_flagged_row_comes_first() -> None:

@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from twohot._checks.arrays import check_precision
-from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
+from twohot._checks.labels import (
+    Labels,
+    check_all_labelled,
+    check_two_classes,
+    code_labels,
+    order_key,
+)
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray, IntArray, Matrix
@@ -95,7 +101,8 @@ def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]
     if classes is None:
         return np.arange(n_classes)
     names = np.asarray(classes)
-    if names.shape != (n_classes,) or code_labels(names).classes.tolist() != names.tolist():
+    values = names.tolist()
+    if names.shape != (n_classes,) or sorted(set(values), key=order_key) != values:
         raise ArgumentError(
             "classes",
             f"has shape {names.shape}, or names a class twice or out of order, for targets of "
