@@ -34,6 +34,27 @@ ORDER = [
 ASKS_THEORY = {"figures", "forecast", "experiment", "cli"}
 
 
+# A command is named after what it calls, and so is its module.
+COMMANDS = "cli"
+
+
+def public_names() -> dict[str, list[str]]:
+    """Return where every public function and class is defined."""
+    places: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        place = str(path.relative_to(PACKAGE))
+        if place.startswith(COMMANDS):
+            continue
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(place)
+    return places
+
+
+def test_no_name_means_two_things() -> None:
+    assert {name: found for name, found in public_names().items() if len(found) > 1} == {}
+
+
 def imported_parts(path: Path) -> set[str]:
     """Return the parts that a module imports when it runs; types alone do not count."""
     modules: set[str] = set()
