@@ -71,6 +71,11 @@ def test_float32_lists_stay_float32():
         assert read_table(FRAMES[kind]()).features.dtype == np.float32
 
 
+def test_lists_of_integers_and_of_fractions_are_fractions():
+    frame = pd.DataFrame({"features": [[1, 2], [0.5, 1.5]], "label": ["cat", "dog"]})
+    assert read_table(frame).features.tolist() == [[1, 2], [0.5, 1.5]]
+
+
 @pytest.mark.parametrize("kind", [name for name in FRAMES if name.startswith(("arrow", "polars"))])
 def test_parquet(kind, tmp_path):
     frame = FRAMES[kind]()
