@@ -63,18 +63,8 @@ class Description:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
-        return {
-            "n_rows": self.n_rows,
-            "n_features": self.n_features,
-            "dtype": self.dtype,
-            "split": self.split,
-            "split_sizes": dict(self.split_sizes),
-            "classes": list(self.classes),
-            "class_sizes": self.class_sizes.tolist(),
-            "n_without_label": self.n_without_label,
-            "provenance": dict(self.provenance),
-            "structure": None if self.structure is None else self.structure.to_json(),
-        }
+        structure = None if self.structure is None else self.structure.to_json()
+        return dict(json_safe(vars(self) | {"structure": structure}))
 
 
 def describe_table(
@@ -144,11 +134,9 @@ def with_superclasses(table: FeatureTable, description: Description) -> FeatureT
             "have no superclass: describe rows of every class."
         )
     made = {"source": structure.source, "split": description.split}
+    provenance, names = {**table.provenance, "superclasses": made}, structure.superclass_names
     return replace(
-        table,
-        superclass=structure.superclass,
-        superclass_names=structure.superclass_names,
-        provenance={**table.provenance, "superclasses": made},
+        table, superclass=structure.superclass, superclass_names=names, provenance=provenance
     )
 
 

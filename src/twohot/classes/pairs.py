@@ -66,8 +66,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
         Features as they are, at most 8192 of them; three matrices of shape
         (n_features, n_features) are held.
     labels : array of shape (n_rows,)
-        Class of each row, 0 … n_classes - 1. A row of -1 has no label and takes no part, not
-        in the mean either.
+        Class of each row, as for `class_correlation`.
     superclass : array of shape (n_classes,)
         Superclass of each class, 0, 1, … without a hole.
 
@@ -90,8 +89,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     if n_features > MAX_FEATURES:
         raise ArgumentError(
             "X",
-            f"has {n_features} features, and the spread of correlations takes three matrices of "
-            f"{n_features} × {n_features}",
+            f"has {n_features} features, and the spread takes three matrices of as many columns",
             f"pass at most {MAX_FEATURES}, for instance the leading components of "
             "sklearn.decomposition.TruncatedSVD, or take the means alone from class_correlation.",
         )

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.cells import as_cells
-from twohot._checks.labels import as_text
+from twohot._checks.cells import as_cells, as_text
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.tables.columns import LABELS, Columns, pick
 from twohot.tables.csv_file import csv_columns
@@ -55,12 +54,8 @@ def read_labels(
     usual = LABELS if len(columns) > 1 else tuple(columns)
     name = pick("label_column", label_column, usual, columns)
     if name is None:
-        raise ArgumentError(
-            "",
-            f"{origin} has the columns {first_few(columns)}",
-            "choose one by {label_column}.",
-            label_column=...,
-        )
+        problem = f"{origin} has the columns {first_few(columns)}"
+        raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
     if ROW in columns:
         rows = _row_numbers(origin, columns[ROW], n_rows)
         placed = np.full(n_rows, None, dtype=object)

@@ -34,12 +34,10 @@ class Items(Sequence[str]):
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         if not _fit_together(text, offsets):
-            raise ArgumentError(
-                "offsets",
-                f"has shape {offsets.shape} and does not rise from 0 to the {text.size} bytes of "
-                "text",
-                "pass where each string begins, and where the last one ends.",
-            )
+            rise = f"does not rise from 0 to the {text.size} bytes of text"
+            problem = f"has shape {offsets.shape} and {rise}"
+            advice = "pass where each string begins, and where the last one ends."
+            raise ArgumentError("offsets", problem, advice)
         self.text = text
         self.offsets = offsets
 
@@ -82,13 +80,7 @@ def _encoded(row: int, string: str) -> bytes:
     """Return one string in UTF-8, or say which one is none."""
     try:
         return string.encode(errors=ENCODING_ERRORS)
-    except AttributeError as error:
-        raise ArgumentError(
-            {f"items[{row}]": string}, "is not a string", "pass the path or text itself."
-        ) from error
-    except UnicodeEncodeError as error:
-        raise ArgumentError(
-            {f"items[{row}]": string},
-            "cannot be written as UTF-8",
-            f"remove the character at place {error.start}.",
-        ) from error
+    except (AttributeError, UnicodeEncodeError) as error:
+        problem = f"cannot be written as UTF-8 ({error})"
+        advice = "pass the path or text itself."
+        raise ArgumentError({f"items[{row}]": string}, problem, advice) from error

@@ -91,12 +91,9 @@ def read_table(
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and _suffix(path) == ".features":
         if replace(choice, label=None) != ColumnChoice() or classes is not None:
-            raise ArgumentError(
-                "",
-                f"{path} is a feature file, which says itself what its columns are",
-                "leave {classes} and the names of columns out.",
-                classes=...,
-            )
+            problem = f"{path} is a feature file, which says itself what its columns are"
+            advice = "leave {classes} and the names of columns out."
+            raise ArgumentError("", problem, advice, classes=...)
         table = _without_classes(read_features(path), missing)
         return _relabelled(table, labels, label_column, missing)
     here = replace(choice, label=None) if labels is not None else choice
@@ -139,12 +136,9 @@ def _relabelled(
     """Return a table with the labels of a separate file in place of its own, if there are any."""
     if labels is None:
         if label_column is not None:
-            raise ArgumentError(
-                {"label_column": label_column},
-                "is for a separate label file, and the source is a feature file",
-                "pass {labels} too, or leave it out.",
-                labels=...,
-            )
+            problem = "is for a separate label file, and the source is a feature file"
+            advice = "pass {labels} too, or leave it out."
+            raise ArgumentError({"label_column": label_column}, problem, advice, labels=...)
         return table
     separate = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
     # A table without labels has no classes of its own.
