@@ -330,7 +330,7 @@ def test_separate_labels_of_the_wrong_length(tmp_path):
 
 def test_a_column_in_both_files(tmp_path):
     (tmp_path / "y.csv").write_text("label,split\n" + "a,train\n" * 5)
-    with pytest.raises(ValueError, match=r"'split' is a column of .*y.csv and of the features"):
+    with pytest.raises(ValueError, match=r"y.csv.* and the features both have a column 'split'"):
         read_table(pd.DataFrame(WIDE | REST), labels=tmp_path / "y.csv")
 
 

@@ -118,9 +118,7 @@ def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
             return array
     if any(isinstance(cell, list | tuple) for cell in listed):
         return np.array(listed, dtype=object)
-    objects = np.empty(len(listed), dtype=object)
-    objects[:] = listed
-    return objects
+    return np.fromiter(listed, dtype=object, count=len(listed))
 
 
 def _from_container(column: Any) -> NDArray[Any]:

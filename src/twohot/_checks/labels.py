@@ -188,24 +188,22 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
     ("1 label looks like another spelling: 'Billing' / 'billing'.",)
     """
     found = labels.present()
-    names, sizes = [str(label) for label in found.classes.tolist()], found.sizes
+    names, notes = [str(label) for label in found.classes.tolist()], []
     alike: dict[str, list[int]] = {}
     for code, name in enumerate(names):
         alike.setdefault(" ".join(name.split()).casefold(), []).append(code)
     groups = [group for group in alike.values() if len(group) > 1]
-    notes = []
     if groups:
-        n_rows = sum(int(sizes[group].sum() - sizes[group].max()) for group in groups)
-        pairs = [" / ".join(repr(names[code]) for code in group) for group in groups]
-        shown = ", ".join(pairs[:3]) + (" and more" if len(pairs) > 3 else "")
+        n_rows = sum(int(found.sizes[group].sum() - found.sizes[group].max()) for group in groups)
+        spelled = [" / ".join(repr(names[code]) for code in group) for group in groups]
         looks = "looks like another spelling" if n_rows == 1 else "look like other spellings"
+        shown = first_few(spelled, 3, str)
         notes.append(f"{counted(n_rows, 'label')} {looks}: {shown}.")
     odd = [name for name in names if name.strip().casefold() in LOOKS_MISSING]
     if odd:
-        notes.append(
-            f"{first_few(odd)} {'is a class' if len(odd) == 1 else 'are classes'} here: name "
-            f"such a text {missing} if it means that there is no label."
-        )
+        are = "is a class" if len(odd) == 1 else "are classes"
+        means = f"name such a text {missing} if it means that there is no label."
+        notes.append(f"{first_few(odd)} {are} here: {means}")
     return tuple(notes)
 
 
@@ -226,9 +224,7 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
         elif not isinstance(value, str | bool | int | float):
             value = str(value)  # of a date, for instance
         index[row] = place.setdefault(value, len(place))
-    found = np.empty(len(place), dtype=object)
-    found[:] = list(place)
-    return found, index
+    return np.fromiter(place, dtype=object, count=len(place)), index
 
 
 def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:

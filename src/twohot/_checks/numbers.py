@@ -44,7 +44,7 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return `value`, one of the allowed words."""
     if isinstance(value, str) and value in allowed:
         return value
-    words = ", ".join(repr(word) for word in allowed)
+    words = ", ".join(map(repr, allowed))
     raise ArgumentError({name: value}, "is not known", f"pass one of {words}.")
 
 

@@ -102,9 +102,8 @@ def describe_table(
     ('superclass 1', 'superclass 2', 'superclass 3')
     """
     if n_superclasses is not None and cut is not None:
-        raise ArgumentError(
-            {"n_superclasses": n_superclasses, "cut": cut}, "both say where to cut", "pass one."
-        )
+        both = {"n_superclasses": n_superclasses, "cut": cut}
+        raise ArgumentError(both, "both say where to cut", "pass one.")
     described = table.take(table.rows_of_split(split))
     labels = described.coded
     structure = None

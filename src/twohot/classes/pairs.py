@@ -57,8 +57,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     """Measure the correlations of all pairs of rows, by how their classes are related.
 
     Exact, over all pairs of different rows, in two passes over X: one for its mean, one class by
-    class. A correlation is the inner product of two rows after centring by the mean of all rows
-    and scaling to unit norm.
+    class. What a correlation is, `class_correlation` says.
 
     Parameters
     ----------

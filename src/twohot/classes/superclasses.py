@@ -66,8 +66,10 @@ def cluster_classes(
     linkage = hierarchy.linkage(pdist(1 - _check_means(means)), method="complete")
     n_classes = len(linkage) + 1
     if n_superclasses is None:
-        furthest = _check_cut(cut) * linkage[-1, 2]
-        n_merges = int(np.count_nonzero(linkage[:, 2] <= furthest))
+        if not is_real(cut) or not 0 < cut <= 1:
+            problem = "is not a share of the largest merge distance"
+            raise ArgumentError({"cut": cut}, problem, "pass a number above 0, at most 1.")
+        n_merges = int(np.count_nonzero(linkage[:, 2] <= cut * linkage[-1, 2]))
     else:
         n_merges = n_classes - check_class_count("n_superclasses", n_superclasses, n_classes)
     cluster = np.arange(n_classes)
@@ -93,11 +95,3 @@ def _check_means(means: ArrayLike) -> FloatArray:
         problem = "is not symmetric, or holds NaN or infinity off its diagonal"
         raise ArgumentError("means", problem, "pass the mean correlation of every two classes.")
     return array
-
-
-def _check_cut(cut: float) -> float:
-    """Return a share of the largest merge distance."""
-    if is_real(cut) and 0 < float(cut) <= 1:
-        return float(cut)
-    problem = "is not a share of the largest merge distance"
-    raise ArgumentError({"cut": cut}, problem, "pass a number above 0, at most 1.")

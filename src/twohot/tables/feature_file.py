@@ -63,9 +63,8 @@ def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
         items = Items.encode(table.items)
         tensors["item_bytes"] = streamed(items.text, DTYPES["U8"])
         tensors["item_offsets"] = streamed(items.offsets, DTYPES["I64"])
-    description = _description(table)
     with whole_file(path) as file:
-        write_tensors(file, tensors, {HEADER: description})
+        write_tensors(file, tensors, {HEADER: _description(table)})
 
 
 def read_features(path: str | os.PathLike[str]) -> FeatureTable:
@@ -90,24 +89,22 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     metadata, tensors = map_tensors(Path(path))
     if HEADER not in metadata:
         raise ValueError(
-            f"{path} is a safetensors file but holds no feature table: pass a file that "
-            "`write_features` wrote."
+            f"{path} is a safetensors file but holds no feature table: pass one that does."
         )
     try:
         header = json.loads(metadata[HEADER])
         version = int(header["format_version"])
-        table = _table(header, tensors) if version <= FORMAT_VERSION else None
+        if version <= FORMAT_VERSION:
+            return _table(header, tensors)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} says it holds features, but part of it is missing or wrong ({error}): write "
             "it again."
         ) from error
-    if table is None:
-        raise ValueError(
-            f"{path} has format version {version} and this version of twohot reads up to "
-            f"{FORMAT_VERSION}: upgrade twohot to read it."
-        )
-    return table
+    raise ValueError(
+        f"{path} has format version {version} and this version of twohot reads up to "
+        f"{FORMAT_VERSION}: upgrade twohot to read it."
+    )
 
 
 def _stored_dtype(features: Matrix) -> np.dtype[Any]:

@@ -43,14 +43,11 @@ def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
 def _cells(name: str, series: Any) -> NDArray[Any]:
     """Return one column; lists as rows."""
     is_list = len(series) and isinstance(series[0], list | tuple | np.ndarray)
-    if is_list or isinstance(series.dtype, nw.List | nw.Array):
-        cells: NDArray[Any] = series.to_numpy()
-        return _stacked(name, cells) if cells.dtype == object else cells
-    return as_cells(series.to_native(), name)
-
-
-def _stacked(name: str, cells: NDArray[Any]) -> NDArray[Any]:
-    """Return lists of numbers as rows of one array."""
+    if not is_list and not isinstance(series.dtype, nw.List | nw.Array):
+        return as_cells(series.to_native(), name)
+    cells: NDArray[Any] = series.to_numpy()
+    if cells.dtype != object:
+        return cells
     rows = [np.asarray(cell) for cell in cells]
     for place, row in enumerate(rows):
         if row.shape != rows[0].shape:

@@ -18,12 +18,7 @@ ENCODING_ERRORS = "surrogateescape"
 class Items(Sequence[str]):
     """Strings stored one after the other; each is decoded when it is asked for.
 
-    Parameters
-    ----------
-    text : array of bytes
-        All strings in UTF-8.
-    offsets : array of shape (n_items + 1,)
-        Where each string begins, and where the last one ends.
+    `text` is all strings in UTF-8, `offsets` where each begins, and where the last one ends.
 
     Examples
     --------
@@ -47,9 +42,8 @@ class Items(Sequence[str]):
         if isinstance(strings, Items):
             return strings
         encoded = [_encoded(row, string) for row, string in enumerate(strings)]
-        lengths = [len(string) for string in encoded]
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        return cls(text, np.cumsum([0, *lengths], dtype=np.int64))
+        return cls(text, np.cumsum([0, *map(len, encoded)], dtype=np.int64))
 
     def __len__(self) -> int:
         return self.offsets.size - 1

@@ -10,12 +10,12 @@ import numpy as np
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
-from twohot.tables.class_names import code_by_name, code_given_and_true
+from twohot.tables.class_names import code_by_name
 from twohot.tables.columns import LABELS, ColumnChoice, Columns, find_features, table_from_columns
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.feature_file import read_features
 from twohot.tables.frames import frame_columns, parquet_columns
-from twohot.tables.label_file import read_labels
+from twohot.tables.label_file import read_labels, replace_labels
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.table import FeatureTable
 
@@ -96,19 +96,19 @@ def read_table(
             raise ArgumentError("", problem, advice, classes=...)
         table = _without_classes(read_features(path), missing)
         return _relabelled(table, labels, label_column, missing)
-    here = replace(choice, label=None) if labels is not None else choice
+    here = choice if labels is None else replace(choice, label=None)
     columns, chosen, about = _read_columns(source, path, here)
     features = find_features(columns, chosen)
     named = about.get("classes") if classes is None else _class_names(classes)
     if labels is not None:
         own = next((columns[name] for name in LABELS if name in columns), None)
-        separate = read_labels(
+        given, label = read_labels(
             labels,
             label_column,
             len(features),
             own=lambda: None if own is None else code_by_name(own, named).values,
         )
-        columns, chosen = separate.beside(columns), replace(chosen, label=separate.name)
+        columns, chosen = replace_labels(columns, given, labels), replace(chosen, label=label)
     table = table_from_columns(features, columns, chosen, named, missing=missing, labelled=labelled)
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
@@ -140,11 +140,10 @@ def _relabelled(
             advice = "pass {labels} too, or leave it out."
             raise ArgumentError({"label_column": label_column}, problem, advice, labels=...)
         return table
-    separate = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
+    given, name = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
     # A table without labels has no classes of its own.
-    coded, _ = code_given_and_true(
-        separate.columns, separate.name, None, table.classes or None, missing=missing
-    )
+    classes, said = table.classes or None, f"column {name!r}"
+    coded = code_by_name(given[name], classes, name=said, missing=missing)
     return replace(table, labels=coded.codes, classes=tuple(coded.classes))
 
 
@@ -152,8 +151,7 @@ def _suffix(path: Path) -> str:
     """Return the kind of a file that is there, or say which kinds can be read."""
     if path.is_dir():
         raise ValueError(
-            f"{path} is a folder: pass a table of features, which `twohot extract` makes of images "
-            "and texts."
+            f"{path} is a folder: pass a table of features, as `twohot extract` makes of a folder."
         )
     if path.suffix not in SUFFIXES:
         raise ValueError(
