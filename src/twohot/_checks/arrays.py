@@ -33,11 +33,9 @@ def check_finite(name: str, block: Matrix, first_row: int) -> None:
     dense = block.toarray() if sp.issparse(block) else block
     row, column = np.argwhere(~np.isfinite(dense))[0]
     kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
-    raise ArgumentError(
-        name,
-        f"contains {kind} at row {first_row + row}, column {column}",
-        "features must be finite, so drop or impute the row (NaN and inf cannot be used).",
-    )
+    problem = f"contains {kind} at row {first_row + row}, column {column}"
+    advice = "features must be finite, so drop or impute the row (NaN and inf cannot be used)."
+    raise ArgumentError(name, problem, advice)
 
 
 def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:

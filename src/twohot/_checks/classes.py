@@ -23,11 +23,8 @@ def check_generator(random_state: RandomState) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(2**31, size=4))
     if random_state is None or (is_integer(random_state) and int(random_state) >= 0):
         return np.random.default_rng(random_state)
-    raise ArgumentError(
-        {"random_state": random_state},
-        "seeds nothing",
-        "pass a non-negative integer, a numpy.random.Generator or RandomState, or None.",
-    )
+    advice = "pass a non-negative integer, a numpy.random.Generator or RandomState, or None."
+    raise ArgumentError({"random_state": random_state}, "seeds nothing", advice)
 
 
 def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArray[np.int64]:
@@ -56,12 +53,10 @@ def check_codes(
     array = check_integers(name, codes, n_codes)
     outside = np.flatnonzero((array < least) | (array >= n_names))
     if outside.size:
-        raise ArgumentError(
-            {f"{name}[{outside[0]}]": int(array[outside[0]])},
-            "names nothing",
-            f"there {'is' if n_names == 1 else 'are'} {counted(n_names, 'name')}, so pass integers "
-            f"from {least} to {n_names - 1}.",
-        )
+        entry = {f"{name}[{outside[0]}]": int(array[outside[0]])}
+        known = f"there {'is' if n_names == 1 else 'are'} {counted(n_names, 'name')}"
+        advice = f"{known}, so pass integers from {least} to {n_names - 1}."
+        raise ArgumentError(entry, "names nothing", advice)
     return array
 
 
@@ -74,12 +69,10 @@ def check_superclass(
     array = check_integers("superclass", superclass, n_classes).astype(np.intp)
     names = np.unique(array)
     if not np.array_equal(names, np.arange(names.size)):
-        raise ArgumentError(
-            "superclass",
-            f"numbers {names.size} superclasses from {names[0]} to {names[-1]}",
-            "number them 0, 1, … without a hole, for instance by "
-            "np.unique(superclass, return_inverse=True)[1].",
-        )
+        problem = f"numbers {names.size} superclasses from {names[0]} to {names[-1]}"
+        by = "by np.unique(superclass, return_inverse=True)[1]"
+        advice = f"number them 0, 1, … without a hole, for instance {by}."
+        raise ArgumentError("superclass", problem, advice)
     return array
 
 
@@ -91,11 +84,9 @@ def check_confused_with(n_classes: int, confused_with: ArrayLike | None) -> NDAr
     array = check_codes("confused_with", confused_with, n_classes, n_classes, least=0)
     itself = np.flatnonzero(array == every).tolist()
     if itself:
-        raise ArgumentError(
-            {f"confused_with[{itself[0]}]": itself[0]},
-            "takes a class for itself",
-            "name another class, or write the matrix yourself if this class stays clean.",
-        )
+        entry = {f"confused_with[{itself[0]}]": itself[0]}
+        advice = "name another class, or write the matrix yourself if this class stays clean."
+        raise ArgumentError(entry, "takes a class for itself", advice)
     return array.astype(np.intp)
 
 
@@ -128,12 +119,9 @@ def check_corruption(
     if matrix.dtype.kind not in "biuf":
         raise ArgumentError("corruption", f"has dtype {matrix.dtype}", "pass real numbers.")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < least:
-        raise ArgumentError(
-            "corruption",
-            f"has shape {matrix.shape}",
-            f"pass a square matrix of at least {counted(least, 'class', 'classes')}, one row per "
-            "true class and one column per given label.",
-        )
+        size = f"at least {counted(least, 'class', 'classes')}"
+        advice = f"pass a square matrix of {size}: true classes in rows, given labels in columns."
+        raise ArgumentError("corruption", f"has shape {matrix.shape}", advice)
     if n_classes is not None and len(matrix) != n_classes:
         problem = f"has {counted(len(matrix), 'row')} for {counted(n_classes, 'class', 'classes')}"
         advice = "pass one row per class; name the classes where some have no sample."
@@ -147,11 +135,9 @@ def check_corruption(
     row_sums = matrix.sum(axis=1)
     if not np.all(np.abs(row_sums - 1) <= ROW_SUM_TOLERANCE):
         row = np.argmax(np.abs(row_sums - 1))
-        raise ArgumentError(
-            "corruption",
-            f"has a row that does not sum to one (row {row}: {row_sums[row]:.8g})",
-            "row k holds the shares of true class k; divide each row by its sum, or transpose.",
-        )
+        problem = f"has a row that does not sum to one (row {row}: {row_sums[row]:.8g})"
+        advice = "row k holds the shares of true class k; divide each row by its sum, or transpose."
+        raise ArgumentError("corruption", problem, advice)
     normalized: NDArray[np.float64] = matrix / row_sums[:, np.newaxis]
     return normalized
 

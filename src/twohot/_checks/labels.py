@@ -230,9 +230,8 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
 def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
     """Raise if labels mix numbers and text and may not, or are numbers that count nothing."""
     if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
-        raise ArgumentError(
-            name, "mixes numbers and text", "pass labels of one type, None where there is none."
-        )
+        advice = "pass labels of one type, None where there is none."
+        raise ArgumentError(name, "mixes numbers and text", advice)
     for value in values:
         if isinstance(value, float) and not value.is_integer():
             problem = f"holds {value!r}, which is no class (Unknown label type: continuous)"

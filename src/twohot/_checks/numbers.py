@@ -61,12 +61,9 @@ def check_penalty(
 ) -> tuple[str, list[float]]:
     """Return which strength was given, "l2" or "ridge", and its value for every round."""
     if l2 is not None and ridge is not None:
-        raise ArgumentError(
-            {"l2": l2, "ridge": ridge},
-            "both set the penalty",
-            "pass one of them and leave the other None (l2 = ridge · mean squared norm / "
-            "(n_classes · total weight)).",
-        )
+        formula = "l2 = ridge · mean squared norm / (n_classes · total weight)"
+        advice = f"pass one of them and leave the other None ({formula})."
+        raise ArgumentError({"l2": l2, "ridge": ridge}, "both set the penalty", advice)
     name, given = ("ridge", ridge) if l2 is None else ("l2", l2)
     if given is None:
         given = default_ridge

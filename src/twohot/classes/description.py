@@ -133,9 +133,11 @@ def with_superclasses(table: FeatureTable, description: Description) -> FeatureT
             "have no superclass: describe rows of every class."
         )
     made = {"source": structure.source, "split": description.split}
-    provenance, names = {**table.provenance, "superclasses": made}, structure.superclass_names
     return replace(
-        table, superclass=structure.superclass, superclass_names=names, provenance=provenance
+        table,
+        superclass=structure.superclass,
+        superclass_names=structure.superclass_names,
+        provenance={**table.provenance, "superclasses": made},
     )
 
 

@@ -25,7 +25,7 @@ def check_labelled(
     rows = check_rows(X)
     codes = check_integers("labels", labels, rows.shape[0])
     if n_classes is None:
-        n_classes = int(codes.max()) + 1
+        n_classes = max(int(codes.max()) + 1, 0)
     check_codes("labels", codes, len(codes), check_count("n_classes", n_classes, 0))
     coded = Labels(codes.astype(np.intp), np.arange(n_classes))
     empty = np.flatnonzero(coded.sizes == 0)

@@ -234,8 +234,10 @@ def _check_correlations(
     elsewhere = check_within("elsewhere", elsewhere, -1, 1)
     if superclass is None:
         if same_superclass != 0:
-            given, advice = {"same_superclass": same_superclass}, "pass {superclass} as well."
-            raise ArgumentError(given, "has no superclasses to hold for", advice, superclass=...)
+            problem = "has no superclasses to hold for"
+            advice = "pass {superclass}, the superclass of each class, as well."
+            given = {"same_superclass": same_superclass}
+            raise ArgumentError(given, problem, advice, superclass=...)
         # No two classes share a superclass: any value in order is as good.
         same_superclass = max(0.0, elsewhere)
     # Cut to twelve digits: tiny numbers would underflow where they are squared.

@@ -92,11 +92,11 @@ def csv_columns(path: Path, text_columns: Collection[str] | None = None) -> dict
     """
     with _opened(path) as lines:
         header = _checked_header(path, next(lines, []))
-        as_text = header if text_columns is None else text_columns
+        texts = header if text_columns is None else text_columns
         columns: list[array[float] | list[str]] = []
         for number, cells in _rows(path, header, lines):
             columns = columns or [
-                [] if name in as_text or not _is_number(cell) else array("d")
+                [] if name in texts or not _is_number(cell) else array("d")
                 for name, cell in zip(header, cells, strict=True)
             ]
             for name, column, cell in zip(header, columns, cells, strict=True):

@@ -151,7 +151,7 @@ def _suffix(path: Path) -> str:
     """Return the kind of a file that is there, or say which kinds can be read."""
     if path.is_dir():
         raise ValueError(
-            f"{path} is a folder: pass a table of features, as `twohot extract` makes of a folder."
+            f"{path} is a folder: pass a table of features, which `twohot extract` makes of one."
         )
     if path.suffix not in SUFFIXES:
         raise ValueError(
