@@ -106,7 +106,7 @@ def read_table(
             labels,
             label_column,
             len(features),
-            own=lambda: None if own is None else code_by_name(own, named).values,
+            own=lambda: None if own is None else code_by_name(own, named, missing=missing).values,
         )
         columns, chosen = replace_labels(columns, given, labels), replace(chosen, label=label)
     table = table_from_columns(features, columns, chosen, named, missing=missing, labelled=labelled)
