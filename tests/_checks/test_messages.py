@@ -42,6 +42,8 @@ def test_text_of_a_user_is_never_rewritten(chosen, other, mentioned):
         (ArgumentError({"l2": 1.0, "k": 2}, "clash", "pass 1."), "l2=1.0 and k=2 clash: pass 1."),
         (ArgumentError("labels", "has one class", "add rows."), "labels has one class: add rows."),
         (ArgumentError("", "no column"), "no column"),
+        (ArgumentError("column 'a=b'", "is empty"), "column 'a=b' is empty"),
+        (ArgumentError("column 'a=…'", "is empty"), "column 'a=…' is empty"),
         (ArgumentError({"output": Path("a b.csv")}, "is there"), "output=a b.csv is there"),
     ],
 )  # fmt: skip

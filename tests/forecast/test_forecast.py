@@ -307,7 +307,7 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
         ({"corruption": 2 * np.eye(3)}, "does not sum to one"),
         ({"probabilities": np.ones((30, 2))}, r"probabilities has shape \(30, 2\).*\(30, 3\)"),
         ({"probabilities": np.full((30, 3), np.nan)}, "or holds NaN"),
-        ({"superclass": [0, 0]}, "superclass has 2 entries for 3 classes"),
+        ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
         ({"ridge": -1.0}, "ridge=-1.0 is not allowed"),
         ({"n_rounds": 1}, "n_rounds=1 is not allowed: pass an integer of at least 2"),
         ({"cv": 1}, "cv=1 is not allowed"),

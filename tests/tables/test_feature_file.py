@@ -265,7 +265,10 @@ def test_a_path_that_is_no_text_comes_back():
 
 @pytest.mark.parametrize(
     ("item", "message"),
-    [(3, r"items\[1\]=3 is not a string"), ("\ud800", r"items\[1\]=.* cannot be written as UTF-8")],
+    [
+        (3, r"items\[1\]=3 cannot be written as UTF-8 \('int' .* pass the path or text itself"),
+        ("\ud800", r"items\[1\]=.* cannot be written as UTF-8 .*position 0"),
+    ],
 )
 def test_items_that_are_no_text(item, message, path):
     table = FeatureTable(

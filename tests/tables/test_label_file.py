@@ -37,6 +37,13 @@ def test_rows_that_are_not_named_keep_their_own_label(tmp_path):
     assert found.classes == read_features(tmp_path / "x.features").classes
 
 
+def test_an_own_label_may_mean_that_there_is_none(tmp_path):
+    np.savez(tmp_path / "x.npz", X=X, y=["cat", "NA", "dog", "dog"], classes=["cat", "dog"])
+    path = write_csv(tmp_path / "l.csv", "row,label", "2,cat", "3,NA")
+    found = read_table(tmp_path / "x.npz", labels=path, missing=["NA"])
+    assert found.given_labels.tolist() == ["cat", None, "cat", None]
+
+
 def test_rows_that_are_not_named_have_no_label_where_there_is_none(tmp_path):
     np.save(tmp_path / "x.npy", X)
     path = write_csv(tmp_path / "l.csv", "row,label", "3,b", "1,a")

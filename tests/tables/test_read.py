@@ -71,6 +71,11 @@ def test_float32_lists_stay_float32():
         assert read_table(FRAMES[kind]()).features.dtype == np.float32
 
 
+def test_lists_of_integers_and_of_fractions_are_fractions():
+    frame = pd.DataFrame({"features": [[1, 2], [0.5, 1.5]], "label": ["cat", "dog"]})
+    assert read_table(frame).features.tolist() == [[1, 2], [0.5, 1.5]]
+
+
 @pytest.mark.parametrize("kind", [name for name in FRAMES if name.startswith(("arrow", "polars"))])
 def test_parquet(kind, tmp_path):
     frame = FRAMES[kind]()
@@ -325,7 +330,7 @@ def test_separate_labels_of_the_wrong_length(tmp_path):
 
 def test_a_column_in_both_files(tmp_path):
     (tmp_path / "y.csv").write_text("label,split\n" + "a,train\n" * 5)
-    with pytest.raises(ValueError, match=r"'split' is a column of .*y.csv and of the features"):
+    with pytest.raises(ValueError, match=r"y.csv.* and the features both have a column 'split'"):
         read_table(pd.DataFrame(WIDE | REST), labels=tmp_path / "y.csv")
 
 

@@ -19,9 +19,8 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     for precision in allowed:
         if dtype in (precision, precision.name, precision.type):
             return precision
-    raise ArgumentError(
-        {"dtype": dtype}, "is not a precision to compute in", "pass float32 or float64."
-    )
+    problem = "is not a precision to compute in"
+    raise ArgumentError({"dtype": dtype}, problem, "pass float32 or float64.")
 
 
 def check_finite(name: str, block: Matrix, first_row: int) -> None:
@@ -34,23 +33,19 @@ def check_finite(name: str, block: Matrix, first_row: int) -> None:
     dense = block.toarray() if sp.issparse(block) else block
     row, column = np.argwhere(~np.isfinite(dense))[0]
     kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
-    raise ArgumentError(
-        name,
-        f"contains {kind} at row {first_row + row}, column {column}",
-        "features must be finite, so drop or impute the row (NaN and inf cannot be used).",
-    )
+    problem = f"contains {kind} at row {first_row + row}, column {column}"
+    advice = "features must be finite, so drop or impute the row (NaN and inf cannot be used)."
+    raise ArgumentError(name, problem, advice)
 
 
 def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
     """Return given start coefficients as float64."""
     array = np.asarray(start, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
-        raise ArgumentError(
-            "start",
-            f"has shape {array.shape} or holds NaN or infinity",
-            f"pass finite coefficients of shape {shape} (n_classes, n_features), or 'teacher' or "
-            "'zero'.",
-        )
+        problem = f"has shape {array.shape} or holds NaN or infinity"
+        shaped = f"of shape {shape} (n_classes, n_features)"
+        advice = f"pass finite coefficients {shaped}, or 'teacher' or 'zero'."
+        raise ArgumentError("start", problem, advice)
     return array
 
 
@@ -64,33 +59,20 @@ def check_soft_targets(
     rows: Any = sp.csr_array(targets) if sp.issparse(targets) else np.asarray(targets)
     values = rows.data if sp.issparse(targets) else rows
     if values.dtype.kind not in "fiu":
-        raise ArgumentError(
-            name, f"has dtype {values.dtype}", "pass probabilities, as real numbers."
-        )
+        raise ArgumentError(name, f"has dtype {values.dtype}", "pass real numbers.")
     if rows.ndim != 2 or rows.shape[1] < 2:
-        raise ArgumentError(
-            name,
-            f"has shape {rows.shape}",
-            "pass one row of probabilities per sample and one column per class, at least two "
-            "classes.",
-        )
+        advice = "pass one row of probabilities per sample, and columns for at least two classes."
+        raise ArgumentError(name, f"has shape {rows.shape}", advice)
     if rows.shape[0] != n_samples:
-        raise ArgumentError(
-            name,
-            f"has {counted(rows.shape[0], 'row')} and {beside} has {n_samples}",
-            f"pass one row of probabilities per row of {beside}.",
-        )
+        problem = f"has {counted(rows.shape[0], 'row')} and {beside} has {n_samples}"
+        raise ArgumentError(name, problem, f"pass one row of probabilities per row of {beside}.")
     sums = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
     # Written so that NaN fails too.
     if not np.all(values >= 0):
-        raise ArgumentError(
-            name, f"has the negative or missing value {np.min(values)}", "pass probabilities."
-        )
+        problem = f"has the negative or missing value {np.min(values)}"
+        raise ArgumentError(name, problem, "pass probabilities.")
     if not np.all(np.abs(sums - 1) <= SOFT_TARGET_TOLERANCE):
         row = int(np.argmax(np.abs(sums - 1)))
-        raise ArgumentError(
-            name,
-            f"has rows that do not sum to one (row {row}: {sums[row]:.6g})",
-            "divide each row by its sum.",
-        )
+        problem = f"has rows that do not sum to one (row {row}: {sums[row]:.6g})"
+        raise ArgumentError(name, problem, "divide each row by its sum.")
     return rows

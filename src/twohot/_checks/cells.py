@@ -1,9 +1,11 @@
 """The cells of a column, whatever holds them: an array, a list, a series, a frame of one column.
 
 Integers beside missing values stay integers, and no missing value is lost on the way: a column with
-any becomes an array of Python objects.
+any becomes an array of Python objects. What one cell says is here too: whether it is missing, its
+text, and its place in order.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.messages import ArgumentError
+from twohot._checks.numbers import is_real
 
+WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # more digits are no count of anything
 ONE_PER_ROW = "pass one label per row, None for a row without."
 
 
@@ -57,6 +61,52 @@ def plain(cell: Any) -> Any:
     return cell.decode() if isinstance(cell, bytes) else cell
 
 
+def is_missing(label: object) -> bool:
+    """Return whether a value is no label.
+
+    Examples
+    --------
+    >>> [is_missing(label) for label in (None, float("nan"), "  ", "NaN", 0)]
+    [True, True, True, False, False]
+    """
+    if isinstance(label, str):
+        return not label.strip()
+    if label is None or label is np.ma.masked:
+        return True
+    try:
+        return bool(label != label)  # noqa: PLR0124 - of all values NaN and NaT alone do that
+    except (TypeError, ValueError):  # NA does not even say that
+        return True
+
+
+def as_text(label: object) -> str:
+    """Return a label as text: nothing for a missing one, and whole floats as integers."""
+    label = plain(label)
+    if isinstance(label, str):
+        return label
+    if is_missing(label):
+        return ""
+    # Integers beside missing ones often come as floats.
+    return str(int(label) if isinstance(label, float) and label.is_integer() else label)
+
+
+def order_key(label: Any) -> tuple[int, Any, str]:
+    """Return what labels are sorted by: numbers by value, then text."""
+    if isinstance(label, str):
+        if WHOLE_NUMBER.fullmatch(label):
+            return 0, int(label), label
+        return 1, 0, label
+    return (0, label, "") if isinstance(label, bool | int | float) else (2, 0, str(label))
+
+
+def holds_numbers(cells: NDArray[Any]) -> bool:
+    """Return whether every cell of a column is one number, or missing among such."""
+    if cells.dtype != object:
+        return cells.ndim == 1 and cells.dtype.kind in "fiu"
+    listed = cells.tolist()
+    return any(map(is_real, listed)) and all(is_real(cell) or is_missing(cell) for cell in listed)
+
+
 def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
     """Return values as an array of plain text or numbers where they are, else of objects."""
     listed = list(cells)
@@ -68,9 +118,7 @@ def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
             return array
     if any(isinstance(cell, list | tuple) for cell in listed):
         return np.array(listed, dtype=object)
-    objects = np.empty(len(listed), dtype=object)
-    objects[:] = listed
-    return objects
+    return np.fromiter(listed, dtype=object, count=len(listed))
 
 
 def _from_container(column: Any) -> NDArray[Any]:

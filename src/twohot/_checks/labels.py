@@ -8,7 +8,6 @@ Classes stand in one order everywhere: numbers by value, text that is a whole nu
 then all other text. Labels that differ in case or blanks alone are kept apart, and said.
 """
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.cells import as_cells, plain
+from twohot._checks.cells import as_cells, as_text, is_missing, order_key, plain
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 
 NO_LABEL = -1  # the code of a row without a label
-
-WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # more digits are no count of anything
 # Texts that often mean that there is no label, and are classes here unless somebody says so.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
@@ -88,16 +85,13 @@ class Labels:
         """Return the same labels coded as positions in other classes, by their text."""
         place = {as_text(label): number for number, label in enumerate(classes.tolist())}
         moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
-        unknown = [k for k in np.flatnonzero(self.sizes).tolist() if moved[k] == NO_LABEL]
+        unknown = self.classes[(self.sizes > 0) & (np.array(moved) == NO_LABEL)].tolist()
         if unknown:
-            labels = [self.classes.tolist()[code] for code in unknown]
-            raise ArgumentError(
-                name,
+            problem = (
                 f"has {counted(len(unknown), 'label')} that {'is' if len(unknown) == 1 else 'are'} "
-                f"none of the {counted(len(classes), 'class', 'classes')} ({first_few(labels)})",
-                advice,
-                **mentions,
+                f"none of the {counted(len(classes), 'class', 'classes')} ({first_few(unknown)})"
             )
+            raise ArgumentError(name, problem, advice, **mentions)
         return Labels(np.array([*moved, NO_LABEL], dtype=np.intp)[self.codes], classes)
 
 
@@ -109,22 +103,12 @@ def code_labels(
     missing: Collection[str] = (),
     by_name: bool = False,
 ) -> Labels:
-    """Return a column of labels as codes and classes; what is coded already stays as it is.
+    """Return a column of numbers or of text as codes and classes; `Labels` stay as they are.
 
-    Parameters
-    ----------
-    labels : array, masked array, list, series, one-column frame, Arrow array or Labels
-        Numbers or text, one type.
-    name : str
-        What an error calls the labels.
-    classes : array, optional
-        The classes in their order; by default the labels that occur, in order. A label is the class
-        that has its text, so 1 is "1".
-    missing : collection of str
-        Texts that mean no label, beside those that are empty or blank.
-    by_name : bool
-        Whether classes are text, whatever the labels are: 1, 1.0 and "1" are then the same, and
-        numbers may stand beside text.
+    An error calls the labels by `name`. By default the `classes` are the labels that occur, in
+    order; a label is the class that has its text, so 1 is "1". Texts among `missing` mean no
+    label, beside those that are empty or blank. With `by_name` classes are text, whatever the
+    labels are: 1, 1.0 and "1" are then the same, and numbers may stand beside text.
 
     Examples
     --------
@@ -132,8 +116,8 @@ def code_labels(
     >>> coded.codes, coded.classes
     (array([ 1, -1,  0, -1,  1]), array(['2', '10'], dtype=object))
     """
-    coded = labels if isinstance(labels, Labels) else _coded(labels, name, by_name=by_name)
-    coded = coded.without(missing)
+    found = labels if isinstance(labels, Labels) else _coded(labels, name, by_name=by_name)
+    coded = found.without(missing)
     if classes is None:
         return coded
     advice = "name all classes in {classes}, or leave it out to take the labels that occur."
@@ -169,83 +153,28 @@ def check_classes(classes: Any) -> NDArray[Any]:
     return array
 
 
-def check_all_labelled(labels: Labels, *, name: str = "y") -> None:
+def check_all_labelled(labels: Labels) -> None:
     """Raise if a row has no label, with their number and the first of them."""
     without = np.flatnonzero(~labels.labelled)
     if without.size:
-        raise ArgumentError(
-            name,
-            f"has no label in {counted(without.size, 'row')}, the first is row {without[0]}",
-            "drop these rows before fitting.",
-        )
+        rows = f"{counted(without.size, 'row')}, the first is row {without[0]}"
+        raise ArgumentError("y", f"has no label in {rows}", "drop these rows before fitting.")
 
 
-def check_some_labelled(labels: Labels, *, name: str = "y", advice: str) -> None:
+def check_some_labelled(labels: Labels, advice: str, *, name: str = "y") -> None:
     """Raise if no row has a label."""
     if not labels.labelled.any():
         n_rows = counted(len(labels.codes), "row")
         raise ArgumentError(name, f"has no label in any of its {n_rows}", advice)
 
 
-def check_two_classes(labels: Labels, *, name: str = "y") -> None:
+def check_two_classes(labels: Labels) -> None:
     """Raise unless some row has a label, and there are two classes."""
-    check_some_labelled(labels, name=name, advice="pass labels for rows of at least two classes.")
+    check_some_labelled(labels, "pass labels for rows of at least two classes.")
     if labels.n_classes < 2:
         only = labels.classes.tolist()[0]
-        raise ArgumentError(
-            name, f"has one class only ({only!r})", "pass rows of at least two classes."
-        )
-
-
-def check_known_labels(labels: Labels, classes: NDArray[Any]) -> None:
-    """Raise if a label is none of a probe's classes."""
-    unknown = [label for label in labels.classes.tolist() if label not in classes.tolist()]
-    if unknown:
-        raise ArgumentError(
-            "y",
-            f"has {counted(len(unknown), 'label')} that the probe was not fitted on "
-            f"({first_few(unknown)})",
-            f"score only rows of its {len(classes)} classes (see classes_), or fit again with "
-            "these labels.",
-        )
-
-
-def is_missing(label: object, missing: Collection[str] = ()) -> bool:
-    """Return whether a value is no label; `missing` names texts that mean none.
-
-    Examples
-    --------
-    >>> [is_missing(label) for label in (None, float("nan"), "  ", "NaN", 0)]
-    [True, True, True, False, False]
-    """
-    if isinstance(label, str):
-        return not label.strip() or label in missing
-    if label is None or label is np.ma.masked:
-        return True
-    try:
-        return bool(label != label)  # noqa: PLR0124 - of all values NaN and NaT alone do that
-    except (TypeError, ValueError):  # NA does not even say that
-        return True
-
-
-def as_text(label: object) -> str:
-    """Return a label as text: nothing for a missing one, and whole floats as integers."""
-    label = plain(label)
-    if isinstance(label, str):
-        return label
-    if is_missing(label):
-        return ""
-    # Integers beside missing ones often come as floats.
-    return str(int(label) if isinstance(label, float) and label.is_integer() else label)
-
-
-def order_key(label: Any) -> tuple[int, Any, str]:
-    """Return what labels are sorted by: numbers by value, then text."""
-    if isinstance(label, str):
-        if WHOLE_NUMBER.fullmatch(label):
-            return 0, int(label), label
-        return 1, 0, label
-    return (0, label, "") if isinstance(label, bool | int | float) else (2, 0, str(label))
+        problem = f"has one class only ({only!r})"
+        raise ArgumentError("y", problem, "pass rows of at least two classes.")
 
 
 def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[str, ...]:
@@ -259,24 +188,22 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
     ("1 label looks like another spelling: 'Billing' / 'billing'.",)
     """
     found = labels.present()
-    names, sizes = [str(label) for label in found.classes.tolist()], found.sizes
+    names, notes = [str(label) for label in found.classes.tolist()], []
     alike: dict[str, list[int]] = {}
     for code, name in enumerate(names):
         alike.setdefault(" ".join(name.split()).casefold(), []).append(code)
     groups = [group for group in alike.values() if len(group) > 1]
-    notes = []
     if groups:
-        n_rows = sum(int(sizes[group].sum() - sizes[group].max()) for group in groups)
-        pairs = [" / ".join(repr(names[code]) for code in group) for group in groups]
-        shown = ", ".join(pairs[:3]) + (" and more" if len(pairs) > 3 else "")
+        n_rows = sum(int(found.sizes[group].sum() - found.sizes[group].max()) for group in groups)
+        spelled = [" / ".join(repr(names[code]) for code in group) for group in groups]
         looks = "looks like another spelling" if n_rows == 1 else "look like other spellings"
+        shown = first_few(spelled, 3, str)
         notes.append(f"{counted(n_rows, 'label')} {looks}: {shown}.")
     odd = [name for name in names if name.strip().casefold() in LOOKS_MISSING]
     if odd:
-        notes.append(
-            f"{first_few(odd)} {'is a class' if len(odd) == 1 else 'are classes'} here: name "
-            f"such a text {missing} if it means that there is no label."
-        )
+        are = "is a class" if len(odd) == 1 else "are classes"
+        means = f"name such a text {missing} if it means that there is no label."
+        notes.append(f"{first_few(odd)} {are} here: {means}")
     return tuple(notes)
 
 
@@ -292,27 +219,20 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
         if not isinstance(value, str) and is_missing(value):
             value = None  # one for all of them, though no NaN equals another
         elif isinstance(value, Collection) and not isinstance(value, str):
-            raise ArgumentError(
-                name, f"holds {value!r} in row {row}, which is no label", "pass numbers or text."
-            )
+            problem = f"holds {value!r} in row {row}, which is no label"
+            raise ArgumentError(name, problem, "pass numbers or text.")
         elif not isinstance(value, str | bool | int | float):
             value = str(value)  # of a date, for instance
         index[row] = place.setdefault(value, len(place))
-    found = np.empty(len(place), dtype=object)
-    found[:] = list(place)
-    return found, index
+    return np.fromiter(place, dtype=object, count=len(place)), index
 
 
 def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
     """Raise if labels mix numbers and text and may not, or are numbers that count nothing."""
     if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
-        raise ArgumentError(
-            name, "mixes numbers and text", "pass labels of one type, None where there is none."
-        )
-    broken = [value for value in values if isinstance(value, float) and not value.is_integer()]
-    if broken:
-        raise ArgumentError(
-            name,
-            f"holds {broken[0]!r}, which is no class (Unknown label type: continuous)",
-            "pass integers or text as labels.",
-        )
+        advice = "pass labels of one type, None where there is none."
+        raise ArgumentError(name, "mixes numbers and text", advice)
+    for value in values:
+        if isinstance(value, float) and not value.is_integer():
+            problem = f"holds {value!r}, which is no class (Unknown label type: continuous)"
+            raise ArgumentError(name, problem, "pass integers or text as labels.")

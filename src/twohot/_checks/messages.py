@@ -55,7 +55,7 @@ class ArgumentError(ValueError):
     def worded(self, write: Callable[[str, object], str]) -> str:
         """Return the message, each argument written by `write(name, value)`."""
         if isinstance(self.arguments, str):
-            opening = write(self.arguments, None).partition("=")[0] if self.arguments else ""
+            opening = write(self.arguments, ...).removesuffix("=…") if self.arguments else ""
         else:
             opening = " and ".join(write(name, value) for name, value in self.arguments.items())
         written = [(f"{{{name}}}", write(name, value)) for name, value in self.mentions.items()]

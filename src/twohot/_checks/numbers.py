@@ -44,45 +44,32 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return `value`, one of the allowed words."""
     if isinstance(value, str) and value in allowed:
         return value
-    words = ", ".join(repr(word) for word in allowed)
+    words = ", ".join(map(repr, allowed))
     raise ArgumentError({name: value}, "is not known", f"pass one of {words}.")
 
 
-def check_candidates(n_candidates: int, n_classes: int) -> int:
-    """Return a number of candidates, at least one and at most all classes."""
-    if check_count("n_candidates", n_candidates, 1) > n_classes:
-        raise ArgumentError(
-            {"n_candidates": n_candidates},
-            f"is more than the {n_classes} classes",
-            f"pass at most {n_classes} (2 is the paper's).",
-        )
-    return int(n_candidates)
+def check_class_count(name: str, value: int, n_classes: int) -> int:
+    """Return a number of classes or of groups of them, at least one and at most `n_classes`."""
+    if check_count(name, value, 1) > n_classes:
+        problem = f"is more than the {n_classes} classes"
+        raise ArgumentError({name: value}, problem, f"pass at most {n_classes}.")
+    return int(value)
 
 
 def check_penalty(
-    l2: Any,
-    ridge: Any,
-    default_ridge: float,
-    n_rounds: int,
+    l2: Any, ridge: Any, default_ridge: float, n_rounds: int
 ) -> tuple[str, list[float]]:
     """Return which strength was given, "l2" or "ridge", and its value for every round."""
     if l2 is not None and ridge is not None:
-        raise ArgumentError(
-            {"l2": l2, "ridge": ridge},
-            "both set the penalty",
-            "pass one of them and leave the other None (l2 = ridge · mean squared norm / "
-            "(n_classes · total weight)).",
-        )
-    name = "ridge" if l2 is None else "l2"
-    given = ridge if l2 is None else l2
+        formula = "l2 = ridge · mean squared norm / (n_classes · total weight)"
+        advice = f"pass one of them and leave the other None ({formula})."
+        raise ArgumentError({"l2": l2, "ridge": ridge}, "both set the penalty", advice)
+    name, given = ("ridge", ridge) if l2 is None else ("l2", l2)
     if given is None:
         given = default_ridge
     if isinstance(given, (list, tuple, np.ndarray)):
         if len(given) != n_rounds:
-            raise ArgumentError(
-                name,
-                f"has {counted(len(given), 'value')} for {counted(n_rounds, 'round')}",
-                "pass one number, or one per round.",
-            )
+            problem = f"has {counted(len(given), 'value')} for {counted(n_rounds, 'round')}"
+            raise ArgumentError(name, problem, "pass one number, or one per round.")
         return name, [check_positive(f"{name}[{i}]", value) for i, value in enumerate(given)]
     return name, [check_positive(name, given)] * n_rounds

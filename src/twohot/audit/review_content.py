@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import twohot
-from twohot._checks.labels import NO_LABEL, as_text
+from twohot._checks.cells import as_text
+from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
 from twohot.audit.label_issues import LabelIssues
 from twohot.classes import class_correlation, cluster_classes

@@ -63,18 +63,8 @@ class Description:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
-        return {
-            "n_rows": self.n_rows,
-            "n_features": self.n_features,
-            "dtype": self.dtype,
-            "split": self.split,
-            "split_sizes": dict(self.split_sizes),
-            "classes": list(self.classes),
-            "class_sizes": self.class_sizes.tolist(),
-            "n_without_label": self.n_without_label,
-            "provenance": dict(self.provenance),
-            "structure": None if self.structure is None else self.structure.to_json(),
-        }
+        structure = None if self.structure is None else self.structure.to_json()
+        return dict(json_safe(vars(self) | {"structure": structure}))
 
 
 def describe_table(
@@ -112,9 +102,8 @@ def describe_table(
     ('superclass 1', 'superclass 2', 'superclass 3')
     """
     if n_superclasses is not None and cut is not None:
-        raise ArgumentError(
-            {"n_superclasses": n_superclasses, "cut": cut}, "both say where to cut", "pass one."
-        )
+        both = {"n_superclasses": n_superclasses, "cut": cut}
+        raise ArgumentError(both, "both say where to cut", "pass one.")
     described = table.take(table.rows_of_split(split))
     labels = described.coded
     structure = None

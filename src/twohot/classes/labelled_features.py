@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from twohot._checks.classes import check_codes
+from twohot._checks.classes import check_codes, check_integers
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count
@@ -23,25 +23,20 @@ def check_labelled(
 ) -> tuple[Matrix, Labels]:
     """Return features, and the classes of their rows by number, of which there are at least two."""
     rows = check_rows(X)
-    codes = np.asarray(labels)
-    if n_classes is not None:
-        n_classes = check_count("n_classes", n_classes, 0)
-    check_codes("labels", codes, rows.shape[0], n_classes)
-    n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
+    codes = check_integers("labels", labels, rows.shape[0])
+    if n_classes is None:
+        n_classes = max(int(codes.max()) + 1, 0)
+    check_codes("labels", codes, len(codes), check_count("n_classes", n_classes, 0))
     coded = Labels(codes.astype(np.intp), np.arange(n_classes))
     empty = np.flatnonzero(coded.sizes == 0)
     if n_classes - empty.size < 2:
-        raise ArgumentError(
-            "labels",
-            f"has rows of {counted(n_classes - empty.size, 'class', 'classes')}",
-            "correlations between classes need rows of at least two.",
-        )
+        problem = f"has rows of {counted(n_classes - empty.size, 'class', 'classes')}"
+        advice = "correlations between classes need rows of at least two."
+        raise ArgumentError("labels", problem, advice)
     if empty.size:
-        raise ArgumentError(
-            "labels",
-            f"has no row of class {empty[0]} ({empty.size} of {n_classes} classes are empty)",
-            "leave empty classes out and number the others 0, 1, …",
-        )
+        share = f"{empty.size} of {n_classes} classes are empty"
+        problem = f"has no row of class {empty[0]} ({share})"
+        raise ArgumentError("labels", problem, "leave them out and number the others 0, 1, …")
     return rows, coded
 
 
@@ -54,11 +49,9 @@ def check_rows(X: Matrix) -> Matrix:
             X, accept_sparse="csr", dtype=STORED, ensure_all_finite=False, input_name="X"
         )
     except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            "X",
-            f"cannot be read as features ({error})",
-            "pass numbers in two dimensions, one row per sample and one column per feature.",
-        ) from error
+        problem = f"cannot be read as features ({error})"
+        advice = "pass numbers in two dimensions, one row per sample and one column per feature."
+        raise ArgumentError("X", problem, advice) from error
     return sp.csr_array(rows) if sp.issparse(rows) else rows
 
 

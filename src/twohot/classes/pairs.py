@@ -57,8 +57,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     """Measure the correlations of all pairs of rows, by how their classes are related.
 
     Exact, over all pairs of different rows, in two passes over X: one for its mean, one class by
-    class. A correlation is the inner product of two rows after centring by the mean of all rows
-    and scaling to unit norm.
+    class. What a correlation is, `class_correlation` says.
 
     Parameters
     ----------
@@ -66,8 +65,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
         Features as they are, at most 8192 of them; three matrices of shape
         (n_features, n_features) are held.
     labels : array of shape (n_rows,)
-        Class of each row, 0 … n_classes - 1. A row of -1 has no label and takes no part, not
-        in the mean either.
+        Class of each row, as for `class_correlation`.
     superclass : array of shape (n_classes,)
         Superclass of each class, 0, 1, … without a hole.
 
@@ -90,8 +88,7 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     if n_features > MAX_FEATURES:
         raise ArgumentError(
             "X",
-            f"has {n_features} features, and the spread of correlations takes three matrices of "
-            f"{n_features} × {n_features}",
+            f"has {n_features} features, and the spread takes three matrices of as many columns",
             f"pass at most {MAX_FEATURES}, for instance the leading components of "
             "sklearn.decomposition.TruncatedSVD, or take the means alone from class_correlation.",
         )

@@ -12,7 +12,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist
 
 from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_count, is_real
+from twohot._checks.numbers import check_class_count, is_real
 from twohot._types import FloatArray
 
 # Where the paper cuts its dendrograms, as a share of the largest merge distance.
@@ -66,16 +66,12 @@ def cluster_classes(
     linkage = hierarchy.linkage(pdist(1 - _check_means(means)), method="complete")
     n_classes = len(linkage) + 1
     if n_superclasses is None:
-        furthest = _check_cut(cut) * linkage[-1, 2]
-        n_merges = int(np.count_nonzero(linkage[:, 2] <= furthest))
-    elif check_count("n_superclasses", n_superclasses, 1) > n_classes:
-        raise ArgumentError(
-            {"n_superclasses": n_superclasses},
-            f"is more than the {n_classes} classes",
-            f"pass an integer from 1 to {n_classes}.",
-        )
+        if not is_real(cut) or not 0 < cut <= 1:
+            problem = "is not a share of the largest merge distance"
+            raise ArgumentError({"cut": cut}, problem, "pass a number above 0, at most 1.")
+        n_merges = int(np.count_nonzero(linkage[:, 2] <= cut * linkage[-1, 2]))
     else:
-        n_merges = n_classes - int(n_superclasses)
+        n_merges = n_classes - check_class_count("n_superclasses", n_superclasses, n_classes)
     cluster = np.arange(n_classes)
     for merge, (left, right) in enumerate(linkage[:n_merges, :2]):
         cluster[(cluster == left) | (cluster == right)] = n_classes + merge
@@ -89,31 +85,13 @@ def _check_means(means: ArrayLike) -> FloatArray:
     """Return mean class correlations without NaN."""
     array = np.array(means, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
-        raise ArgumentError(
-            "means",
-            f"has shape {array.shape}",
-            "pass a square matrix of at least two classes, such as "
-            "class_correlation(X, labels).means.",
-        )
+        advice = "pass a square matrix of two classes or more, as class_correlation returns it."
+        raise ArgumentError("means", f"has shape {array.shape}", advice)
     same = np.diag(array)
     known = same[~np.isnan(same)]
     # Where no class has two rows, any number does: it moves all classes alike.
     np.fill_diagonal(array, np.where(np.isnan(same), known.mean() if known.size else 1.0, same))
     if not np.isfinite(array).all() or not np.allclose(array, array.T, rtol=0, atol=1e-6):
-        raise ArgumentError(
-            "means",
-            "is not symmetric, or holds NaN or infinity off its diagonal",
-            "pass the mean correlation of every two classes.",
-        )
+        problem = "is not symmetric, or holds NaN or infinity off its diagonal"
+        raise ArgumentError("means", problem, "pass the mean correlation of every two classes.")
     return array
-
-
-def _check_cut(cut: float) -> float:
-    """Return a share of the largest merge distance."""
-    if is_real(cut) and 0 < float(cut) <= 1:
-        return float(cut)
-    raise ArgumentError(
-        {"cut": cut},
-        "is not a share of the largest merge distance",
-        "pass a number above 0, at most 1 (0.8 is the paper's).",
-    )

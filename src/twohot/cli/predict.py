@@ -8,7 +8,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from twohot._checks.labels import as_text
+from twohot._checks.cells import as_text
 from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._outputs import check_new
 from twohot.cli._table_options import FeatureOptions

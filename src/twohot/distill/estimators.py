@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from twohot._checks.numbers import check_candidates, check_count, check_within
+from twohot._checks.numbers import check_class_count, check_count, check_within
 from twohot.distill.probe import Probe
 from twohot.distill.recipe import Recipe
 
@@ -182,7 +182,7 @@ class PartialLabelProbe(Probe):
     def _rounds(self, n_classes: int) -> list[Recipe]:
         student = Recipe(
             self._loss(),
-            n_candidates=check_candidates(self.n_candidates, n_classes),
+            n_candidates=check_class_count("n_candidates", self.n_candidates, n_classes),
             given_share=check_within("given_share", self.given_share, 0, 1),
         )
         return [Recipe(self._loss("teacher_loss")), student]

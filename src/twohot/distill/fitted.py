@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from twohot._checks.arrays import check_finite
-from twohot._checks.labels import check_all_labelled, check_known_labels, code_labels
+from twohot._checks.labels import check_all_labelled, code_labels
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, choose_precision
 from twohot.distill.saving import FittedState, read_state, write_state
@@ -72,9 +72,9 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict` on labels that the probe knows."""
         predicted = self.predict(X)
-        labels = code_labels(y)
+        advice = "score only rows of these (see classes_), or fit again with these labels."
+        labels = code_labels(y).among(self.classes_, advice=advice)
         check_all_labelled(labels)
-        check_known_labels(labels, self.classes_)
         return float(accuracy_score(labels.values, predicted, sample_weight=sample_weight))
 
     def _last(self) -> Round:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_candidates
+from twohot._checks.numbers import check_class_count
 from twohot._ties import boundary, top_shares
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.block import Block
@@ -153,6 +153,6 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
             "pass one row of finite scores per sample and one column per class.",
         )
     n_classes = scores.shape[1]
-    n_candidates = check_candidates(n_candidates, n_classes)
+    n_candidates = check_class_count("n_candidates", n_candidates, n_classes)
     slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
     return sp.csr_array(top_shares(scores, n_candidates, slack))

@@ -83,10 +83,8 @@ def asymmetric(
 
     Parameters
     ----------
-    n_classes : int
-        Number of classes, at least 2.
-    noise_rate : float
-        Share of the labels that change, from 0 to 1.
+    n_classes, noise_rate
+        As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
         The class each class is most often taken for; by default the next one, and the first for
         the last. Given labels stay balanced only if it is a permutation.
@@ -118,10 +116,8 @@ def pair_flip(
 
     Parameters
     ----------
-    n_classes : int
-        Number of classes, at least 2.
-    noise_rate : float
-        Share of the labels that change, from 0 to 1.
+    n_classes, noise_rate
+        As for `symmetric`.
     confused_with : array of shape (n_classes,), optional
         The class each class is taken for; by default the next one, and the first for the last.
 
@@ -172,9 +168,8 @@ def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.flo
     # A class alone has nobody to be taken for: its rate is zero, and so is any share of it.
     rate = np.where(size > 1, noise_rate, 0.0)
     same_superclass = superclass[:, np.newaxis] == superclass
-    corruption: NDArray[np.float64] = (
-        same_superclass * (rate / np.maximum(size - 1, 1))[:, np.newaxis]
-    )
+    share = rate / np.maximum(size - 1, 1)
+    corruption: NDArray[np.float64] = same_superclass * share[:, np.newaxis]
     np.fill_diagonal(corruption, 1 - rate)
     return corruption
 
@@ -225,7 +220,7 @@ def corrupt_labels(
     0.25
     """
     true = code_labels(labels, name="labels", classes=classes)
-    check_some_labelled(true, name="labels", advice="pass one label per sample.")
+    check_some_labelled(true, "pass one label per sample.", name="labels")
     asked = check_corruption(corruption, true.n_classes)
     generator = check_generator(random_state)
     class_sizes = true.sizes
@@ -239,13 +234,8 @@ def corrupt_labels(
     sampled = class_sizes > 0
     realised = asked.copy()
     realised[sampled] = counts[sampled] / class_sizes[sampled, np.newaxis]
-    return Corrupted(
-        given_labels=Labels(given, true.classes).values,
-        flipped=given != true.codes,
-        corruption=realised,
-        counts=counts,
-        classes=true.classes,
-    )
+    given_labels = Labels(given, true.classes).values
+    return Corrupted(given_labels, given != true.codes, realised, counts, true.classes)
 
 
 def _in_random_order(

@@ -34,20 +34,8 @@ def controlled_rounding(
 ) -> NDArray[np.int64]:
     """Round a table of expected counts and keep its margins; chance decides between equals.
 
-    Parameters
-    ----------
-    expected : array of shape (n_rows, n_columns)
-        Expected counts, not negative.
-    row_sums : array of shape (n_rows,)
-        The row sums of `expected`, which are whole numbers.
-    generator : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of shape (n_rows, n_columns)
-        Counts with exactly these row sums; every count and every column sum is the floor or the
-        ceiling of its expectation.
+    The row sums are those of `expected` and whole numbers. The counts have exactly these row sums;
+    every count and every column sum is the floor or the ceiling of its expectation.
 
     Examples
     --------

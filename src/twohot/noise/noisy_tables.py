@@ -63,31 +63,19 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
     if kind != "superclass":
         return BY_NUMBER[kind](len(table.classes), noise_rate)
     if table.superclass is None:
-        raise ArgumentError(
-            {"kind": kind},
-            "needs the superclass of each class, which this table does not have",
-            "add them, for instance by `twohot describe --write-superclasses`, or use one of "
-            f"{first_few(BY_NUMBER)}.",
-        )
+        problem = "needs the superclass of each class, which this table does not have"
+        how = "by `twohot describe --write-superclasses`"
+        advice = f"add them, for instance {how}, or use one of {first_few(BY_NUMBER)}."
+        raise ArgumentError({"kind": kind}, problem, advice)
     # A superclass may have lost all its classes; the noise wants them numbered without a hole.
     return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)
 
 
 def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
-    r"""Return a corruption matrix from a file, in the order of the classes.
+    r"""Return a corruption matrix from a file, in the order of the classes, not checked further.
 
-    Parameters
-    ----------
-    path : Path
-        A `.npy` file in the order of the classes; or a CSV file whose first line names the classes,
-        in any order, with a line for each true class in that same order.
-    classes : tuple of str
-        The classes of a table.
-
-    Returns
-    -------
-    array of shape (n_classes, n_classes)
-        Row true class, column given label; not checked any further.
+    The file is a `.npy` file in that order; or a CSV file whose first line names the classes, in
+    any order, with a line for each true class in that same order.
 
     Examples
     --------
@@ -157,19 +145,12 @@ def corrupt_table(
     """
     seed = check_count("seed", seed, 0)
     if table.true_labels is not None:
-        raise ArgumentError(
-            "table",
-            "has true labels already, so its labels are not the right ones any more",
-            "corrupt the table it was made from.",
-        )
+        problem = "has true labels already, so its labels are not the right ones any more"
+        raise ArgumentError("table", problem, "corrupt the table it was made from.")
     rows, name = corrupted_rows(table, split)
-    labels = np.array(table.labels)
+    labels, codes = np.array(table.labels), np.arange(len(table.classes))
     corrupted = corrupt_labels(
-        labels[rows],
-        corruption,
-        exact=exact,
-        random_state=seed,
-        classes=np.arange(len(table.classes)),
+        labels[rows], corruption, exact=exact, random_state=seed, classes=codes
     )
     labels[rows] = corrupted.given_labels
     expected = np.sum(corrupted.counts, axis=1) @ (1 - np.diag(np.asarray(corruption, dtype=float)))
@@ -183,28 +164,19 @@ def corrupt_table(
         "n_changed": int(corrupted.flipped.sum()),
         "matrix": corrupted.corruption.tolist(),
     }
-    return replace(
-        table,
-        labels=labels,
-        true_labels=np.array(table.labels),
-        provenance={**table.provenance, "corruption": record},
-    )
+    made = {**table.provenance, "corruption": record}
+    return replace(table, labels=labels, true_labels=np.array(table.labels), provenance=made)
 
 
 def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.intp], str]:
     """Return the labelled rows of the split to corrupt, and its name."""
     name = table.chosen_split(split) or ALL_ROWS
     if split is None and table.split is not None and name == ALL_ROWS:
-        raise ArgumentError(
-            "",
-            f"no split is called {TRAINING!r} among {first_few(table.split_names)}",
-            "choose one by {split}, which may be 'all'.",
-            split=...,
-        )
+        problem = f"no split is called {TRAINING!r} among {first_few(table.split_names)}"
+        raise ArgumentError("", problem, "choose one by {split}, which may be 'all'.", split=...)
     rows = table.rows_of_split(split)
     labelled = rows[table.labels[rows] != NO_LABEL]
     if labelled.size == 0:
-        raise ArgumentError(
-            {"split": name}, "has no row with a label", "there is nothing to corrupt."
-        )
+        problem = "has no row with a label"
+        raise ArgumentError({"split": name}, problem, "there is nothing to corrupt.")
     return labelled, name

@@ -181,9 +181,8 @@ def _class_means(
         raise _not_semidefinite(correlations, superclass, eigenvalues[0])
     kept = eigenvalues > negligible
     root = axes[:, kept] * np.sqrt(eigenvalues[kept])  # (n_classes, rank), root @ root.T = W
-    rank = root.shape[1]
-    means: NDArray[np.float64] = root @ _orthonormal(rank, n_features, generator)
-    if rank > n_features:
+    means: NDArray[np.float64] = root @ _orthonormal(root.shape[1], n_features, generator)
+    if root.shape[1] > n_features:
         length = np.linalg.norm(means, axis=1, keepdims=True)
         means *= math.sqrt(correlations.same_class) / length
     return means
@@ -235,18 +234,15 @@ def _check_correlations(
     elsewhere = check_within("elsewhere", elsewhere, -1, 1)
     if superclass is None:
         if same_superclass != 0:
-            raise ArgumentError(
-                {"same_superclass": same_superclass},
-                "has no superclasses to hold for",
-                "pass {superclass}, the superclass of each class, as well.",
-                superclass=...,
-            )
+            problem = "has no superclasses to hold for"
+            advice = "pass {superclass}, the superclass of each class, as well."
+            given = {"same_superclass": same_superclass}
+            raise ArgumentError(given, problem, advice, superclass=...)
         # No two classes share a superclass: any value in order is as good.
         same_superclass = max(0.0, elsewhere)
     # Cut to twelve digits: tiny numbers would underflow where they are squared.
     found = _Correlations(*(round(c, 12) for c in (same_class, same_superclass, elsewhere)))
     if not elsewhere <= same_superclass <= same_class:
-        raise ArgumentError(
-            asdict(found), "are out of order", "same_class ≥ same_superclass ≥ elsewhere is needed."
-        )
+        advice = "same_class ≥ same_superclass ≥ elsewhere is needed."
+        raise ArgumentError(asdict(found), "are out of order", advice)
     return found

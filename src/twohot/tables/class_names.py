@@ -5,19 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.cells import as_cells
-from twohot._checks.labels import (
-    NO_LABEL,
-    WHOLE_NUMBER,
-    Labels,
-    as_text,
-    check_classes,
-    code_labels,
-    is_missing,
-    order_key,
-)
+from twohot._checks.cells import WHOLE_NUMBER, as_cells, as_text, holds_numbers, order_key
+from twohot._checks.labels import NO_LABEL, Labels, check_classes, code_labels
 from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import is_real
 
 
 def code_by_name(
@@ -27,19 +17,9 @@ def code_by_name(
     name: str = "labels",
     missing: Collection[str] = (),
 ) -> Labels:
-    """Return labels with text as classes.
+    """Return labels with text as classes, whatever they are; otherwise as `code_labels` does.
 
-    Parameters
-    ----------
-    labels : array, list, series or frame of one column
-        Text, integers, booleans or whole floats.
-    classes : iterable, optional
-        The classes in their order; by default the labels that occur. Numbers are positions in
-        classes whose names are words, and -1 is then no label.
-    name : str, default "labels"
-        What to call the labels in an error.
-    missing : collection of str
-        Texts that mean no label.
+    Numbers are positions in given classes whose names are words, and -1 is then no label.
 
     Examples
     --------
@@ -51,7 +31,7 @@ def code_by_name(
     if classes is None:
         return code_labels(labels, name=name, missing=missing, by_name=True)
     names = [as_text(entry) for entry in check_classes(list(classes)).tolist()]
-    if not all(map(WHOLE_NUMBER.fullmatch, names)) and _are_numbers(labels, name):
+    if not all(map(WHOLE_NUMBER.fullmatch, names)) and holds_numbers(as_cells(labels, name)):
         return _by_position(code_labels(labels, name=name, missing=missing), names, name)
     return code_labels(labels, name=name, classes=names, missing=missing, by_name=True)
 
@@ -70,22 +50,12 @@ def code_given_and_true(
         for name in (label, true_label)
         if name is not None
     )
-    if not others:
-        return given, None
-    true = others[0]
-    if classes is not None:
+    true = others[0] if others else None
+    if true is None or classes is not None:
         return given, true
     # A class may occur among the true labels only.
     every = np.array(sorted({*given.classes, *true.classes}, key=order_key), dtype=object)
     return given.among(every), true.among(every)
-
-
-def _are_numbers(labels: Any, name: str) -> bool:
-    """Return whether all labels are numbers, but for those that are missing."""
-    cells = as_cells(labels, name)
-    if cells.dtype != object:
-        return cells.dtype.kind in "iuf"
-    return all(is_real(cell) or is_missing(cell) for cell in cells.tolist())
 
 
 def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
@@ -94,10 +64,8 @@ def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
     outside = np.flatnonzero((positions < NO_LABEL) | (positions >= len(names)))
     if outside.size:
         row = int(np.argmax(np.isin(labels.codes, outside)))
-        raise ArgumentError(
-            name,
-            f"holds {positions[labels.codes[row]]} in row {row}, which is no position among the "
-            f"{len(names)} classes",
-            f"pass integers from 0 to {len(names) - 1}, or -1 for no label.",
-        )
+        what = f"no position among the {len(names)} classes"
+        problem = f"holds {positions[labels.codes[row]]} in row {row}, which is {what}"
+        advice = f"pass integers from 0 to {len(names) - 1}, or -1 for no label."
+        raise ArgumentError(name, problem, advice)
     return Labels(np.append(positions, NO_LABEL)[labels.codes], np.array(names, dtype=object))

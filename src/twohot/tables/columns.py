@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.labels import NO_LABEL, as_text, code_labels, is_missing
+from twohot._checks.cells import as_text, holds_numbers, is_missing
+from twohot._checks.labels import NO_LABEL, code_labels
 from twohot._checks.messages import ArgumentError, first_few
-from twohot._checks.numbers import is_real
 from twohot._types import FloatArray, IntArray
 from twohot.tables.class_names import code_given_and_true
 from twohot.tables.table import FeatureTable
@@ -70,13 +70,9 @@ def table_from_columns(
     if label is None and not labelled:
         label, columns = LABELS[0], {**columns, LABELS[0]: np.full(len(features), None)}
     if label is None:
-        raise ArgumentError(
-            "",
-            f"no label column among {first_few(columns)}",
-            "name it by {label_column}, or pass {labels}.",
-            label_column=...,
-            labels=...,
-        )
+        problem = f"no label column among {first_few(columns)}"
+        advice = "name it by {label_column}, or pass {labels}."
+        raise ArgumentError("", problem, advice, label_column=..., labels=...)
     true_label = pick("true_label_column", choice.true_label, TRUE_LABELS, columns)
     split = pick("split_column", choice.split, SPLITS, columns)
     item = pick("item_column", choice.item, tuple(ITEM_KINDS), columns)
@@ -120,9 +116,8 @@ def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Colum
     """Return the column that was chosen, else the one with a usual name, else None."""
     if chosen is not None:
         if chosen not in columns:
-            raise ArgumentError(
-                {argument: chosen}, "is missing", f"the columns are {first_few(columns)}."
-            )
+            known = f"the columns are {first_few(columns)}."
+            raise ArgumentError({argument: chosen}, "is missing", known)
         return chosen
     found = [name for name in usual if name in columns]
     if len(found) > 1:
@@ -147,50 +142,33 @@ def find_features(columns: Columns, choice: ColumnChoice) -> FloatArray:
     """
     lists = {name: column for name, column in columns.items() if column.ndim == 2}
     names: Sequence[str] = []
-    if isinstance(choice.features, str):
-        names = [choice.features]
-    elif choice.features is not None:
-        names = choice.features
+    if choice.features is not None:
+        names = [choice.features] if isinstance(choice.features, str) else choice.features
     elif lists:
         usual = pick("feature_column", None, FEATURES, lists)
         names = [usual or pick("feature_column", None, list(lists), lists) or ""]
     else:
         other = choice.text_columns()
-        names = [name for name in columns if name not in other and _holds_numbers(columns[name])]
+        names = [name for name in columns if name not in other and holds_numbers(columns[name])]
     if not names:
-        raise ArgumentError(
-            "",
-            f"no features among {first_few(columns)}",
-            "name a column of lists, or columns of numbers, by {feature_column}.",
-            feature_column=...,
-        )
+        problem = f"no features among {first_few(columns)}"
+        advice = "name a column of lists, or columns of numbers, by {feature_column}."
+        raise ArgumentError("", problem, advice, feature_column=...)
     for name in names:
         pick("feature_column", name, (), columns)
     found = [_as_floats(name, columns[name]) for name in names]
     return found[0] if found[0].ndim == 2 and len(found) == 1 else np.column_stack(found)
 
 
-def _holds_numbers(column: NDArray[Any]) -> bool:
-    """Return whether every cell of a column is one number, or missing among such."""
-    if column.dtype != object:
-        return column.ndim == 1 and column.dtype.kind in "fiu"
-    cells = column.tolist()
-    return any(map(is_real, cells)) and all(is_real(cell) or is_missing(cell) for cell in cells)
-
-
 def _as_floats(name: str, column: NDArray[Any]) -> FloatArray:
     """Return a column as floats; what are floats already is not copied."""
     if column.dtype.kind == "f" and column.dtype.itemsize <= 8:
         return column
-    if column.dtype == object and _holds_numbers(column):
+    if column.dtype == object and holds_numbers(column):
         # Integers with a null among them: NaN, which whoever reads the features will refuse.
         return np.array([np.nan if is_missing(cell) else cell for cell in column.tolist()])
     if column.dtype.kind not in "fiu":
-        raise ArgumentError(
-            "",
-            f"column {name!r} holds no numbers",
-            "choose others by {feature_column}.",
-            feature_column=...,
-        )
+        advice = "choose others by {feature_column}."
+        raise ArgumentError(f"column {name!r}", "holds no numbers", advice, feature_column=...)
     # Integers of up to two bytes, pixels for instance, are exact in float32.
     return column.astype(np.float32 if column.dtype.itemsize <= 2 else np.float64)

@@ -92,23 +92,21 @@ def csv_columns(path: Path, text_columns: Collection[str] | None = None) -> dict
     """
     with _opened(path) as lines:
         header = _checked_header(path, next(lines, []))
+        texts = header if text_columns is None else text_columns
         columns: list[array[float] | list[str]] = []
         for number, cells in _rows(path, header, lines):
             columns = columns or [
-                [] if _holds_text(name, cell, text_columns) else array("d")
+                [] if name in texts or not _is_number(cell) else array("d")
                 for name, cell in zip(header, cells, strict=True)
             ]
             for name, column, cell in zip(header, columns, cells, strict=True):
                 try:
                     column.append(cell if isinstance(column, list) else float(cell))  # type: ignore[arg-type]
                 except ValueError as error:
-                    raise ArgumentError(
-                        "",
-                        f"{path}, row {number}, column {name!r}: {cell!r} is not a number as in "
-                        "the rows before",
-                        "mend the cell, or choose the features by {feature_column}.",
-                        feature_column=...,
-                    ) from error
+                    place = f"{path}, row {number}, column {name!r}"
+                    problem = f"{place}: {cell!r} is not a number as in the rows before"
+                    advice = "mend the cell, or choose the features by {feature_column}."
+                    raise ArgumentError("", problem, advice, feature_column=...) from error
     if not columns:
         raise ValueError(f"{path} has no rows after its header.")
     return {
@@ -162,10 +160,6 @@ def _checked_header(path: Path, header: list[str]) -> list[str]:
     if n_times > 1:
         raise ValueError(f"{path} has two columns named {twice!r}: rename one.")
     return header
-
-
-def _holds_text(name: str, first_cell: str, text_columns: Collection[str] | None) -> bool:
-    return text_columns is None or name in text_columns or not _is_number(first_cell)
 
 
 def _is_number(cell: str) -> bool:

@@ -11,6 +11,7 @@ gives the same bytes: no time, no machine and no path is in a file that the tabl
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ FORMAT_VERSION = 1
 HEADER = "twohot.features"
 FEATURE_DTYPES = (DTYPES["F16"], DTYPES["F32"], DTYPES["F64"])
 CODES = ("labels", "true_labels", "split", "superclass")
+NAMES = ("classes", "superclass_names", "split_names")
 
 
 def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
@@ -55,16 +57,14 @@ def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
         for name in CODES
         if getattr(table, name) is not None
     }
-    tensors["features"] = StreamedTensor(
-        dtype, features.shape, lambda: stored_blocks(features, dtype)
-    )
+    blocks = partial(stored_blocks, features, dtype)
+    tensors["features"] = StreamedTensor(dtype, features.shape, blocks)
     if table.items is not None:
         items = Items.encode(table.items)
         tensors["item_bytes"] = streamed(items.text, DTYPES["U8"])
         tensors["item_offsets"] = streamed(items.offsets, DTYPES["I64"])
-    description = _description(table)
     with whole_file(path) as file:
-        write_tensors(file, tensors, {HEADER: description})
+        write_tensors(file, tensors, {HEADER: _description(table)})
 
 
 def read_features(path: str | os.PathLike[str]) -> FeatureTable:
@@ -89,24 +89,22 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     metadata, tensors = map_tensors(Path(path))
     if HEADER not in metadata:
         raise ValueError(
-            f"{path} is a safetensors file but holds no feature table: pass a file that "
-            "`write_features` wrote."
+            f"{path} is a safetensors file but holds no feature table: pass one that does."
         )
     try:
         header = json.loads(metadata[HEADER])
         version = int(header["format_version"])
-        table = _table(header, tensors) if version <= FORMAT_VERSION else None
+        if version <= FORMAT_VERSION:
+            return _table(header, tensors)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} says it holds features, but part of it is missing or wrong ({error}): write "
             "it again."
         ) from error
-    if table is None:
-        raise ValueError(
-            f"{path} has format version {version} and this version of twohot reads up to "
-            f"{FORMAT_VERSION}: upgrade twohot to read it."
-        )
-    return table
+    raise ValueError(
+        f"{path} has format version {version} and this version of twohot reads up to "
+        f"{FORMAT_VERSION}: upgrade twohot to read it."
+    )
 
 
 def _stored_dtype(features: Matrix) -> np.dtype[Any]:
@@ -114,39 +112,26 @@ def _stored_dtype(features: Matrix) -> np.dtype[Any]:
     dtype: np.dtype[Any] = np.dtype(features.dtype).newbyteorder("<")
     is_sparse = hasattr(getattr(features, "X", features), "toarray")
     if is_sparse or dtype not in FEATURE_DTYPES:
-        raise ArgumentError(
-            "features",
-            f"is {'sparse' if is_sparse else dtype.name} and a feature file holds dense float16, "
-            "float32 or float64",
-            "convert it by .toarray() or .astype(np.float32).",
-        )
+        holds = "a feature file holds dense float16, float32 or float64"
+        problem = f"is {'sparse' if is_sparse else dtype.name} and {holds}"
+        advice = "convert it by .toarray() or .astype(np.float32)."
+        raise ArgumentError("features", problem, advice)
     if 0 in features.shape:
-        raise ArgumentError(
-            "features",
-            f"has shape {tuple(features.shape)}",
-            "write at least one row and one feature.",
-        )
+        problem = f"has shape {tuple(features.shape)}"
+        raise ArgumentError("features", problem, "write at least one row and one feature.")
     return dtype
 
 
 def _description(table: FeatureTable) -> str:
     """Return all of a table that is not an array, as JSON in one order."""
-    parts = {
-        "format_version": FORMAT_VERSION,
-        "classes": list(table.classes),
-        "superclass_names": list(table.superclass_names),
-        "split_names": list(table.split_names),
-        "item_kind": table.item_kind,
-        "provenance": dict(table.provenance),
-    }
+    parts = {"format_version": FORMAT_VERSION, "provenance": dict(table.provenance)}
+    parts |= {name: getattr(table, name) for name in (*NAMES, "item_kind")}
     try:
         return json.dumps(parts, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            "provenance",
-            f"cannot be written as JSON ({error})",
-            "use finite numbers, strings, lists and dicts with strings as keys.",
-        ) from error
+        problem = f"cannot be written as JSON ({error})"
+        advice = "use finite numbers, strings, lists and dicts with strings as keys."
+        raise ArgumentError("provenance", problem, advice) from error
 
 
 def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureTable:
@@ -158,16 +143,9 @@ def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureT
     items = None
     if "item_offsets" in arrays:
         items = Items(arrays["item_bytes"], arrays["item_offsets"])
+    codes: dict[str, Any] = {name: arrays[name] for name in CODES if name in arrays}
+    names: dict[str, Any] = {name: tuple(header[name]) for name in NAMES}
+    kind, provenance = str(header["item_kind"]), dict(header["provenance"])
     return FeatureTable(
-        features=features,
-        labels=arrays["labels"],
-        classes=tuple(header["classes"]),
-        superclass=arrays.get("superclass"),
-        superclass_names=tuple(header["superclass_names"]),
-        split=arrays.get("split"),
-        split_names=tuple(header["split_names"]),
-        items=items,
-        item_kind=str(header["item_kind"]),
-        true_labels=arrays.get("true_labels"),
-        provenance=dict(header["provenance"]),
+        features=features, items=items, item_kind=kind, provenance=provenance, **codes, **names
     )

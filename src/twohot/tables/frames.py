@@ -25,11 +25,8 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
     try:
         columns = nw.from_native(frame, eager_only=True)
     except TypeError as error:
-        raise ArgumentError(
-            "source",
-            f"is a {type(frame).__name__}",
-            "pass a path, or a table of pandas, polars or pyarrow.",
-        ) from error
+        advice = "pass a path, or a table of pandas, polars or pyarrow."
+        raise ArgumentError("source", f"is a {type(frame).__name__}", advice) from error
     # Names may be numbers, as pandas gives them by itself.
     return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
 
@@ -46,22 +43,16 @@ def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
 def _cells(name: str, series: Any) -> NDArray[Any]:
     """Return one column; lists as rows."""
     is_list = len(series) and isinstance(series[0], list | tuple | np.ndarray)
-    if is_list or isinstance(series.dtype, nw.List | nw.Array):
-        cells: NDArray[Any] = series.to_numpy()
-        return _stacked(name, cells) if cells.dtype == object else cells
-    return as_cells(series.to_native(), name)
-
-
-def _stacked(name: str, cells: NDArray[Any]) -> NDArray[Any]:
-    """Return lists of numbers as rows of one array."""
-    first = np.asarray(cells[0])
-    rows = np.empty((len(cells), len(first)), dtype=first.dtype)
-    for place, cell in enumerate(cells):
-        row = np.asarray(cell)
-        if row.shape != first.shape:
+    if not is_list and not isinstance(series.dtype, nw.List | nw.Array):
+        return as_cells(series.to_native(), name)
+    cells: NDArray[Any] = series.to_numpy()
+    if cells.dtype != object:
+        return cells
+    rows = [np.asarray(cell) for cell in cells]
+    for place, row in enumerate(rows):
+        if row.shape != rows[0].shape:
             raise ValueError(
-                f"column {name!r} holds {len(first)} numbers in row 0 and not in row {place}: "
+                f"column {name!r} holds {len(rows[0])} numbers in row 0 and not in row {place}: "
                 "every row needs as many."
             )
-        rows[place] = row
-    return rows
+    return np.stack(rows)

@@ -6,15 +6,13 @@ for, counted from 0; rows that it does not name keep their own label, if they ha
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.cells import as_cells
-from twohot._checks.labels import as_text
+from twohot._checks.cells import as_cells, as_text
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.tables.columns import LABELS, Columns, pick
 from twohot.tables.csv_file import csv_columns
@@ -23,30 +21,13 @@ from twohot.tables.numpy_files import map_array
 ROW = "row"
 
 
-@dataclass(frozen=True, eq=False)
-class SeparateLabels:
-    """Labels in the order of the features, and the other columns of their file."""
-
-    origin: str  # where they came from
-    columns: Columns  # the labels among them, each of as many rows as the features
-    name: str  # of the column of labels
-
-    def beside(self, columns: Columns) -> Columns:
-        """Return the columns of the features with these in place of their own labels."""
-        kept = {name: column for name, column in columns.items() if name not in LABELS}
-        both = [name for name in self.columns if name in kept]
-        if both:
-            raise ValueError(
-                f"{both[0]!r} is a column of {self.origin} and of the features beside it: rename "
-                "one."
-            )
-        return kept | dict(self.columns)
-
-
 def read_labels(
     labels: Any, label_column: str | None, n_rows: int, *, own: Callable[[], NDArray[Any] | None]
-) -> SeparateLabels:
-    """Return one label for each row; `own` returns the labels that the features came with."""
+) -> tuple[Columns, str]:
+    """Return the columns of labels in the order of the features, and the one that holds the labels.
+
+    `own` returns the labels that the features came with.
+    """
     if isinstance(labels, str | os.PathLike):
         origin, path = str(labels), Path(labels)
         columns = {"labels": map_array(path)} if path.suffix == ".npy" else csv_columns(path)
@@ -55,26 +36,32 @@ def read_labels(
     usual = LABELS if len(columns) > 1 else tuple(columns)
     name = pick("label_column", label_column, usual, columns)
     if name is None:
-        raise ArgumentError(
-            "",
-            f"{origin} has the columns {first_few(columns)}",
-            "choose one by {label_column}.",
-            label_column=...,
-        )
+        problem = f"{origin} has the columns {first_few(columns)}"
+        raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
     if ROW in columns:
         rows = _row_numbers(origin, columns[ROW], n_rows)
         placed = np.full(n_rows, None, dtype=object)
         if len(rows) < n_rows and (found := own()) is not None:
             placed[:] = found
         placed[rows] = columns[name]
-        return SeparateLabels(origin, {name: placed}, name)
+        return {name: placed}, name
     if len(columns[name]) != n_rows:
         raise ValueError(
             f"{origin} has {counted(len(columns[name]), 'label')} for {n_rows} rows of features: "
             "pass one per row (the first line of a CSV file names its columns and is no label), or "
             f"say by a column {ROW!r} which rows they are for."
         )
-    return SeparateLabels(origin, columns, name)
+    return columns, name
+
+
+def replace_labels(columns: Columns, labels: Columns, origin: Any) -> Columns:
+    """Return the columns of the features with those of a label file in place of their labels."""
+    kept = {name: column for name, column in columns.items() if name not in LABELS}
+    both = [name for name in labels if name in kept]
+    if both:
+        problem = f"and the features both have a column {both[0]!r}"
+        raise ArgumentError({"labels": origin}, problem, "rename one.")
+    return {**kept, **labels}
 
 
 def _row_numbers(origin: str, cells: NDArray[Any], n_rows: int) -> list[int]:

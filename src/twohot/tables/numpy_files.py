@@ -87,15 +87,11 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
         "split": np.repeat(list(sizes), list(sizes.values())),
     }
     columns["label"] = _joined("label_column", choice.label, LABELS, arrays, sizes)
-    if choice.true_label in arrays:
-        columns["true_label"] = _joined(
-            "true_label_column", choice.true_label, LABELS, arrays, sizes
-        )
-        choice = replace(choice, true_label=None)
-    if choice.item in arrays:
-        columns["item"] = _joined("item_column", choice.item, (), arrays, sizes)
-        choice = replace(choice, item=None)
-    return columns, replace(choice, features="X", label=None)
+    others = {"true_label": (choice.true_label, LABELS), "item": (choice.item, ())}
+    found = {name: pair for name, pair in others.items() if pair[0] in arrays}
+    for name, (chosen, usual) in found.items():
+        columns[name] = _joined(f"{name}_column", chosen, usual, arrays, sizes)
+    return columns, replace(choice, features="X", label=None, **dict.fromkeys(found))
 
 
 def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict[str, str]:

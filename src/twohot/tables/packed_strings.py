@@ -18,12 +18,7 @@ ENCODING_ERRORS = "surrogateescape"
 class Items(Sequence[str]):
     """Strings stored one after the other; each is decoded when it is asked for.
 
-    Parameters
-    ----------
-    text : array of bytes
-        All strings in UTF-8.
-    offsets : array of shape (n_items + 1,)
-        Where each string begins, and where the last one ends.
+    `text` is all strings in UTF-8, `offsets` where each begins, and where the last one ends.
 
     Examples
     --------
@@ -34,12 +29,10 @@ class Items(Sequence[str]):
 
     def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         if not _fit_together(text, offsets):
-            raise ArgumentError(
-                "offsets",
-                f"has shape {offsets.shape} and does not rise from 0 to the {text.size} bytes of "
-                "text",
-                "pass where each string begins, and where the last one ends.",
-            )
+            rise = f"does not rise from 0 to the {text.size} bytes of text"
+            problem = f"has shape {offsets.shape} and {rise}"
+            advice = "pass where each string begins, and where the last one ends."
+            raise ArgumentError("offsets", problem, advice)
         self.text = text
         self.offsets = offsets
 
@@ -49,9 +42,8 @@ class Items(Sequence[str]):
         if isinstance(strings, Items):
             return strings
         encoded = [_encoded(row, string) for row, string in enumerate(strings)]
-        lengths = [len(string) for string in encoded]
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        return cls(text, np.cumsum([0, *lengths], dtype=np.int64))
+        return cls(text, np.cumsum([0, *map(len, encoded)], dtype=np.int64))
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -82,13 +74,7 @@ def _encoded(row: int, string: str) -> bytes:
     """Return one string in UTF-8, or say which one is none."""
     try:
         return string.encode(errors=ENCODING_ERRORS)
-    except AttributeError as error:
-        raise ArgumentError(
-            {f"items[{row}]": string}, "is not a string", "pass the path or text itself."
-        ) from error
-    except UnicodeEncodeError as error:
-        raise ArgumentError(
-            {f"items[{row}]": string},
-            "cannot be written as UTF-8",
-            f"remove the character at place {error.start}.",
-        ) from error
+    except (AttributeError, UnicodeEncodeError) as error:
+        problem = f"cannot be written as UTF-8 ({error})"
+        advice = "pass the path or text itself."
+        raise ArgumentError({f"items[{row}]": string}, problem, advice) from error

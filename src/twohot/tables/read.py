@@ -10,12 +10,12 @@ import numpy as np
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
-from twohot.tables.class_names import code_by_name, code_given_and_true
+from twohot.tables.class_names import code_by_name
 from twohot.tables.columns import LABELS, ColumnChoice, Columns, find_features, table_from_columns
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.feature_file import read_features
 from twohot.tables.frames import frame_columns, parquet_columns
-from twohot.tables.label_file import read_labels
+from twohot.tables.label_file import read_labels, replace_labels
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.table import FeatureTable
 
@@ -91,27 +91,24 @@ def read_table(
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and _suffix(path) == ".features":
         if replace(choice, label=None) != ColumnChoice() or classes is not None:
-            raise ArgumentError(
-                "",
-                f"{path} is a feature file, which says itself what its columns are",
-                "leave {classes} and the names of columns out.",
-                classes=...,
-            )
+            problem = f"{path} is a feature file, which says itself what its columns are"
+            advice = "leave {classes} and the names of columns out."
+            raise ArgumentError("", problem, advice, classes=...)
         table = _without_classes(read_features(path), missing)
         return _relabelled(table, labels, label_column, missing)
-    here = replace(choice, label=None) if labels is not None else choice
+    here = choice if labels is None else replace(choice, label=None)
     columns, chosen, about = _read_columns(source, path, here)
     features = find_features(columns, chosen)
     named = about.get("classes") if classes is None else _class_names(classes)
     if labels is not None:
         own = next((columns[name] for name in LABELS if name in columns), None)
-        separate = read_labels(
+        given, label = read_labels(
             labels,
             label_column,
             len(features),
-            own=lambda: None if own is None else code_by_name(own, named).values,
+            own=lambda: None if own is None else code_by_name(own, named, missing=missing).values,
         )
-        columns, chosen = separate.beside(columns), replace(chosen, label=separate.name)
+        columns, chosen = replace_labels(columns, given, labels), replace(chosen, label=label)
     table = table_from_columns(features, columns, chosen, named, missing=missing, labelled=labelled)
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
@@ -139,18 +136,14 @@ def _relabelled(
     """Return a table with the labels of a separate file in place of its own, if there are any."""
     if labels is None:
         if label_column is not None:
-            raise ArgumentError(
-                {"label_column": label_column},
-                "is for a separate label file, and the source is a feature file",
-                "pass {labels} too, or leave it out.",
-                labels=...,
-            )
+            problem = "is for a separate label file, and the source is a feature file"
+            advice = "pass {labels} too, or leave it out."
+            raise ArgumentError({"label_column": label_column}, problem, advice, labels=...)
         return table
-    separate = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
+    given, name = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
     # A table without labels has no classes of its own.
-    coded, _ = code_given_and_true(
-        separate.columns, separate.name, None, table.classes or None, missing=missing
-    )
+    classes, said = table.classes or None, f"column {name!r}"
+    coded = code_by_name(given[name], classes, name=said, missing=missing)
     return replace(table, labels=coded.codes, classes=tuple(coded.classes))
 
 
@@ -158,8 +151,7 @@ def _suffix(path: Path) -> str:
     """Return the kind of a file that is there, or say which kinds can be read."""
     if path.is_dir():
         raise ValueError(
-            f"{path} is a folder: pass a table of features, which `twohot extract` makes of images "
-            "and texts."
+            f"{path} is a folder: pass a table of features, which `twohot extract` makes of one."
         )
     if path.suffix not in SUFFIXES:
         raise ValueError(

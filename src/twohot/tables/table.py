@@ -53,11 +53,8 @@ class FeatureTable:
     def __post_init__(self) -> None:
         """Raise if the parts do not describe the same rows and classes."""
         if len(self.features.shape) != 2:
-            raise ArgumentError(
-                "features",
-                f"has shape {tuple(self.features.shape)}",
-                "pass one row of features per sample, in two dimensions.",
-            )
+            advice = "pass one row of features per sample, in two dimensions."
+            raise ArgumentError("features", f"has shape {tuple(self.features.shape)}", advice)
         for name in ("classes", "superclass_names", "split_names"):
             _check_names(name, getattr(self, name))
         n_rows, n_classes = self.n_rows, len(self.classes)
@@ -70,11 +67,8 @@ class FeatureTable:
         if self.split is not None:
             check_codes("split", self.split, n_rows, len(self.split_names), least=0)
         if self.items is not None and len(self.items) != n_rows:
-            raise ArgumentError(
-                "items",
-                f"has {counted(len(self.items), 'entry', 'entries')} for {n_rows} rows",
-                "pass one path or text per row, or None.",
-            )
+            problem = f"has {counted(len(self.items), 'entry', 'entries')} for {n_rows} rows"
+            raise ArgumentError("items", problem, "pass one path or text per row, or None.")
 
     @property
     def n_rows(self) -> int:
@@ -128,14 +122,10 @@ class FeatureTable:
         features = SelectedRows(self.features, chosen)
         if chosen.size and np.array_equal(chosen, np.arange(chosen[0], chosen[-1] + 1)):
             features = self.features[chosen[0] : chosen[-1] + 1]
-        return replace(
-            self,
-            features=features,
-            labels=self.labels[chosen],
-            split=None if self.split is None else self.split[chosen],
-            items=None if self.items is None else tuple(self.items[row] for row in chosen),
-            true_labels=None if self.true_labels is None else self.true_labels[chosen],
-        )
+        codes = {name: getattr(self, name) for name in ("labels", "split", "true_labels")}
+        taken = {name: array[chosen] for name, array in codes.items() if array is not None}
+        items = None if self.items is None else tuple(self.items[row] for row in chosen)
+        return replace(self, features=features, items=items, **taken)
 
 
 def _check_names(name: str, names: Sequence[str]) -> None:

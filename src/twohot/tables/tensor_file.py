@@ -6,6 +6,7 @@ data         the tensors one after the other, without a gap, C order, little-end
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +38,6 @@ class StreamedTensor:
     shape: tuple[int, ...]
     blocks: Callable[[], Iterable[NDArray[Any]]]  # its numbers in order, in C order and that type
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes in the file."""
-        return self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
-
 
 def streamed(array: NDArray[Any], dtype: np.dtype[Any]) -> StreamedTensor:
     """Return an array in memory as a tensor of one block."""
@@ -57,12 +53,9 @@ def write_tensors(
     entries: dict[str, Any] = {"__metadata__": dict(metadata)}
     end = 0
     for name in order:
-        start, end = end, end + tensors[name].n_bytes
-        entries[name] = {
-            "dtype": DTYPE_NAMES[tensors[name].dtype],
-            "shape": [int(length) for length in tensors[name].shape],
-            "data_offsets": [start, end],
-        }
+        dtype, shape = tensors[name].dtype, list(map(int, tensors[name].shape))
+        start, end = end, end + dtype.itemsize * math.prod(shape)
+        entries[name] = {"dtype": DTYPE_NAMES[dtype], "shape": shape, "data_offsets": [start, end]}
     header = json.dumps(entries, separators=(",", ":")).encode()
     # Spaces at the end of a header belong to the format.
     header += b" " * (-(len(header) + 8) % ALIGNMENT)
