@@ -175,6 +175,42 @@ def test_dates_go_by_their_text():
         coded = code_labels(column)
         assert coded.codes.tolist() == [1, -1, 0]
         assert coded.classes.tolist() == ["2020-01-01", "2020-01-02"]
+    times = pd.Series(days.astype("datetime64[ns]"))
+    for column in (times, times.to_numpy(), times.tolist()):
+        assert code_labels(column).classes.tolist() == [
+            "2020-01-01 00:00:00",
+            "2020-01-02 00:00:00",
+        ]
+
+
+@pytest.mark.parametrize("cell", [[0, 1], (0, 1), np.array([0, 1]), {"a": 1}])
+def test_a_cell_that_holds_several_values_is_no_label(cell):
+    cells = np.empty(3, dtype=object)
+    cells[:] = ["x", "y", "z"]
+    cells[1] = cell
+    with pytest.raises(ValueError, match=r"y holds .* in row 1, which is no label: pass numbers"):
+        code_labels(cells)
+
+
+def test_large_integers_stay_integers():
+    assert code_labels([2**63, -1]).classes.tolist() == [-1, 2**63]
+
+
+@pytest.mark.parametrize("codes", [[0, 3], [-2, 0], [0.5, 1], [[0], [1]]])
+def test_codes_are_positions_in_the_classes(codes):
+    with pytest.raises(ValueError, match="codes"):
+        Labels(codes, np.array(["a", "b", "c"]))
+    assert Labels([0, -1], ["a", "b"]).values.tolist() == ["a", None]
+
+
+def test_classes_without_rows_are_no_classes_of_a_probe():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    labels = Labels(np.arange(40) % 2, np.array(["a", "b", "c"]))
+    probe = LinearProbe().fit(X, labels)
+    assert probe.classes_.tolist() == ["a", "b"]
+    assert 0 <= probe.score(X, labels) <= 1
+    with pytest.raises(ValueError, match=r"one class only .'b'.: pass rows of at least two"):
+        LinearProbe().fit(X, Labels(np.ones(40, int), np.array(["a", "b"])))
 
 
 # The record -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from twohot import LinearProbe
 from twohot.rows.selected import SelectedRows
 from twohot.tables import FeatureTable, read_features, write_features
 
@@ -31,6 +32,16 @@ def test_rows_of_rows_are_rows_of_the_same_array():
     rows = SelectedRows(SelectedRows(X, INDEX), np.array([3, 0]))
     assert rows.X is X
     np.testing.assert_array_equal(np.asarray(rows), X[[7, 6]])
+
+
+def test_a_mask_selects_too_and_any_sparse_matrix_is_read():
+    mask = X[:, 0] > 9
+    assert SelectedRows(X, mask).shape == X[mask].shape
+    for kind in (sp.csr_matrix, sp.csc_array, sp.coo_array):
+        table = FeatureTable(features=kind(X), labels=np.arange(8) % 2, classes=("a", "b"))
+        taken = table.take(np.array([0, 3, 5, 2]))
+        np.testing.assert_array_equal(np.asarray(taken.features), X[[0, 3, 5, 2]])
+        assert LinearProbe().fit(taken.features, taken.coded).n_features_in_ == 3
 
 
 def test_they_are_a_copy_once_they_are_an_array():

@@ -50,6 +50,11 @@ def test_integers_are_positions_among_words_and_names_among_integers():
     assert code_by_name([1, 2], ["1", "2", "3"]).codes.tolist() == [0, 1]
     # A number that means no label is no position.
     assert code_by_name([1, 99], ["x", "y"], missing=["99"]).codes.tolist() == [1, -1]
+    # So is the position of a class that means none.
+    named = code_by_name([0, 1, 2], ["cat", "NA", "dog"], missing=["NA"])
+    assert named.values.tolist() == ["cat", None, "dog"]
+    # Where a class is a number, numbers are names.
+    assert code_by_name([1, 2, 1], ["1", "2", "other"]).values.tolist() == ["1", "2", "1"]
 
 
 def test_given_and_true_labels_have_the_same_classes():

@@ -56,7 +56,12 @@ def check_soft_targets(
 
     A message calls them by `name`, and by `beside` what has a row for each of theirs.
     """
-    rows: Any = sp.csr_array(targets) if sp.issparse(targets) else np.asarray(targets)
+    rows: Any = np.asarray(targets)
+    if sp.issparse(targets):
+        rows = sp.csr_array(targets)
+        if not rows.has_canonical_format:  # a cell that is stored in parts counts once
+            rows = rows.copy()
+            rows.sum_duplicates()
     values = rows.data if sp.issparse(targets) else rows
     if values.dtype.kind not in "fiu":
         raise ArgumentError(name, f"has dtype {values.dtype}", "pass real numbers.")

@@ -37,9 +37,9 @@ def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
     if cells.ndim != 1:
         raise ArgumentError(name, f"has shape {cells.shape}", advice)
     if cells.dtype.kind in "mM":
-        texts: NDArray[Any] = cells.astype(str).astype(object)
-        texts[np.isnat(cells)] = None
-        return texts
+        # As Python and pandas have them, so that the same times are the same labels.
+        unit = "D" if np.datetime_data(cells.dtype)[0] in "YMWD" else "us"
+        return np.asarray(cells.astype(f"{cells.dtype.kind}8[{unit}]").astype(object))
     if cells.dtype.kind == "S":
         return np.char.decode(cells)
     # Strings of variable length know missing values of their own.

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.ma import is_masked
 from numpy.typing import NDArray
 
 from twohot._checks.cells import as_cells, as_text, is_missing, order_key, plain
+from twohot._checks.classes import check_codes
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 
@@ -30,6 +32,12 @@ class Labels:
 
     codes: IntArray  # (n_rows,), positions in classes; NO_LABEL where there is no label
     classes: NDArray[Any]  # (n_classes,), each once, in order
+
+    def __post_init__(self) -> None:
+        """Raise unless every code is a position in the classes, or none."""
+        object.__setattr__(self, "codes", np.asarray(self.codes))
+        object.__setattr__(self, "classes", np.asarray(self.classes))
+        check_codes("codes", self.codes, self.codes.size, len(self.classes))
 
     @property
     def n_classes(self) -> int:
@@ -137,7 +145,8 @@ def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
     dtype: np.dtype[Any] = np.dtype(object) if by_name else found.dtype
     if dtype.kind == "O" and classes and not isinstance(classes[0], str):
         # Numbers among objects become an array of numbers: scikit-learn takes no others as labels.
-        return Labels(codes, np.array(classes))
+        numbers = np.array(classes)
+        dtype = numbers.dtype if numbers.tolist() == classes else dtype  # not if they are too large
     return Labels(codes, np.array(classes, dtype=dtype))
 
 
@@ -169,10 +178,10 @@ def check_some_labelled(labels: Labels, advice: str, *, name: str = "y") -> None
 
 
 def check_two_classes(labels: Labels) -> None:
-    """Raise unless some row has a label, and there are two classes."""
+    """Raise unless there are rows of two classes."""
     check_some_labelled(labels, "pass labels for rows of at least two classes.")
-    if labels.n_classes < 2:
-        only = labels.classes.tolist()[0]
+    only, *others = labels.classes[labels.sizes > 0].tolist()
+    if not others:
         problem = f"has one class only ({only!r})"
         raise ArgumentError("y", problem, "pass rows of at least two classes.")
 
@@ -216,11 +225,11 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     index = np.empty(len(cells), dtype=np.intp)
     for row, cell in enumerate(cells.tolist()):
         value = plain(cell)
-        if not isinstance(value, str) and is_missing(value):
-            value = None  # one for all of them, though no NaN equals another
-        elif isinstance(value, Collection) and not isinstance(value, str):
+        if isinstance(value, Collection) and not (isinstance(value, str) or is_masked(value)):
             problem = f"holds {value!r} in row {row}, which is no label"
             raise ArgumentError(name, problem, "pass numbers or text.")
+        if not isinstance(value, str) and is_missing(value):
+            value = None  # one for all of them, though no NaN equals another
         elif not isinstance(value, str | bool | int | float):
             value = str(value)  # of a date, for instance
         index[row] = place.setdefault(value, len(place))

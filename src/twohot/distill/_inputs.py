@@ -79,7 +79,7 @@ def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
         )
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
-    labels = code_labels(y)
+    labels = code_labels(y).present()
     if len(labels.codes) != n_samples:
         raise ArgumentError(
             "y",

@@ -179,7 +179,7 @@ def _labels(
     given, true = code_given_and_true(columns, label, true_label, missing=missing)
     return {
         "labels": given.codes,
-        "classes": tuple(given.classes),
+        "classes": tuple(given.classes.tolist()),
         "true_labels": None if true is None else true.codes,
     }
 

@@ -17,7 +17,7 @@ class SelectedRows:
     X : array, memory map, CSR array or SelectedRows of shape (n, n_features)
         Where the rows are stored.
     index : array of shape (n_rows,)
-        Their positions in X.
+        Their positions in X, or a mask of all its rows.
 
     Examples
     --------
@@ -31,9 +31,10 @@ class SelectedRows:
     def __init__(self, X: Matrix, index: IntArray) -> None:
         # Rows of rows are rows of the same X: nothing is gathered twice.
         nested = isinstance(X, SelectedRows)
-        self.X: Matrix = X.X if nested else X
-        self.index: IntArray = X.index[index] if nested else index
-        self.shape = len(index), X.shape[1]
+        stored = X.X if nested else X
+        self.X: Matrix = sp.csr_array(stored) if sp.issparse(stored) else stored
+        self.index: IntArray = (X.index if nested else np.arange(X.shape[0]))[index]
+        self.shape = len(self.index), X.shape[1]
         self.dtype = X.dtype
 
     def __len__(self) -> int:

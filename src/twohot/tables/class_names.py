@@ -31,8 +31,9 @@ def code_by_name(
     if classes is None:
         return code_labels(labels, name=name, missing=missing, by_name=True)
     names = [as_text(entry) for entry in check_classes(list(classes)).tolist()]
-    if not all(map(WHOLE_NUMBER.fullmatch, names)) and holds_numbers(as_cells(labels, name)):
-        return _by_position(code_labels(labels, name=name, missing=missing), names, name)
+    if not any(map(WHOLE_NUMBER.fullmatch, names)) and holds_numbers(as_cells(labels, name)):
+        coded = code_labels(labels, name=name, missing=missing)
+        return _by_position(coded, names, name).without(missing)
     return code_labels(labels, name=name, classes=names, missing=missing, by_name=True)
 
 

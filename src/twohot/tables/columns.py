@@ -87,7 +87,7 @@ def table_from_columns(
     return FeatureTable(
         features=features,
         labels=given.codes,
-        classes=tuple(given.classes),
+        classes=tuple(given.classes.tolist()),
         split=split_codes,
         split_names=split_names,
         items=None if item is None else [as_text(value) for value in columns[item].tolist()],

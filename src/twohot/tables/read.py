@@ -112,7 +112,9 @@ def read_table(
     table = table_from_columns(features, columns, chosen, named, missing=missing, labelled=labelled)
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
-        table = replace(table, superclass=groups.codes, superclass_names=tuple(groups.classes))
+        table = replace(
+            table, superclass=groups.codes, superclass_names=tuple(groups.classes.tolist())
+        )
     return replace(table, provenance={} if path is None else {"read_from": path.name})
 
 
@@ -126,7 +128,7 @@ def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTa
         true = Labels(true, table.coded.classes).without(missing).codes
     if groups is not None:
         groups = groups[np.isin(table.classes, given.classes.tolist())]
-    names = tuple(given.classes)
+    names = tuple(given.classes.tolist())
     return replace(table, labels=given.codes, classes=names, true_labels=true, superclass=groups)
 
 
@@ -144,7 +146,7 @@ def _relabelled(
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"
     coded = code_by_name(given[name], classes, name=said, missing=missing)
-    return replace(table, labels=coded.codes, classes=tuple(coded.classes))
+    return replace(table, labels=coded.codes, classes=tuple(coded.classes.tolist()))
 
 
 def _suffix(path: Path) -> str:
