@@ -8,6 +8,7 @@ from scipy.cluster import hierarchy
 
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray
+from twohot.figures.file import new_figure
 from twohot.figures.palette import COLOURS
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def correlation_map_figure(
     matplotlib.figure.Figure
     """
     n_classes = len(order)
-    figure = _figure(width=6.4, height=5.4)
+    figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
     between = np.abs(means[~np.eye(n_classes, dtype=bool)])
     # A class with itself stands out anyway: colours are for the differences between classes.
@@ -58,12 +59,10 @@ def correlation_map_figure(
     image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
     starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
-    for first, last in zip(starts, [*starts[1:], n_classes], strict=True):
+    rectangle = load_extra("matplotlib.patches", "plot", "figures").Rectangle
+    for first, size in zip(starts, np.diff(starts, append=n_classes), strict=True):
         corner = (first - 0.5, first - 0.5)
-        frame = load_extra("matplotlib.patches", "plot", "figures").Rectangle(
-            corner, last - first, last - first, fill=False, edgecolor="black", linewidth=1.1
-        )
-        axes.add_patch(frame)
+        axes.add_patch(rectangle(corner, size, size, fill=False, edgecolor="black", linewidth=1.1))
     if n_classes <= MAP_NAMES:
         names = [_short(classes[k]) for k in order]
         size = 9 if n_classes <= 20 else 6
@@ -90,15 +89,14 @@ def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> A
     matplotlib.figure.Figure
     """
     n_classes = len(classes)
-    named = n_classes <= DENDROGRAM_NAMES
-    figure = _figure(width=min(max(6.4, 0.13 * n_classes), 16.0), height=4.4)
+    figure = new_figure(min(max(6.4, 0.13 * n_classes), 16.0), 4.4)
     axes = figure.subplots()
     colours = _node_colours(superclasses)
     hierarchy.dendrogram(
         superclasses.linkage,
         ax=axes,
         labels=[_short(name) for name in classes],
-        no_labels=not named,
+        no_labels=n_classes > DENDROGRAM_NAMES,
         leaf_rotation=90,
         leaf_font_size=9 if n_classes <= 40 else 6,
         link_color_func=lambda node: colours[node],
@@ -115,13 +113,6 @@ def _node_colours(superclasses: "Superclasses") -> list[str]:
     for left, right in superclasses.linkage[:, :2].astype(int).tolist():
         groups.append(groups[left] if groups[left] == groups[right] else -1)
     return ["0.6" if group < 0 else COLOURS[group % len(COLOURS)] for group in groups]
-
-
-def _figure(*, width: float, height: float) -> Any:
-    """Return an empty figure."""
-    return load_extra("matplotlib.figure", "plot", "figures").Figure(
-        figsize=(width, height), layout="constrained"
-    )
 
 
 def _short(name: str) -> str:

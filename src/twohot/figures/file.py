@@ -1,4 +1,4 @@
-"""Pictures that commands write: asked for before the work, and whole or not there at all."""
+"""Pictures: begun empty, and written whole or not at all."""
 
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,13 @@ def check_figure(name: str, path: Path) -> None:
     load_extra("matplotlib.figure", "plot", "figures")
 
 
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of so many inches."""
+    matplotlib = load_extra("matplotlib.figure", "plot", "figures")
+    return matplotlib.Figure(figsize=(width, height), layout="constrained")
+
+
 def write_figure(path: Path, figure: Any) -> None:
     """Write a figure of matplotlib in the format that the name says."""
     with whole_file(path) as file:
-        kind = path.suffix
-        figure.savefig(file, format=kind[1:], dpi=DPI, metadata=METADATA[kind])
+        figure.savefig(file, format=path.suffix[1:], dpi=DPI, metadata=METADATA[path.suffix])
