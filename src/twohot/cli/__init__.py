@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Option
 
 import twohot
 from twohot.cli._errors import friendly
@@ -34,7 +35,7 @@ def main(
     *,
     version: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--version",
             callback=lambda value: _show_version(value=value),
             is_eager=True,

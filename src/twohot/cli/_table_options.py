@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
+from typer import Argument, Option
 
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
@@ -27,14 +27,12 @@ from twohot.tables.table import TRAINING
 class FeatureOptions:
     """Where the features of a table are."""
 
-    source: Annotated[
-        Path, typer.Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")
-    ]
-    label_column: Annotated[
-        str | None, typer.Option(help="Column or array that holds the labels.")
-    ] = None
+    source: Annotated[Path, Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")]
+    label_column: Annotated[str | None, Option(help="Column or array that holds the labels.")] = (
+        None
+    )
     feature_column: Annotated[
-        list[str] | None, typer.Option(help="Column that holds features; repeat it for more.")
+        list[str] | None, Option(help="Column that holds features; repeat it for more.")
     ] = None
 
     def read(self) -> FeatureTable:
@@ -64,16 +62,12 @@ class FeatureOptions:
 class TableOptions(FeatureOptions):
     """Where the features and the labels of a table are, and which rows to use."""
 
-    labels: Annotated[Path | None, typer.Option(help="Separate label file: .csv or .npy.")] = None
-    classes: Annotated[
-        Path | None, typer.Option(help="Text file that names one class per line.")
-    ] = None
+    labels: Annotated[Path | None, Option(help="Separate label file: .csv or .npy.")] = None
+    classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
     missing: Annotated[
-        list[str] | None, typer.Option(help="Text that means no label; repeat it for more.")
+        list[str] | None, Option(help="Text that means no label; repeat it for more.")
     ] = None
-    split: Annotated[
-        str | None, typer.Option(help="Split to use, or all; train if there is one.")
-    ] = None
+    split: Annotated[str | None, Option(help="Split to use, or all; train if there is one.")] = None
 
     @property
     def inputs(self) -> tuple[Path | None, ...]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from twohot._checks.messages import counted
 from twohot.audit.decisions import Applied, apply_decisions, read_decisions
@@ -19,24 +19,24 @@ AUDIT_FILES = ("report.html", "issues.csv", "summary.json")
 
 
 def apply(
-    decisions: Annotated[Path, typer.Argument(help="Decisions exported from the report, a CSV.")],
+    decisions: Annotated[Path, Argument(help="Decisions exported from the report, a CSV.")],
     *,
     audit: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Folder of the audit that was reviewed; without it, the folder of the decisions, "
             "then the current one."
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help=f"Corrected labels, a CSV; without it, {DEFAULT_OUTPUT} in the audit's folder.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Write the labels that follow from the decisions of a review."""
     folder = audit or _audit_folder(decisions)

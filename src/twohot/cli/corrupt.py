@@ -4,14 +4,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from rich.console import Console
-from rich.table import Table
+from typer import Option
 
 from twohot._checks.messages import counted
 from twohot.cli._outputs import check_feature_file
 from twohot.cli._table_options import TableOptions
-from twohot.cli._terminal import say, table_with
+from twohot.cli._terminal import print_table, say
 from twohot.noise.noisy_tables import corrupt_table, corruption_for, read_matrix
 from twohot.tables.feature_file import write_features
 from twohot.tables.table import FeatureTable
@@ -29,18 +27,18 @@ class Kind(StrEnum):
 
 def corrupt(
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Feature file to write.")],
-    kind: Annotated[Kind, typer.Option(help="How labels are confused.")] = Kind.symmetric,
+    output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
+    kind: Annotated[Kind, Option(help="How labels are confused.")] = Kind.symmetric,
     rate: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of the labels made wrong.")
+        float | None, Option(min=0, max=1, help="Share of the labels made wrong.")
     ] = None,
     matrix: Annotated[
-        Path | None, typer.Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
+        Path | None, Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
     ] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Exact counts, not draws.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the noise.")] = 0,
+    exact: Annotated[bool, Option("--exact", help="Exact counts, not draws.")] = False,
+    seed: Annotated[int, Option(min=0, help="Seed of the noise.")] = 0,
     options: TableOptions,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Make labels wrong on purpose; the right ones are kept apart in the file."""
     check_feature_file(output, (*options.inputs, matrix), force=force)
@@ -51,8 +49,12 @@ def corrupt(
     )
     write_features(output, noisy)
     record = noisy.provenance["corruption"]
-    Console().print(_summary(record))
-    n_kept = noisy.n_rows - record["n_rows"]
+    n_rows, n_changed = record["n_rows"], record["n_changed"]
+    headings = ("split", "kind", "rows", "labels changed", "rate asked", "rate realised")
+    rates = (f"{record['rate']:.2%}", f"{n_changed / n_rows:.2%}")
+    row = (record["split"], record["kind"], n_rows, n_changed, *rates)
+    print_table(headings, [row], names=("split", "kind"))
+    n_kept = noisy.n_rows - n_rows
     if n_kept:
         keep = "keeps its label" if n_kept == 1 else "keep their labels"
         say(f"{counted(n_kept, 'other row')} {keep}.")
@@ -68,18 +70,3 @@ def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Pat
     if rate is None or matrix is not None:
         raise ValueError(f"--kind {kind.value} takes a --rate and no --matrix.")
     return corruption_for(table, kind.value, rate)
-
-
-def _summary(record: dict[str, Any]) -> Table:
-    """Return what was asked for beside what came of it."""
-    headings = ("split", "kind", "rows", "labels changed", "rate asked", "rate realised")
-    table = table_with(*headings, names=("split", "kind"))
-    table.add_row(
-        record["split"],
-        record["kind"],
-        str(record["n_rows"]),
-        str(record["n_changed"]),
-        f"{record['rate']:.2%}",
-        f"{record['n_changed'] / record['n_rows']:.2%}",
-    )
-    return table

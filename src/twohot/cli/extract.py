@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -16,6 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+from typer import Argument, Option
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
@@ -38,7 +38,7 @@ N_LISTED = 20
 def extract(
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A folder with a sub-folder of images per class, a CSV or Parquet file, or a data "
             "set: " + ", ".join(NAMES) + "."
         ),
@@ -46,44 +46,42 @@ def extract(
     *,
     backbone: Annotated[
         str,
-        typer.Option(
+        Option(
             help="pixels, efficientnet_lite0, resnet34, resnet50, vit_b_16, any name of "
             "torchvision or timm; for texts minilm or any name of sentence-transformers."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The feature file to write.")],
+    output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
     root: Annotated[
-        Path | None, typer.Option(help="Where torchvision keeps the data set, by default data.")
+        Path | None, Option(help="Where torchvision keeps the data set, by default data.")
     ] = None,
     labels: Annotated[
-        Literal["clean", "human"], typer.Option(help="Labels of cifar100: its own or CIFAR-100N's.")
+        Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
     ] = "clean",
     path_column: Annotated[
-        str | None, typer.Option(help="Column of image paths, seen from the folder of the file.")
+        str | None, Option(help="Column of image paths, seen from the folder of the file.")
     ] = None,
-    text_column: Annotated[str | None, typer.Option(help="Column of texts.")] = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column of labels, by default label.")
-    ] = None,
+    text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
+    label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
     unlabelled: Annotated[
         bool,
-        typer.Option("--unlabelled", help="Take no labels: any images of a folder, any table."),
+        Option("--unlabelled", help="Take no labels: any images of a folder, any table."),
     ] = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Items in the model at a time.")] = 64,
+    batch_size: Annotated[int, Option(min=1, help="Items in the model at a time.")] = 64,
     dtype: Annotated[
-        Literal["float16", "float32"], typer.Option(help="How features are stored.")
+        Literal["float16", "float32"], Option(help="How features are stored.")
     ] = "float16",
     cache: Annotated[
         Path | None,
-        typer.Option(help="A folder that keeps finished batches: later runs extract what is new."),
+        Option(help="A folder that keeps finished batches: later runs extract what is new."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")
+        bool, Option("--strict", help="Stop at the first file that cannot be read.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace an output made from something else.")
+        bool, Option("--force", help="Replace an output made from something else.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
 ) -> None:
     """Turn images or texts into a feature file; run it again to resume after an interruption."""
     columns = {

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from twohot._checks.messages import counted
 from twohot.cli._outputs import check_new
@@ -15,16 +15,12 @@ from twohot.select.auto_probe import AutoProbe
 
 def fit(
     *,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the probe, .safetensors.")
-    ],
+    output: Annotated[Path, Option("--output", "-o", help="File for the probe, .safetensors.")],
     options: TableOptions,
-    figure: Annotated[
-        Path | None, typer.Option(help="Picture of what was tried, .png or .svg.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    figure: Annotated[Path | None, Option(help="Picture of what was tried, .png or .svg.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Choose penalty, rounds and student from the noisy labels, and fit the probe."""
     check_new(output, options.inputs, force=force)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
+from typer import Argument, Option
 
 from twohot._checks.labels import as_text
 from twohot._checks.messages import ArgumentError, counted
@@ -24,14 +24,12 @@ COLUMNS = ("row", "item", "predicted_label", "confidence", "second_label")
 
 
 def predict(
-    probe: Annotated[Path, typer.Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
+    probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the predictions, .csv.")],
+    output: Annotated[Path, Option("--output", "-o", help="File for the predictions, .csv.")],
     options: FeatureOptions,
-    split: Annotated[
-        str | None, typer.Option(help="Split to predict; all rows without it.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    split: Annotated[str | None, Option(help="Split to predict; all rows without it.")] = None,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Predict the classes of rows, with their probability and the second candidate."""
     if output.suffix != ".csv":
