@@ -6,10 +6,10 @@ from typing import Annotated
 from typer import Argument, Option
 
 from twohot._checks.messages import counted
+from twohot._checks.outputs import check_output
 from twohot.audit.decisions import Applied, apply_decisions, read_decisions
 from twohot.audit.folder import read_audit_folder
 from twohot.audit.issue_files import write_labels
-from twohot.cli._outputs import check_new
 from twohot.cli._terminal import say
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
@@ -43,7 +43,7 @@ def apply(
     target = output or folder / DEFAULT_OUTPUT
     made = read_decisions(decisions)
     rows = read_audit_folder(folder)
-    check_new(target, (decisions, *(folder / name for name in AUDIT_FILES)), force=force)
+    check_output(target, (decisions, *(folder / name for name in AUDIT_FILES)), force=force)
     applied = apply_decisions(rows, made)
     write_labels(target, rows, applied.labels)
     say(_account(applied, rows.n_rows))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from twohot._checks.messages import counted
-from twohot.cli._outputs import check_feature_file
+from twohot._checks.outputs import check_output
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import print_table, say
 from twohot.noise.noisy_tables import corrupt_table, corruption_for, read_matrix
@@ -41,7 +41,8 @@ def corrupt(
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Make labels wrong on purpose; the right ones are kept apart in the file."""
-    check_feature_file(output, (*options.inputs, matrix), force=force)
+    inputs = (*options.inputs, matrix)
+    check_output(output, inputs, force=force, suffixes=[".features"])
     table = options.read()
     corruption = _corruption(table, kind, rate, matrix)
     noisy = corrupt_table(

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Option
 
+from twohot._checks.outputs import check_output
 from twohot.classes.description import ClassStructure, describe_table, with_superclasses
 from twohot.classes.superclasses import PAPER_CUT
-from twohot.cli._outputs import check_feature_file, write_report
+from twohot.cli._outputs import write_report
 from twohot.cli._printed_description import print_overview, print_structure
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import say
@@ -40,8 +41,12 @@ def describe(
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
     if write_superclasses is not None:
-        check_feature_file(
-            write_superclasses, options.inputs, force=force, name="write_superclasses"
+        check_output(
+            write_superclasses,
+            options.inputs,
+            force=force,
+            name="write_superclasses",
+            suffixes=[".features"],
         )
         if superclasses is None and cut is None:
             cut = PAPER_CUT  # what is written is clustered, even if the source names some

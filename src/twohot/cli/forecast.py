@@ -10,7 +10,8 @@ from typer import Option
 
 from twohot._checks.labels import label_notes
 from twohot._checks.messages import counted
-from twohot.cli._outputs import check_new, write_json, write_report
+from twohot._checks.outputs import check_output
+from twohot.cli._outputs import write_json, write_report
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, print_table, say
 from twohot.figures.forecast import forecast_figure
@@ -43,7 +44,7 @@ def forecast(
     """Say whether a plain probe will do, which student will help, or that nothing will."""
     if json is not None:
         # Like the files of --output, it is replaced; what was read never is.
-        check_new(json, options.inputs, force=True, name="json")
+        check_output(json, options.inputs, force=True, name="json")
     whole = options.read()
     table = whole.take(options.rows_of(whole))
     with choosing(quiet=quiet) as callback:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,6 @@ class Backbone:
     description: Mapping[str, str]  # weights, transform, versions: the same give the same features
 
 
-def _pixels_of(image: Any) -> FloatArray:
-    return np.asarray(image, dtype=np.float32)
-
-
 def _flattened(images: Sequence[FloatArray]) -> FloatArray:
     """Return images as rows, which must have one size."""
     sizes = sorted({image.shape for image in images})
@@ -37,4 +34,5 @@ def _flattened(images: Sequence[FloatArray]) -> FloatArray:
     return np.stack(images).reshape(len(images), -1)
 
 
-PIXELS = Backbone("pixels", "image", _pixels_of, _flattened, {"transform": "none"})
+_AS_FLOATS = partial(np.asarray, dtype=np.float32)
+PIXELS = Backbone("pixels", "image", _AS_FLOATS, _flattened, {"transform": "none"})

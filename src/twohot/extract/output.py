@@ -1,7 +1,7 @@
 """The end of an extraction: the feature file, and what is said about it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +69,7 @@ def assemble(
             **plan.recipe,
             "batch_size": plan.batch_size,
             "content": plan.content_digest([loaded.key for loaded in outcomes]),
-            "skipped": [{"item": entry.item, "reason": entry.reason} for entry in skipped],
+            "skipped": [asdict(entry) for entry in skipped],
         },
     )
     # Written inside the workspace, so that a kill leaves nothing beside the output.
@@ -92,8 +92,7 @@ def finished_before(plan: ExtractionPlan) -> Extraction | None:
         table = read_features(plan.output)
     except ValueError:
         return None
-    unprepared = prefetch(plan.items, None, (), n_workers=plan.n_workers, n_ahead=plan.batch_size)
-    keys = [loaded.key for loaded in unprepared]
+    keys = [loaded.key for loaded in prefetch(plan, None, (), n_ahead=plan.batch_size)]
     if table.provenance.get("content") != plan.content_digest(keys):
         return None
     skipped = tuple(Skipped(**entry) for entry in table.provenance["skipped"])

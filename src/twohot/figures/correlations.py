@@ -34,20 +34,8 @@ def correlation_map_figure(
 ) -> Any:
     """Draw the mean correlation of every two classes, with a frame around each superclass.
 
-    Parameters
-    ----------
-    means : array of shape (n_classes, n_classes)
-        Mean correlations; NaN is left blank.
-    superclass : array of shape (n_classes,)
-        Superclass of each class.
-    order : array of shape (n_classes,)
-        Classes from top to bottom, those of a superclass side by side.
-    classes : sequence of str
-        Their names.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `order` has the classes from top to bottom, those of a superclass side by side. A mean that is
+    NaN is left blank.
     """
     n_classes = len(order)
     figure = new_figure(6.4, 5.4)
@@ -75,19 +63,7 @@ def correlation_map_figure(
 
 
 def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> Any:
-    """Draw the merges of complete linkage, each superclass in a colour of its own.
-
-    Parameters
-    ----------
-    superclasses : Superclasses
-        What `cluster_classes` found.
-    classes : sequence of str
-        Names of the classes.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw the merges of complete linkage, each superclass in a colour of its own."""
     n_classes = len(classes)
     figure = new_figure(min(max(6.4, 0.13 * n_classes), 16.0), 4.4)
     axes = figure.subplots()

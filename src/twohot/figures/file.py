@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot._files import whole_file
 
@@ -12,13 +11,6 @@ DPI = 150
 
 # By the end of the name: what would make two files of the same picture differ, left out.
 METADATA = {".png": {"Software": None}, ".svg": {"Date": None}}
-
-
-def check_figure(name: str, path: Path) -> None:
-    """Raise if no picture can be drawn for an argument, before anything is computed for it."""
-    if path.suffix not in METADATA:
-        raise ArgumentError({name: path}, "is no picture", "let its name end in .png or .svg.")
-    load_extra("matplotlib.figure", "plot", "figures")
 
 
 def new_figure(width: float, height: float) -> Any:
