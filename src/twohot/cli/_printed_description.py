@@ -57,13 +57,12 @@ def print_structure(structure: ClassStructure) -> None:
 
 def _print_pairs(structure: ClassStructure) -> None:
     """Print the three cases, or two means where there is no spread."""
-    correlation, statistics = structure.correlation, structure.statistics
+    correlation, statistics, caption = structure.correlation, structure.statistics, None
     if statistics is None:
         caption = "Too many features for the spread and for superclasses."
         means = {"same class": correlation.same_class, "other class": correlation.other_class}
         rows = [(name, "", _number(mean), "") for name, mean in means.items()]
     else:
-        caption = None
         groups = {
             "same class": statistics.same_class,
             "same superclass, other class": statistics.same_superclass,
@@ -73,11 +72,8 @@ def _print_pairs(structure: ClassStructure) -> None:
             (name, str(group.n_pairs), _number(group.mean), _number(group.std))
             for name, group in groups.items()
         ]
-    title, headings = (
-        "Correlations of rows, centred and of unit norm",
-        ("pairs", "n", "mean", "std"),
-    )
-    print_table(headings, rows, names=NAMES, title=title, caption=caption)
+    title = "Correlations of rows, centred and of unit norm"
+    print_table(("pairs", "n", "mean", "std"), rows, names=NAMES, title=title, caption=caption)
 
 
 def _print_superclasses(structure: ClassStructure) -> None:
@@ -89,11 +85,8 @@ def _print_superclasses(structure: ClassStructure) -> None:
         names = [structure.classes[k] for k in members[:NAMES_LISTED]]
         more = ", …" if len(members) > NAMES_LISTED else ""
         rows.append((name, len(members), n_rows, ", ".join(names) + more))
-    headings, title = (
-        ("superclass", "classes", "rows", "names"),
-        f"Superclasses ({structure.source})",
-    )
-    print_table(headings, rows, names=NAMES, title=title)
+    title = f"Superclasses ({structure.source})"
+    print_table(("superclass", "classes", "rows", "names"), rows, names=NAMES, title=title)
 
 
 def _print_classes(structure: ClassStructure, own: FloatArray, between: FloatArray) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
 from twohot.tables import FeatureTable, read_table
 from twohot.tables.table import TRAINING
+
+Missing: TypeAlias = Annotated[
+    list[str] | None, Option(help="Text that means no label; repeat it for more.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +68,7 @@ class TableOptions(FeatureOptions):
 
     labels: Annotated[Path | None, Option(help="Separate label file: .csv or .npy.")] = None
     classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
-    missing: Annotated[
-        list[str] | None, Option(help="Text that means no label; repeat it for more.")
-    ] = None
+    missing: Missing = None
     split: Annotated[str | None, Option(help="Split to use, or all; train if there is one.")] = None
 
     @property
@@ -107,19 +109,18 @@ def say_label_notes(labels: Labels, missing: str) -> None:
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with the fields of its record of options as parameters of their own."""
     parameters = list(inspect.signature(command).parameters.values())
-    records = [entry for entry in parameters if entry.annotation in {FeatureOptions, TableOptions}]
-    if not records:
+    names = [entry.name for entry in parameters]
+    if "options" not in names:
         return command
-    [taken] = records
-    names = [entry.name for entry in fields(taken.annotation)]
+    place = names.index("options")
+    record = parameters[place].annotation
 
     @wraps(command)
     def wrapped(**given: Any) -> None:
-        options = taken.annotation(**{name: given.pop(name) for name in names})
-        command(**given, **{taken.name: options})
+        options = record(**{entry.name: given.pop(entry.name) for entry in fields(record)})
+        command(**given, options=options)
 
-    place = parameters.index(taken)
-    parameters[place : place + 1] = map(_parameter, fields(taken.annotation))
+    parameters[place : place + 1] = map(_parameter, fields(record))
     parameters.sort(key=lambda entry: entry.kind)  # arguments stand before options
     wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return wrapped

@@ -39,7 +39,8 @@ def apply(
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Write the labels that follow from the decisions of a review."""
-    folder = audit or _audit_folder(decisions)
+    beside = decisions.parent
+    folder = audit or (beside if (beside / "summary.json").exists() else Path())
     target = output or folder / DEFAULT_OUTPUT
     made = read_decisions(decisions)
     rows = read_audit_folder(folder)
@@ -48,12 +49,6 @@ def apply(
     write_labels(target, rows, applied.labels)
     say(_account(applied, rows.n_rows))
     say(f"Written to {target}")
-
-
-def _audit_folder(decisions: Path) -> Path:
-    """Return the folder of the decisions if it holds an audit, else the current one."""
-    beside = decisions.parent
-    return beside if (beside / "summary.json").exists() else Path()
 
 
 def _account(applied: Applied, n_rows: int) -> str:

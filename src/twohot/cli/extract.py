@@ -1,7 +1,7 @@
 """`twohot extract`: images or texts to a feature file."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from rich.console import Console
@@ -19,17 +19,11 @@ from typer import Argument, Option
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
-from twohot.cli._table_options import say_label_notes
+from twohot.cli._table_options import Missing, say_label_notes
 from twohot.cli._terminal import say
-from twohot.extract import (
-    Extraction,
-    LabelledItems,
-    load_data_set,
-    read_image_folder,
-    read_item_table,
-)
+from twohot.extract import Extraction, LabelledItems, read_image_folder, read_item_table
 from twohot.extract import extract as extract_features
-from twohot.extract.data_sets import NAMES
+from twohot.extract.data_sets import NAMES, load_data_set
 
 # Files that could not be read and are listed in the summary; all of them are in the feature file.
 N_LISTED = 20
@@ -52,9 +46,7 @@ def extract(
         ),
     ],
     output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
-    root: Annotated[
-        Path | None, Option(help="Where torchvision keeps the data set, by default data.")
-    ] = None,
+    root: Annotated[Path, Option(help="Where torchvision keeps the data set.")] = Path("data"),
     labels: Annotated[
         Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
     ] = "clean",
@@ -63,9 +55,9 @@ def extract(
     ] = None,
     text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
     label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
+    missing: Missing = None,
     unlabelled: Annotated[
-        bool,
-        Option("--unlabelled", help="Take no labels: any images of a folder, any table."),
+        bool, Option("--unlabelled", help="Take no labels: any images of a folder, any table.")
     ] = False,
     batch_size: Annotated[int, Option(min=1, help="Items in the model at a time.")] = 64,
     dtype: Annotated[
@@ -84,14 +76,19 @@ def extract(
     quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
 ) -> None:
     """Turn images or texts into a feature file; run it again to resume after an interruption."""
-    columns = {
+    of_tables = {
         "path_column": path_column,
         "text_column": text_column,
         "label_column": label_column,
+        "missing": missing,
     }
-    items = _items(source, root, labels, columns, unlabelled=unlabelled)
+    chosen = {name: value for name, value in of_tables.items() if value not in (None, [])}
+    items = _items(source, root, labels, chosen, unlabelled=unlabelled)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
-    say_label_notes(coded, "by --missing where the feature file is read")
+    # A text of a table can be named here, the folder of a class not before its features are read.
+    is_table = source not in NAMES and Path(source).is_file()
+    later = "" if is_table else " where the feature file is read"
+    say_label_notes(coded, f"by --missing{later}")
     with _progress_bar(quiet=quiet) as bar:
         # Its clock starts with the first item, not with loading the weights.
         task = bar.add_task(backbone, total=len(items), start=False)
@@ -115,28 +112,21 @@ def extract(
 
 
 def _items(
-    source: str,
-    root: Path | None,
-    labels: str,
-    columns: dict[str, str | None],
-    *,
-    unlabelled: bool,
+    source: str, root: Path, labels: str, of_tables: dict[str, Any], *, unlabelled: bool
 ) -> LabelledItems:
     """Return what a source names: a data set, else a folder, else a table."""
-    chosen = {name: column for name, column in columns.items() if column is not None}
-    if chosen and (source in NAMES or Path(source).is_dir()):
-        name, column = next(iter(chosen.items()))
-        raise ArgumentError({name: column}, f"is for CSV and Parquet files, not for {source}.")
+    if of_tables and (source in NAMES or Path(source).is_dir()):
+        first = dict([*of_tables.items()][:1])
+        raise ArgumentError(first, f"is for CSV and Parquet files, not for {source}.")
     if source in NAMES:
         if unlabelled:
-            raise ArgumentError(
-                {"unlabelled": True}, "is not for data sets", f"{source} has labels."
-            )
+            problem, advice = "is not for data sets", f"{source} has labels."
+            raise ArgumentError({"unlabelled": True}, problem, advice)
         return load_data_set(source, root, labels=labels)
     if Path(source).is_dir():
         return read_image_folder(source, unlabelled=unlabelled)
     if Path(source).is_file():
-        return read_item_table(source, **chosen, unlabelled=unlabelled)
+        return read_item_table(source, **of_tables, unlabelled=unlabelled)
     raise ArgumentError(
         {"SOURCE": source},
         "is not a folder, not a file, and not a data set",

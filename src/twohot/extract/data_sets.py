@@ -43,14 +43,12 @@ SPLITS = {
 }
 # The name in the paper's split → the name in the published one, where they differ.
 PUBLISHED = {"flowers102": {"train": "test", "test": "train"}}
-# Where a data set is looked for if no root is given.
-DEFAULT_ROOT = "data"
 # scikit-learn's digits have levels from 0 to 16. As bytes from 0 to 240 they stay proportional.
 DIGITS_SCALE = 15
 
 
 def load_data_set(
-    name: str, root: str | os.PathLike[str] | None = None, *, labels: str = "clean"
+    name: str, root: str | os.PathLike[str] = "data", *, labels: str = "clean"
 ) -> LabelledItems:
     """Return the images of a data set, with labels and splits.
 
@@ -59,8 +57,8 @@ def load_data_set(
     name : str
         "digits", which needs no files, or "cifar100", "caltech101", "caltech256", "flowers102",
         "food101", "stanfordcars", which need twohot[vision].
-    root : path, optional
-        The root that was given to torchvision's class of the data set, by default "data".
+    root : path
+        The root that was given to torchvision's class of the data set.
     labels : {"clean", "human"}
         Which labels of CIFAR-100 are the given ones: its own, or those of CIFAR-100N
         (CIFAR-100_human.pt in the root), with its own ones kept as true labels.
@@ -85,10 +83,9 @@ def load_data_set(
         raise ArgumentError({"labels": labels}, f"is for 'cifar100', not {name!r}", "leave it out.")
     if name == "digits":
         return _digits()
-    folder = Path(DEFAULT_ROOT if root is None else root)
     if name == "cifar100":
-        return _cifar100(folder, labels)
-    return _of_splits(name, folder) if name in SPLITS else _caltech(name, folder)
+        return _cifar100(Path(root), labels)
+    return _of_splits(name, Path(root)) if name in SPLITS else _caltech(name, Path(root))
 
 
 def _digits() -> LabelledItems:

@@ -86,11 +86,9 @@ def _taken(values: IntArray | None, rows: IntArray) -> IntArray | None:
 
 def finished_before(plan: ExtractionPlan) -> Extraction | None:
     """Return what the output holds if it was made from this content in this way, else None."""
-    if not plan.output.exists():
-        return None
     try:
         table = read_features(plan.output)
-    except ValueError:
+    except (FileNotFoundError, ValueError):
         return None
     keys = [loaded.key for loaded in prefetch(plan, None, (), n_ahead=plan.batch_size)]
     if table.provenance.get("content") != plan.content_digest(keys):
