@@ -129,8 +129,7 @@ def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
 
 def grey_picture(pixels: np.ndarray) -> np.ndarray:
     """Return a digit of 64 values from 0 to 16 as a picture, dark on white."""
-    grey: np.ndarray = 255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8)
-    return grey
+    return np.asarray(255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8))
 
 
 def _png(grey: np.ndarray) -> bytes:

@@ -39,8 +39,7 @@ def friendly(command: Callable[..., None]) -> Callable[..., None]:
             say(f"Error: {_in_words(error, command)}", "red", stderr=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            stopped = "Interrupted. Nothing was half written: run the command again."
-            say(stopped, "red", stderr=True)
+            say("Interrupted. Nothing was half written: run it again.", "red", stderr=True)
             raise typer.Exit(INTERRUPTED) from error
 
     return wrapped

@@ -92,12 +92,9 @@ class TableOptions(FeatureOptions):
 
     def _check_labelled(self, labels: Labels, rows: str) -> None:
         if not labels.labelled.any():
-            raise ArgumentError(
-                "",
-                f"{self.source} has no label in any of {rows}, and this command needs some",
-                "pass one per row by {labels}, or predict them by `twohot predict`.",
-                labels=...,
-            )
+            problem = f"{self.source} has no label in any of {rows}, and this command needs some"
+            advice = "pass one per row by {labels}, or predict them by `twohot predict`."
+            raise ArgumentError("", problem, advice, labels=...)
 
 
 def say_label_notes(labels: Labels, missing: str) -> None:

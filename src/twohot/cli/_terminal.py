@@ -39,7 +39,7 @@ def print_table(
 @contextmanager
 def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show the choice of a probe; yield what is to be called with a line for every candidate."""
-    progress = Progress(
+    with Progress(
         TextColumn("Choosing a probe"),
         BarColumn(),
         TimeElapsedColumn(),
@@ -49,7 +49,6 @@ def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         console=Console(stderr=True),
         disable=quiet,
         transient=True,
-    )
-    with progress:
+    ) as progress:
         task = progress.add_task("…", total=MOST_TRIALS)
         yield lambda line: progress.update(task, advance=1, description=line)

@@ -23,18 +23,11 @@ def apply(
     *,
     audit: Annotated[
         Path | None,
-        Option(
-            help="Folder of the audit that was reviewed; without it, the folder of the decisions, "
-            "then the current one."
-        ),
+        Option(help="Folder of the audit; else that of the decisions, then the current one."),
     ] = None,
     output: Annotated[
         Path | None,
-        Option(
-            "--output",
-            "-o",
-            help=f"Corrected labels, a CSV; without it, {DEFAULT_OUTPUT} in the audit's folder.",
-        ),
+        Option("--output", "-o", help=f"Corrected labels, CSV; else the audit's {DEFAULT_OUTPUT}."),
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:

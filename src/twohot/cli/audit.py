@@ -98,12 +98,10 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
 
     A table names pictures as seen from its own folder, `twohot extract` from where it was run.
     """
-    if table.item_kind != "image":
-        if images is not None:
-            problem = f"is for paths of images, which {source} lacks."
-            raise ArgumentError({"images": images}, problem)
-        return None
-    if images is not None:
+    are_images = table.item_kind == "image"
+    if images is not None and not are_images:
+        raise ArgumentError({"images": images}, f"is for paths of images, which {source} lacks.")
+    if images is not None or not are_images:
         return images
     first = next(iter(table.items or ()), "")
     beside = source.parent

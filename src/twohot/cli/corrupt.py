@@ -1,8 +1,7 @@
 """`twohot corrupt`: wrong labels on purpose, with the right ones kept apart."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from typer import Option
 
@@ -14,21 +13,13 @@ from twohot.noise.noisy_tables import corrupt_table, corruption_for, read_matrix
 from twohot.tables.feature_file import write_features
 from twohot.tables.table import FeatureTable
 
-
-class Kind(StrEnum):
-    """Kinds of noise."""
-
-    symmetric = "symmetric"
-    asymmetric = "asymmetric"
-    pair_flip = "pair_flip"
-    superclass = "superclass"
-    matrix = "matrix"
+Kind: TypeAlias = Literal["symmetric", "asymmetric", "pair_flip", "superclass", "matrix"]
 
 
 def corrupt(
     *,
     output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
-    kind: Annotated[Kind, Option(help="How labels are confused.")] = Kind.symmetric,
+    kind: Annotated[Kind, Option(help="How labels are confused.")] = "symmetric",
     rate: Annotated[
         float | None, Option(min=0, max=1, help="Share of the labels made wrong.")
     ] = None,
@@ -46,7 +37,7 @@ def corrupt(
     table = options.read()
     corruption = _corruption(table, kind, rate, matrix)
     noisy = corrupt_table(
-        table, corruption, seed=seed, exact=exact, split=options.split, kind=kind.value, rate=rate
+        table, corruption, seed=seed, exact=exact, split=options.split, kind=kind, rate=rate
     )
     write_features(output, noisy)
     record = noisy.provenance["corruption"]
@@ -64,10 +55,10 @@ def corrupt(
 
 def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Path | None) -> Any:
     """Return the matrix asked for; it comes from a rate or from a file, never from both."""
-    if kind is Kind.matrix:
+    if kind == "matrix":
         if matrix is None or rate is not None:
             raise ValueError("--kind matrix takes a --matrix and no --rate: the matrix sets it.")
         return read_matrix(matrix, table.classes)
     if rate is None or matrix is not None:
-        raise ValueError(f"--kind {kind.value} takes a --rate and no --matrix.")
-    return corruption_for(table, kind.value, rate)
+        raise ValueError(f"--kind {kind} takes a --rate and no --matrix.")
+    return corruption_for(table, kind, rate)

@@ -6,16 +6,9 @@ from typing import Annotated
 from rich.console import Console
 from typer import Option
 
+from twohot import digits_demo as digits
 from twohot._checks.messages import counted
 from twohot.cli._terminal import print_table, say
-from twohot.digits_demo import (
-    DemoData,
-    DemoRow,
-    check_demo_folder,
-    demo_audit,
-    demo_data,
-    demo_rows,
-)
 from twohot.select.auto_probe import AutoProbe
 
 
@@ -31,9 +24,9 @@ def demo(
     ] = Path("demo-audit"),
 ) -> None:
     """Learn scikit-learn's digits from labels many of which are wrong, and find the wrong ones."""
-    check_demo_folder(output)
+    digits.check_demo_folder(output)
     console = Console(stderr=True)
-    data, auto = demo_data(noise, seed), AutoProbe()
+    data, auto = digits.demo_data(noise, seed), AutoProbe()
     wrong = data.given_labels != data.true_labels
     n_wrong = int(wrong.sum())
     say(
@@ -41,10 +34,10 @@ def demo(
         f"{n_wrong} of them with a wrong label, {len(data.test_labels)} to test on."
     )
     with console.status("Fitting …"):
-        rows = list(demo_rows(data, auto))
+        rows = list(digits.demo_rows(data, auto))
     _print_methods(data, rows, n_wrong)
     with console.status("Auditing …"):
-        issues = demo_audit(data, auto, output)
+        issues = digits.demo_audit(data, auto, output)
     found, right = issues.is_label_issue, issues.predicted_label.astype(int) == data.true_labels
     say(
         f"Audit: {counted(issues.n_issues, 'label')} flagged, {(found & wrong).sum()} of the "
@@ -53,7 +46,7 @@ def demo(
     say(f"Review them in a browser: {output / 'report.html'}")
 
 
-def _print_methods(data: DemoData, rows: list[DemoRow], n_wrong: int) -> None:
+def _print_methods(data: digits.DemoData, rows: list[digits.DemoRow], n_wrong: int) -> None:
     """Print the methods side by side; the best test accuracy stands out."""
     n_test, n_train = len(data.test_labels), len(data.true_labels)
     headings = ("method", "test accuracy", "test errors", "training labels wrong", "passes")

@@ -41,13 +41,8 @@ def describe(
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
     if write_superclasses is not None:
-        check_output(
-            write_superclasses,
-            options.inputs,
-            force=force,
-            name="write_superclasses",
-            suffixes=[".features"],
-        )
+        inputs, name = options.inputs, "write_superclasses"
+        check_output(write_superclasses, inputs, force=force, name=name, suffixes=[".features"])
         if superclasses is None and cut is None:
             cut = PAPER_CUT  # what is written is clustered, even if the source names some
     table = options.read()

@@ -4,16 +4,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 from typer import Argument, Option
 
@@ -116,8 +108,8 @@ def _items(
 ) -> LabelledItems:
     """Return what a source names: a data set, else a folder, else a table."""
     if of_tables and (source in NAMES or Path(source).is_dir()):
-        first = dict([*of_tables.items()][:1])
-        raise ArgumentError(first, f"is for CSV and Parquet files, not for {source}.")
+        name, value = next(iter(of_tables.items()))
+        raise ArgumentError({name: value}, f"is for CSV and Parquet files, not for {source}.")
     if source in NAMES:
         if unlabelled:
             problem, advice = "is not for data sets", f"{source} has labels."
@@ -127,17 +119,15 @@ def _items(
         return read_image_folder(source, unlabelled=unlabelled)
     if Path(source).is_file():
         return read_item_table(source, **of_tables, unlabelled=unlabelled)
-    raise ArgumentError(
-        {"SOURCE": source},
-        "is not a folder, not a file, and not a data set",
-        f"pass a path that exists, or one of {', '.join(NAMES)}.",
-    )
+    problem = "is not a folder, not a file, and not a data set"
+    advice = f"pass a path that exists, or one of {', '.join(NAMES)}."
+    raise ArgumentError({"SOURCE": source}, problem, advice)
 
 
-class _RecentRate(ProgressColumn):
+class _RecentRate(progress.ProgressColumn):
     """Items per second of late, or over all where that is too short."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         """Return the recent rate, once there is one."""
         speed = task.finished_speed or task.speed
         if not speed and task.elapsed:
@@ -145,13 +135,13 @@ class _RecentRate(ProgressColumn):
         return Text(f"{speed:.1f} items/s" if speed else "", style="progress.data.speed")
 
 
-def _progress_bar(*, quiet: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
+def _progress_bar(*, quiet: bool) -> progress.Progress:
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
         _RecentRate(),
-        TimeRemainingColumn(),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         disable=quiet,
     )

@@ -1,6 +1,5 @@
 """`twohot forecast`: will it help here, and with what."""
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -90,6 +89,7 @@ def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
 def _print_estimates(found: Forecast) -> None:
     """Print what was estimated of the data set as a whole."""
     correlation, theory = found.correlation, found.theory
+    right = ", ".join(f"{guarantee.accuracy:.0%}" for guarantee in theory.guarantees)
     entries = {
         "labels that are wrong": f"{found.noise.rate:.1%}",
         "correlation, same class": _number(correlation.same_class),
@@ -97,9 +97,7 @@ def _print_estimates(found: Forecast) -> None:
         "correlation, elsewhere": _number(correlation.elsewhere),
         "eigengap": _number(theory.eigengap),
         f"separation q/p at ridge {theory.ridge:g}": _number(theory.separation),
-        "theory: training labels right, by round": ", ".join(
-            f"{guarantee.accuracy:.0%}" for guarantee in theory.guarantees
-        ),
+        "theory: training labels right, by round": right,
         "theory: rounds until all are": _number(theory.rounds_needed.overall),
     }
     headings, title = ("what", "estimate"), "Estimated from the noisy labels"
@@ -154,4 +152,4 @@ def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path
 
 
 def _points(gain: float, error: float) -> str:
-    return "–" if math.isnan(gain) else f"{100 * gain:+.1f} ± {100 * error:.1f}"
+    return "–" if np.isnan(gain) else f"{100 * gain:+.1f} ± {100 * error:.1f}"

@@ -26,11 +26,9 @@ def _flattened(images: Sequence[FloatArray]) -> FloatArray:
     """Return images as rows, which must have one size."""
     sizes = sorted({image.shape for image in images})
     if len(sizes) > 1:
-        raise ArgumentError(
-            {"backbone": "pixels"},
-            f"needs images of one size, and these have {sizes[0]} and {sizes[1]}",
-            "resize them, or pass another backbone.",
-        )
+        problem = f"needs images of one size, and these have {sizes[0]} and {sizes[1]}"
+        advice = "resize them, or pass another backbone."
+        raise ArgumentError({"backbone": "pixels"}, problem, advice)
     return np.stack(images).reshape(len(images), -1)
 
 

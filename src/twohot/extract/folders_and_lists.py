@@ -140,13 +140,12 @@ def _class_folders(root: Path) -> list[Path]:
     class_folders = [entry for entry in entries if entry.is_dir() and _is_visible(entry)]
     if loose:
         beside = "beside its class folders" if class_folders else "in no class folder"
-        raise ArgumentError(
-            "",
-            f"{root} holds {counted(len(loose), 'image')} {beside} ({first_few(map(str, loose))})",
+        images = f"{counted(len(loose), 'image')} {beside} ({first_few(map(str, loose))})"
+        advice = (
             "pass {unlabelled} to take all images without labels, or move each into a sub-folder "
-            "named after its class.",
-            unlabelled=True,
+            "named after its class."
         )
+        raise ArgumentError("", f"{root} holds {images}", advice, unlabelled=True)
     if not class_folders:
         raise ValueError(f"{root} has no sub-folder: make one for each class, with its images.")
     return class_folders
@@ -158,13 +157,9 @@ def _labels(
     """Return the fields of the labels: the given ones, the true ones, and their classes."""
     label = pick("label_column", label_column, LABELS, columns)
     if label is None:
-        raise ArgumentError(
-            "",
-            f"{path} has the columns {first_few(columns)}",
-            "say by {label_column} which one holds the labels, or pass {unlabelled} if none does.",
-            label_column=...,
-            unlabelled=True,
-        )
+        problem = f"{path} has the columns {first_few(columns)}"
+        advice = "say by {label_column} which holds the labels, or pass {unlabelled} if none does."
+        raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
     true_label = pick("true_label_column", None, TRUE_LABELS, columns)
     given, true = code_given_and_true(columns, label, true_label, missing=missing)
     labels = {"labels": given.codes, "classes": tuple(given.classes)}
@@ -204,13 +199,9 @@ def _item_column(
         return "image", paths
     if texts is not None and paths is None:
         return "text", texts
-    raise ArgumentError(
-        "",
-        f"{path} has the columns {first_few(columns)}",
-        "say which one holds the items, by {path_column} for images or {text_column} for texts.",
-        path_column=...,
-        text_column=...,
-    )
+    problem = f"{path} has the columns {first_few(columns)}"
+    advice = "say which holds the items, by {path_column} for images or {text_column} for texts."
+    raise ArgumentError("", problem, advice, path_column=..., text_column=...)
 
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:

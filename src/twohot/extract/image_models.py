@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -109,11 +110,9 @@ def _torchvision_model(name: str, models: Any) -> Backbone:
 
 
 def _timm_model(name: str, timm: Any) -> Backbone:
-    model = fetched(
-        name,
-        lambda: timm.create_model(name.removeprefix("timm/"), pretrained=True, num_classes=0),
-        "efficientnet_lite0",
-    )
+    plain = name.removeprefix("timm/")
+    create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
+    model = fetched(name, create, "efficientnet_lite0")
     config = timm.data.resolve_model_data_config(model)
     return _backbone(name, model, timm.data.create_transform(**config, is_training=False))
 
@@ -143,8 +142,7 @@ def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -
 
     def embed(images: Sequence[Any]) -> FloatArray:
         with torch.inference_mode():
-            features: FloatArray = frozen(batch(images).to(device)).flatten(1).cpu().numpy()
-        return features
+            return np.asarray(frozen(batch(images).to(device)).flatten(1).cpu())
 
     description = {
         "transform": " ".join(repr(transform).split()),

@@ -1,7 +1,7 @@
 """Items read, hashed and prepared by threads, ahead of the model and in order."""
 
 import hashlib
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,15 +21,11 @@ class Loaded:
 
 
 def prefetch(
-    plan: ExtractionPlan,
-    prepare: Callable[[Any], Any] | None,
-    known: Container[bytes],
-    *,
-    n_ahead: int,
+    plan: ExtractionPlan, known: Container[bytes] | None, n_ahead: int
 ) -> Iterator[Loaded]:
     """Yield every item in order; at most `n_ahead` of them wait.
 
-    Items whose key is known are not decoded, and none is where `prepare` is None.
+    Items whose key is known are not decoded, and none is where `known` is None.
     """
     items = plan.items
 
@@ -38,9 +34,9 @@ def prefetch(
         try:
             content = content_of(items, row)
             key = hashlib.sha256(content).digest()
-            if prepare is None or key in known:
+            if known is None or key in known:
                 return Loaded(row, key)
-            return Loaded(row, key, prepare(decoded(items, row, content)))
+            return Loaded(row, key, plan.backbone.prepare(decoded(items, row, content)))
         except Exception as error:  # noqa: BLE001 (a broken file makes Pillow raise almost anything)
             return Loaded(row, key, problem=reason_of(error))
 

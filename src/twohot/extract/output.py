@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from twohot._checks.messages import counted
-from twohot._types import IntArray
 from twohot.extract.cache import PartStore
 from twohot.extract.loading import Loaded, prefetch
 from twohot.extract.plan import ExtractionPlan
@@ -58,11 +57,11 @@ def assemble(
         classes=items.classes,
         superclass=items.superclass,
         superclass_names=items.superclass_names,
-        split=_taken(items.split, kept),
+        split=None if items.split is None else items.split[kept],
         split_names=items.split_names,
         items=[items.items[row] for row in kept],
         item_kind=items.item_kind,
-        true_labels=_taken(items.true_labels, kept),
+        true_labels=None if items.true_labels is None else items.true_labels[kept],
         provenance={
             "made_by": "twohot extract",
             "source": items.source,
@@ -80,17 +79,13 @@ def assemble(
     return Extraction(plan.output, *shape, n_extracted, skipped, up_to_date=False)
 
 
-def _taken(values: IntArray | None, rows: IntArray) -> IntArray | None:
-    return None if values is None else values[rows]
-
-
 def finished_before(plan: ExtractionPlan) -> Extraction | None:
     """Return what the output holds if it was made from this content in this way, else None."""
     try:
         table = read_features(plan.output)
     except (FileNotFoundError, ValueError):
         return None
-    keys = [loaded.key for loaded in prefetch(plan, None, (), n_ahead=plan.batch_size)]
+    keys = [loaded.key for loaded in prefetch(plan, None, plan.batch_size)]
     if table.provenance.get("content") != plan.content_digest(keys):
         return None
     skipped = tuple(Skipped(**entry) for entry in table.provenance["skipped"])

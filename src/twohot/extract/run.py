@@ -92,6 +92,8 @@ def extract(
     >>> extract(load_data_set("digits"), "pixels", "digits.features").up_to_date
     True
     """
+    if isinstance(backbone, Backbone):
+        check_takes(backbone.name, backbone.kind, items.kind)
     path = Path(output)
     check_output(path, force=True, suffixes=[".features"])
     plan = ExtractionPlan(
@@ -103,19 +105,11 @@ def extract(
         strict=strict,
         progress=progress,
         # Last: weights are loaded, and perhaps fetched.
-        backbone=_check_backbone(backbone, items.kind),
+        backbone=load_backbone(backbone, items.kind) if isinstance(backbone, str) else backbone,
     )
     extraction = finished_before(plan) or _run(plan, cache, force=force)
     shutil.rmtree(plan.workspace, ignore_errors=True)
     return extraction
-
-
-def _check_backbone(backbone: str | Backbone, kind: str) -> Backbone:
-    """Return a backbone that takes the items."""
-    if isinstance(backbone, str):
-        return load_backbone(backbone, kind)
-    check_takes(backbone.name, backbone.kind, kind)
-    return backbone
 
 
 def _run(plan: ExtractionPlan, cache: str | os.PathLike[str] | None, *, force: bool) -> Extraction:
@@ -136,8 +130,7 @@ def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
     batch: dict[bytes, Loaded] = {}
     n_before = len(store)
     plan.report(0)
-    n_ahead = BATCHES_AHEAD * plan.batch_size
-    for loaded in prefetch(plan, plan.backbone.prepare, store, n_ahead=n_ahead):
+    for loaded in prefetch(plan, store, BATCHES_AHEAD * plan.batch_size):
         outcomes.append(replace(loaded, prepared=None))
         if loaded.problem and plan.strict:
             problem = f"{plan.items.items[loaded.row]} could not be read ({loaded.problem})"

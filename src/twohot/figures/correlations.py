@@ -25,8 +25,7 @@ NAME_LENGTH = 24
 def map_order(superclasses: "Superclasses", superclass: IntArray) -> IntArray:
     """Return the classes by superclass, in each as the dendrogram has them."""
     along = superclasses.order
-    ordered: IntArray = along[np.argsort(superclass[along], kind="stable")]
-    return ordered
+    return np.asarray(along[np.argsort(superclass[along], kind="stable")])
 
 
 def correlation_map_figure(

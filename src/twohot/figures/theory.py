@@ -69,9 +69,8 @@ def label_output_figure(study: "studies.OutputStudy") -> Any:
     clean = study.true_labels == study.given_labels
     rounds = np.arange(1, len(study.block) + 1)
     for row, (name, outputs) in enumerate(zip(PANELS, (study.block, study.perturbed), strict=True)):
-        for axes, kind, chosen in zip(
-            panels[row], ("right", "wrong"), (clean, ~clean), strict=True
-        ):
+        kinds = {"right": clean, "wrong": ~clean}
+        for axes, (kind, chosen) in zip(panels[row], kinds.items(), strict=True):
             for colour, marker, label, values in _by_label(outputs, study, chosen, kind):
                 mean, spread = values.mean(axis=1), values.std(axis=1)
                 axes.plot(rounds, mean, color=colour, marker=marker, markersize=4, label=label)
