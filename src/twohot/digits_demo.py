@@ -46,7 +46,6 @@ class DemoRow:
     test_errors: int  # of the rows never seen
     training_errors: int  # predictions on training rows that differ from the true label
     n_passes: float  # over the training rows
-    converged: bool
 
 
 def demo_data(noise_rate: float, seed: int) -> DemoData:
@@ -67,38 +66,32 @@ def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
     Penalties are the defaults: 50 for the plain probe, 10 for all others but AutoProbe, which
     chooses its own. Nothing here is chosen by looking at the test set.
     """
-    yield demo_row("plain probe", LinearProbe(), data)
+    yield _fitted_row("plain probe", LinearProbe(), data)
     rounds = DistilledProbe(n_rounds=N_ROUNDS)
     rounds.fit(data.features, data.given_labels)
-    stages = zip(
-        rounds.rounds_,
-        rounds.staged_predict_proba(data.test_features),
-        rounds.staged_predict_proba(data.features),
-        strict=True,
-    )
-    for number, (entry, test, training) in enumerate(stages, start=1):
-        yield DemoRow(
-            "teacher (round 1)" if number == 1 else f"round {number}",
-            int(np.sum(rounds.classes_[test.argmax(axis=1)] != data.test_labels)),
-            int(np.sum(rounds.classes_[training.argmax(axis=1)] != data.true_labels)),
-            entry.n_passes,
-            entry.converged,
-        )
-    yield demo_row("partial labels (two-hot)", PartialLabelProbe(), data)
-    yield demo_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
-    yield demo_row("AutoProbe, chosen alone", auto, data)
+    both = (data.test_features, data.features)
+    stages = zip(rounds.rounds_, *map(rounds.staged_predict_proba, both), strict=True)
+    for number, (entry, *outputs) in enumerate(stages, start=1):
+        name = "teacher (round 1)" if number == 1 else f"round {number}"
+        predicted = [rounds.classes_[part.argmax(axis=1)] for part in outputs]
+        yield _row(name, data, predicted, entry.n_passes)
+    yield _fitted_row("partial labels (two-hot)", PartialLabelProbe(), data)
+    yield _fitted_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
+    yield _fitted_row("AutoProbe, chosen alone", auto, data)
 
 
-def demo_row(method: str, probe: Any, data: DemoData) -> DemoRow:
+def _fitted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
     """Fit a probe and return how it did."""
     probe.fit(data.features, data.given_labels)
-    return DemoRow(
-        method,
-        int(np.sum(probe.predict(data.test_features) != data.test_labels)),
-        int(np.sum(probe.predict(data.features) != data.true_labels)),
-        probe.rounds_[-1].n_passes,
-        probe.rounds_[-1].converged,
-    )
+    predicted = [probe.predict(features) for features in (data.test_features, data.features)]
+    return _row(method, data, predicted, probe.rounds_[-1].n_passes)
+
+
+def _row(method: str, data: DemoData, predicted: list[np.ndarray], n_passes: float) -> DemoRow:
+    """Count the errors of the labels predicted for the test set and for the training set."""
+    pairs = zip(predicted, (data.test_labels, data.true_labels), strict=True)
+    n_test, n_training = (int(np.sum(labels != true)) for labels, true in pairs)
+    return DemoRow(method, n_test, n_training, n_passes)
 
 
 def check_demo_folder(folder: Path) -> None:
@@ -136,8 +129,7 @@ def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
 
 def grey_picture(pixels: np.ndarray) -> np.ndarray:
     """Return a digit of 64 values from 0 to 16 as a picture, dark on white."""
-    grey: np.ndarray = 255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8)
-    return grey
+    return np.asarray(255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8))
 
 
 def _png(grey: np.ndarray) -> bytes:

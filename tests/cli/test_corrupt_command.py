@@ -108,7 +108,7 @@ NAMED = ["--label-column", "name"]
         (["in.features", *RATE, "--labels", "y.csv", *OUT], "choose one by --label-column=…"),
         (["in.features", *RATE, "-o", "in.features"], "is the input itself: choose another name"),
         (["in.features", *RATE, "-o", "in.features", "--force"], "is the input itself"),
-        (["in.features", *RATE, "-o", "out.npz"], "let its name end in .features"),
+        (["in.features", *RATE, "-o", "out.npz"], "--output=out.npz does not end in .features"),
         (["in.features", *RATE, "-o", "none/out.features"], "in a folder that is not there"),
         (["none.features", *RATE, *OUT], "none.features is not a file"),
         (["short.features", *RATE, *OUT], "short.features is not a feature file, or is cut short"),

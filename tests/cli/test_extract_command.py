@@ -155,7 +155,7 @@ def test_strict(photos):
         (["photos", "--backbone", "minilm"], "--backbone='minilm' takes texts"),
         (
             ["list.csv", "--backbone", "pixels"],
-            "say by --label-column=… which one holds the labels",
+            "say by --label-column=… which holds the labels",
         ),
         (
             ["list.csv", "--backbone", "pixels", "--label-column", "kind"],

@@ -168,7 +168,7 @@ def test_errors_of_readers_through_the_command_line(arguments, message):
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (KeyboardInterrupt(), 130, "Interrupted. Nothing was half written: run the command again."),
+        (KeyboardInterrupt(), 130, "Interrupted. Nothing was half written: run it again."),
         (FileNotFoundError(2, "No such file", "a.csv"), 1, "Error: a.csv is not there: check"),
         (FileNotFoundError("b.csv is gone: look."), 1, "Error: b.csv is gone: look."),
     ],

@@ -140,7 +140,7 @@ def test_labels_of_a_list_are_looked_at_when_extracted(tmp_path, monkeypatch):
     # Refused: pixels take no texts. What is odd about the labels was said before.
     result = run("extract", "texts.csv", "--backbone", "pixels", "-o", "t.features")
     assert "Note: 1 label looks like another spelling: 'Bug' / 'bug'." in result.stderr
-    assert "'NaN' is a class here: name such a text by --missing where the feature" in result.stderr
+    assert "'NaN' is a class here: name such a text by --missing if it means" in result.stderr
 
 
 def test_classes_without_a_row_in_the_split_are_left_out_of_the_probe(tmp_path):

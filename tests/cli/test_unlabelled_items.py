@@ -73,7 +73,7 @@ def test_a_table_of_new_photos(kind):
     arguments = [f"list.{kind}", "--path-column", "file", *PIXELS, "-o", "new.features"]
     refused = run("extract", *arguments)
     assert refused.exit_code == 1
-    assert "say by --label-column=… which one holds the labels, or pass --unlabelled" in (
+    assert "say by --label-column=… which holds the labels, or pass --unlabelled" in (
         refused.output
     )
     assert not Path("new.features").exists()
@@ -89,6 +89,22 @@ def test_labels_that_are_all_empty_are_no_labels():
     assert "Next: twohot predict" in result.output
 
 
+@pytest.mark.usefixtures("folder")
+def test_texts_that_mean_no_label():
+    labels = ["brick", "NA", "unknown", "sky"]
+    lines = [f"new/{row}.png,{label}" for row, label in enumerate(labels)]
+    Path("list.csv").write_text("\n".join(["path,label", *lines]))
+    arguments = ["extract", "list.csv", *PIXELS, "-o"]
+    taken = run(*arguments, "all.features")
+    assert "'NA' is a class here: name such a text by --missing if" in taken.output
+    assert read_features("all.features").classes == ("NA", "brick", "sky", "unknown")
+    named = run(*arguments, "some.features", "--missing", "NA", "--missing", "unknown")
+    assert "is a class here" not in named.output
+    table = read_features("some.features")
+    assert table.given_labels.tolist() == ["brick", None, None, "sky"]
+    assert table.classes == ("brick", "sky")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -101,6 +117,7 @@ def test_labels_that_are_all_empty_are_no_labels():
          "--label-column='lable' and --unlabelled contradict each other"),
         (["new", "--label-column", "label", "--unlabelled"],
          "--label-column='label' is for CSV and Parquet files, not for new."),
+        (["new", "--missing", "NA"], "--missing=['NA'] is for CSV and Parquet files, not for new."),
         (["digits", "--unlabelled"], "--unlabelled is not for data sets: digits has labels."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -174,8 +174,8 @@ def test_a_parquet_file_without_rows(tmp_path):
         ),
         ("path,label\na.png,x\n", {"path_column": "file"}, "path_column='file' is missing"),
         ("text,label\na,x\n", {"text_column": "words"}, "text_column='words' is missing"),
-        ("a,label\na,x\n", {}, "has the columns 'a', 'label': say which one holds the items"),
-        ("path,text,label\na,b,x\n", {}, "say which one holds the items"),
+        ("a,label\na,x\n", {}, "has the columns 'a', 'label': say which holds the items"),
+        ("path,text,label\na,b,x\n", {}, "say which holds the items"),
         (
             "path,text,label\na,b,x\n",
             {"path_column": "path", "text_column": "text"},

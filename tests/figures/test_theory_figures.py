@@ -56,7 +56,7 @@ def test_remaining_figures_name_their_axes() -> None:
     drawn = figures.accuracy_figure(accuracy)
     assert drawn.axes[0].get_ylabel() == "training accuracy (%)"
     labels = [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]
-    assert labels == ["teacher (t = 1)", "student t = 2", "partial-label student"]
+    assert labels == ["teacher (t = 1)", "student (t = 2)", "partial-label student"]
     errors = studies.SoftmaxErrorStudy(
         np.array([1e2, 1e4]), np.full((2, 2), 0.1), np.full((2, 2), 0.1), 1e-4, 0.5
     )

@@ -1,8 +1,9 @@
 """The command line: parse, call, print. One module per command; `_…` is what several share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 import twohot
 from twohot.cli._errors import friendly
@@ -23,8 +24,8 @@ for command in (extract, describe, corrupt, forecast, fit, predict, audit, apply
     app.command()(friendly(with_table_options(command)))
 
 
-def _show_version(*, value: bool) -> None:
-    if value:
+def _show_version(wanted: Any) -> None:
+    if wanted:
         typer.echo(f"twohot {twohot.__version__}")
         raise typer.Exit
 
@@ -34,12 +35,7 @@ def main(
     *,
     version: Annotated[
         bool,
-        typer.Option(
-            "--version",
-            callback=lambda value: _show_version(value=value),
-            is_eager=True,
-            help="Show the version and exit.",
-        ),
+        Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Train accurate classifiers on frozen embeddings from labels you cannot trust."""

@@ -7,15 +7,12 @@ What the library calls `label_column='y'` is `--label-column='y'` here, and `for
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import typer
 
 from twohot._checks.messages import ArgumentError, in_python, shown
 from twohot.cli._terminal import say
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
 
 # What a user can mend. Anything else is a fault of ours and keeps its traceback.
 USER_ERRORS = (ValueError, OSError, ImportError)
@@ -31,19 +28,18 @@ OTHER_NAMES = {
 }
 
 
-def friendly(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def friendly(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with its errors printed as a sentence, and exit code 1."""
 
     @wraps(command)
-    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
-            return command(*args, **kwargs)
+            command(*args, **kwargs)
         except USER_ERRORS as error:
             say(f"Error: {_in_words(error, command)}", "red", stderr=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            stopped = "Interrupted. Nothing was half written: run the command again."
-            say(stopped, "red", stderr=True)
+            say("Interrupted. Nothing was half written: run it again.", "red", stderr=True)
             raise typer.Exit(INTERRUPTED) from error
 
     return wrapped

@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from twohot._checks.messages import counted
+from twohot._types import FloatArray
 from twohot.classes.description import ClassStructure, Description
-from twohot.cli._terminal import say, table_with
+from twohot.cli._terminal import print_table, say
 
 # Classes that are shown one per line; of more, only the pairs that are most alike are.
 MANY_CLASSES = 40
@@ -49,89 +47,75 @@ def print_overview(source: Path, found: Description) -> None:
 
 def print_structure(structure: ClassStructure) -> None:
     """Print the tables of correlations, superclasses and classes."""
-    console = Console()
-    console.print(_pair_table(structure))
-    console.print(_superclass_table(structure))
-    if len(structure.classes) <= MANY_CLASSES:
-        console.print(_class_table(structure))
-    else:
-        console.print(_closest_table(structure))
+    _print_pairs(structure)
+    _print_superclasses(structure)
+    own, between = np.diag(structure.correlation.means), structure.correlation.means.copy()
+    np.fill_diagonal(between, -np.inf)  # no class is its own closest
+    print_classes = _print_classes if len(own) <= MANY_CLASSES else _print_closest
+    print_classes(structure, own, between)
 
 
-def _pair_table(structure: ClassStructure) -> Table:
-    """Return the table of the three cases, or of two means where there is no spread."""
-    table = _table("Correlations of rows, centred and of unit norm", "pairs", "n", "mean", "std")
-    statistics = structure.statistics
+def _print_pairs(structure: ClassStructure) -> None:
+    """Print the three cases, or two means where there is no spread."""
+    correlation, statistics, caption = structure.correlation, structure.statistics, None
     if statistics is None:
-        table.caption = "Too many features for the spread and for superclasses."
-        table.add_row("same class", "", _number(structure.correlation.same_class), "")
-        table.add_row("other class", "", _number(structure.correlation.other_class), "")
-        return table
-    for name, group in (
-        ("same class", statistics.same_class),
-        ("same superclass, other class", statistics.same_superclass),
-        ("other superclass", statistics.elsewhere),
-    ):
-        table.add_row(name, str(group.n_pairs), _number(group.mean), _number(group.std))
-    return table
+        caption = "Too many features for the spread and for superclasses."
+        means = {"same class": correlation.same_class, "other class": correlation.other_class}
+        rows = [(name, "", _number(mean), "") for name, mean in means.items()]
+    else:
+        groups = {
+            "same class": statistics.same_class,
+            "same superclass, other class": statistics.same_superclass,
+            "other superclass": statistics.elsewhere,
+        }
+        rows = [
+            (name, str(group.n_pairs), _number(group.mean), _number(group.std))
+            for name, group in groups.items()
+        ]
+    title = "Correlations of rows, centred and of unit norm"
+    print_table(("pairs", "n", "mean", "std"), rows, names=NAMES, title=title, caption=caption)
 
 
-def _superclass_table(structure: ClassStructure) -> Table:
-    """Return the superclasses with the classes in them."""
-    title = f"Superclasses ({structure.source})"
-    table = _table(title, "superclass", "classes", "rows", "names")
+def _print_superclasses(structure: ClassStructure) -> None:
+    """Print the superclasses with the classes in them."""
+    rows = []
     for group, name in enumerate(structure.superclass_names):
         members = np.flatnonzero(structure.superclass == group)
         n_rows = structure.correlation.class_sizes[members].sum()
         names = [structure.classes[k] for k in members[:NAMES_LISTED]]
         more = ", …" if len(members) > NAMES_LISTED else ""
-        table.add_row(escape(name), str(len(members)), str(n_rows), escape(", ".join(names) + more))
-    return table
+        rows.append((name, len(members), n_rows, ", ".join(names) + more))
+    title = f"Superclasses ({structure.source})"
+    print_table(("superclass", "classes", "rows", "names"), rows, names=NAMES, title=title)
 
 
-def _class_table(structure: ClassStructure) -> Table:
-    """Return the classes, each with the one it is most like."""
-    table = _table("Classes", "class", "rows", "superclass", "same class", "closest", "correlation")
-    between, own = _means_apart(structure)
-    for k, closest in enumerate(between.argmax(axis=1)):
-        table.add_row(
-            escape(structure.classes[k]),
-            str(structure.correlation.class_sizes[k]),
-            escape(structure.superclass_names[structure.superclass[k]]),
-            _number(own[k]),
-            escape(structure.classes[closest]),
-            _number(between[k, closest]),
-        )
-    return table
+def _print_classes(structure: ClassStructure, own: FloatArray, between: FloatArray) -> None:
+    """Print the classes, each with the one it is most like."""
+    headings = ("class", "rows", "superclass", "same class", "closest", "correlation")
+    rows = zip(
+        structure.classes,
+        structure.correlation.class_sizes,
+        [structure.superclass_names[group] for group in structure.superclass],
+        map(_number, own),
+        [structure.classes[k] for k in between.argmax(axis=1)],
+        map(_number, between.max(axis=1)),
+        strict=True,
+    )
+    print_table(headings, rows, names=NAMES, title="Classes")
 
 
-def _closest_table(structure: ClassStructure) -> Table:
-    """Return the pairs of classes that are most alike."""
+def _print_closest(structure: ClassStructure, own: FloatArray, between: FloatArray) -> None:
+    """Print the pairs of classes that are most alike."""
+    headings = ("class", "same class", "with", "same class", "correlation")
     title = f"The {CLOSEST_PAIRS} pairs of classes that correlate most"
-    table = _table(title, "class", "same class", "with", "same class", "correlation")
-    between, own = _means_apart(structure)
     first, second = np.triu_indices(len(own), 1)
     best = np.argsort(-between[first, second], kind="stable")[:CLOSEST_PAIRS]
-    for k, other in zip(first[best], second[best], strict=True):
-        table.add_row(
-            escape(structure.classes[k]),
-            _number(own[k]),
-            escape(structure.classes[other]),
-            _number(own[other]),
-            _number(between[k, other]),
-        )
-    return table
-
-
-def _means_apart(structure: ClassStructure) -> tuple[Any, Any]:
-    """Return the means between classes, nothing on the diagonal, and those of each class."""
-    between = structure.correlation.means.copy()
-    np.fill_diagonal(between, -np.inf)
-    return between, np.diag(structure.correlation.means)
-
-
-def _table(title: str, *headings: str) -> Table:
-    return table_with(*headings, names=NAMES, title=title)
+    names, means = structure.classes, [_number(mean) for mean in own]
+    rows = [
+        (names[k], means[k], names[other], means[other], _number(between[k, other]))
+        for k, other in zip(first[best], second[best], strict=True)
+    ]
+    print_table(headings, rows, names=NAMES, title=title)
 
 
 def _number(value: float) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
+from typer import Argument, Option
 
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
@@ -22,19 +22,21 @@ from twohot.distill.fitted import FittedProbe
 from twohot.tables import FeatureTable, read_table
 from twohot.tables.table import TRAINING
 
+Missing: TypeAlias = Annotated[
+    list[str] | None, Option(help="Text that means no label; repeat it for more.")
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:
     """Where the features of a table are."""
 
-    source: Annotated[
-        Path, typer.Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")
-    ]
-    label_column: Annotated[
-        str | None, typer.Option(help="Column or array that holds the labels.")
-    ] = None
+    source: Annotated[Path, Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")]
+    label_column: Annotated[str | None, Option(help="Column or array that holds the labels.")] = (
+        None
+    )
     feature_column: Annotated[
-        list[str] | None, typer.Option(help="Column that holds features; repeat it for more.")
+        list[str] | None, Option(help="Column that holds features; repeat it for more.")
     ] = None
 
     def read(self) -> FeatureTable:
@@ -64,16 +66,10 @@ class FeatureOptions:
 class TableOptions(FeatureOptions):
     """Where the features and the labels of a table are, and which rows to use."""
 
-    labels: Annotated[Path | None, typer.Option(help="Separate label file: .csv or .npy.")] = None
-    classes: Annotated[
-        Path | None, typer.Option(help="Text file that names one class per line.")
-    ] = None
-    missing: Annotated[
-        list[str] | None, typer.Option(help="Text that means no label; repeat it for more.")
-    ] = None
-    split: Annotated[
-        str | None, typer.Option(help="Split to use, or all; train if there is one.")
-    ] = None
+    labels: Annotated[Path | None, Option(help="Separate label file: .csv or .npy.")] = None
+    classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
+    missing: Missing = None
+    split: Annotated[str | None, Option(help="Split to use, or all; train if there is one.")] = None
 
     @property
     def inputs(self) -> tuple[Path | None, ...]:
@@ -96,12 +92,9 @@ class TableOptions(FeatureOptions):
 
     def _check_labelled(self, labels: Labels, rows: str) -> None:
         if not labels.labelled.any():
-            raise ArgumentError(
-                "",
-                f"{self.source} has no label in any of {rows}, and this command needs some",
-                "pass one per row by {labels}, or predict them by `twohot predict`.",
-                labels=...,
-            )
+            problem = f"{self.source} has no label in any of {rows}, and this command needs some"
+            advice = "pass one per row by {labels}, or predict them by `twohot predict`."
+            raise ArgumentError("", problem, advice, labels=...)
 
 
 def say_label_notes(labels: Labels, missing: str) -> None:
@@ -113,19 +106,18 @@ def say_label_notes(labels: Labels, missing: str) -> None:
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with the fields of its record of options as parameters of their own."""
     parameters = list(inspect.signature(command).parameters.values())
-    records = [entry for entry in parameters if entry.annotation in {FeatureOptions, TableOptions}]
-    if not records:
+    names = [entry.name for entry in parameters]
+    if "options" not in names:
         return command
-    [taken] = records
-    names = [entry.name for entry in fields(taken.annotation)]
+    place = names.index("options")
+    record = parameters[place].annotation
 
     @wraps(command)
     def wrapped(**given: Any) -> None:
-        options = taken.annotation(**{name: given.pop(name) for name in names})
-        command(**given, **{taken.name: options})
+        options = record(**{entry.name: given.pop(entry.name) for entry in fields(record)})
+        command(**given, options=options)
 
-    place = parameters.index(taken)
-    parameters[place : place + 1] = map(_parameter, fields(taken.annotation))
+    parameters[place : place + 1] = map(_parameter, fields(record))
     parameters.sort(key=lambda entry: entry.kind)  # arguments stand before options
     wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return wrapped

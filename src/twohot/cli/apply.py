@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from twohot._checks.messages import counted
+from twohot._checks.outputs import check_output
 from twohot.audit.decisions import Applied, apply_decisions, read_decisions
 from twohot.audit.folder import read_audit_folder
 from twohot.audit.issue_files import write_labels
-from twohot.cli._outputs import check_new
 from twohot.cli._terminal import say
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
@@ -19,41 +19,29 @@ AUDIT_FILES = ("report.html", "issues.csv", "summary.json")
 
 
 def apply(
-    decisions: Annotated[Path, typer.Argument(help="Decisions exported from the report, a CSV.")],
+    decisions: Annotated[Path, Argument(help="Decisions exported from the report, a CSV.")],
     *,
     audit: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the audit that was reviewed; without it, the folder of the decisions, "
-            "then the current one."
-        ),
+        Option(help="Folder of the audit; else that of the decisions, then the current one."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help=f"Corrected labels, a CSV; without it, {DEFAULT_OUTPUT} in the audit's folder.",
-        ),
+        Option("--output", "-o", help=f"Corrected labels, CSV; else the audit's {DEFAULT_OUTPUT}."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Write the labels that follow from the decisions of a review."""
-    folder = audit or _audit_folder(decisions)
+    beside = decisions.parent
+    folder = audit or (beside if (beside / "summary.json").exists() else Path())
     target = output or folder / DEFAULT_OUTPUT
     made = read_decisions(decisions)
     rows = read_audit_folder(folder)
-    check_new(target, (decisions, *(folder / name for name in AUDIT_FILES)), force=force)
+    check_output(target, (decisions, *(folder / name for name in AUDIT_FILES)), force=force)
     applied = apply_decisions(rows, made)
     write_labels(target, rows, applied.labels)
     say(_account(applied, rows.n_rows))
     say(f"Written to {target}")
-
-
-def _audit_folder(decisions: Path) -> Path:
-    """Return the folder of the decisions if it holds an audit, else the current one."""
-    beside = decisions.parent
-    return beside if (beside / "summary.json").exists() else Path()
 
 
 def _account(applied: Applied, n_rows: int) -> str:

@@ -4,9 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-import typer
-from rich.console import Console
-from rich.text import Text
+from typer import Option
 
 from twohot._checks.labels import label_notes
 from twohot._checks.messages import ArgumentError, FileThereError
@@ -15,7 +13,7 @@ from twohot.audit.issues import check_flagging, find_label_issues
 from twohot.audit.label_issues import LabelIssues
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._table_options import TableOptions
-from twohot.cli._terminal import choosing, say, table_with
+from twohot.cli._terminal import choosing, print_table, say
 from twohot.distill.fitted import load
 from twohot.review.page import EMBED_LIMIT
 from twohot.tables import FeatureTable
@@ -26,28 +24,26 @@ SHOWN_CONFUSIONS = 5
 
 def audit(
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is found.")],
+    output: Annotated[Path, Option("--output", "-o", help="Folder for what is found.")],
     options: TableOptions,
     probe: Annotated[
         Path | None,
-        typer.Option(help="Probe that judges, as `twohot fit` wrote it; else one is chosen."),
+        Option(help="Probe that judges, as `twohot fit` wrote it; else one is chosen."),
     ] = None,
-    budget: Annotated[
-        int | None, typer.Option(min=0, help="Flag at most this many labels.")
-    ] = None,
+    budget: Annotated[int | None, Option(min=0, help="Flag at most this many labels.")] = None,
     precision: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
+        Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
     ] = None,
     images: Annotated[
-        Path | None, typer.Option(help="Folder that the paths of images start from.")
+        Path | None, Option(help="Folder that the paths of images start from.")
     ] = None,
     embed: Annotated[
-        int, typer.Option(min=0, help="Pictures that are part of the report; others are linked.")
+        int, Option(min=0, help="Pictures that are part of the report; others are linked.")
     ] = EMBED_LIMIT,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an audit that is there.")] = False,
+    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an audit that is there.")] = False,
 ) -> None:
     """Find the wrong labels, correct them, and write a report to review them in."""
     # Before the work, so that nothing is computed for nobody.
@@ -93,12 +89,8 @@ def _check_folder(output: Path, *, force: bool) -> None:
     if output.exists() and not output.is_dir():
         raise ArgumentError({"output": output}, "is a file", "pass the name of a folder.")
     if not force and any((output / name).exists() for name in FILES):
-        raise FileThereError(
-            {"output": output},
-            "already holds an audit",
-            "choose another folder or pass {force}.",
-            force=True,
-        )
+        advice = "choose another folder or pass {force}."
+        raise FileThereError({"output": output}, "already holds an audit", advice, force=True)
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:
@@ -106,13 +98,10 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
 
     A table names pictures as seen from its own folder, `twohot extract` from where it was run.
     """
-    if table.item_kind != "image":
-        if images is not None:
-            raise ArgumentError(
-                {"images": images}, f"is for paths of images, which {source} lacks."
-            )
-        return None
-    if images is not None:
+    are_images = table.item_kind == "image"
+    if images is not None and not are_images:
+        raise ArgumentError({"images": images}, f"is for paths of images, which {source} lacks.")
+    if images is not None or not are_images:
         return images
     first = next(iter(table.items or ()), "")
     beside = source.parent
@@ -122,19 +111,10 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
 def _print_findings(issues: LabelIssues, messages: list[str]) -> None:
     for message in messages:
         say(message)
-    confusions = _confusions(issues)
-    if not confusions:
-        return
-    names, title = ("given", "suggested"), "Most frequent corrections"
-    shown = table_with(*names, "rows", names=names, title=title)
-    for given, suggested, count in confusions:
-        # Names come from a user's data: printed as they are.
-        shown.add_row(Text(given), Text(suggested), str(count))
-    Console().print(shown)
-
-
-def _confusions(issues: LabelIssues) -> list[tuple[str, str, int]]:
     flagged = issues.is_label_issue
-    pairs = list(zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True))
-    counts = Counter(pairs).most_common(SHOWN_CONFUSIONS)
-    return [(str(given), str(suggested), count) for (given, suggested), count in counts]
+    pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
+    confusions = Counter(pairs).most_common(SHOWN_CONFUSIONS)
+    if confusions:
+        names, title = ("given", "suggested"), "Most frequent corrections"
+        rows = ((*pair, count) for pair, count in confusions)
+        print_table((*names, "rows"), rows, names=names, title=title)

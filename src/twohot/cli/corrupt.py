@@ -1,58 +1,52 @@
 """`twohot corrupt`: wrong labels on purpose, with the right ones kept apart."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
-import typer
-from rich.console import Console
-from rich.table import Table
+from typer import Option
 
 from twohot._checks.messages import counted
-from twohot.cli._outputs import check_feature_file
+from twohot._checks.outputs import check_output
 from twohot.cli._table_options import TableOptions
-from twohot.cli._terminal import say, table_with
+from twohot.cli._terminal import print_table, say
 from twohot.noise.noisy_tables import corrupt_table, corruption_for, read_matrix
 from twohot.tables.feature_file import write_features
 from twohot.tables.table import FeatureTable
 
-
-class Kind(StrEnum):
-    """Kinds of noise."""
-
-    symmetric = "symmetric"
-    asymmetric = "asymmetric"
-    pair_flip = "pair_flip"
-    superclass = "superclass"
-    matrix = "matrix"
+Kind: TypeAlias = Literal["symmetric", "asymmetric", "pair_flip", "superclass", "matrix"]
 
 
 def corrupt(
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Feature file to write.")],
-    kind: Annotated[Kind, typer.Option(help="How labels are confused.")] = Kind.symmetric,
+    output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
+    kind: Annotated[Kind, Option(help="How labels are confused.")] = "symmetric",
     rate: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of the labels made wrong.")
+        float | None, Option(min=0, max=1, help="Share of the labels made wrong.")
     ] = None,
     matrix: Annotated[
-        Path | None, typer.Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
+        Path | None, Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
     ] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Exact counts, not draws.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the noise.")] = 0,
+    exact: Annotated[bool, Option("--exact", help="Exact counts, not draws.")] = False,
+    seed: Annotated[int, Option(min=0, help="Seed of the noise.")] = 0,
     options: TableOptions,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Make labels wrong on purpose; the right ones are kept apart in the file."""
-    check_feature_file(output, (*options.inputs, matrix), force=force)
+    inputs = (*options.inputs, matrix)
+    check_output(output, inputs, force=force, suffixes=[".features"])
     table = options.read()
     corruption = _corruption(table, kind, rate, matrix)
     noisy = corrupt_table(
-        table, corruption, seed=seed, exact=exact, split=options.split, kind=kind.value, rate=rate
+        table, corruption, seed=seed, exact=exact, split=options.split, kind=kind, rate=rate
     )
     write_features(output, noisy)
     record = noisy.provenance["corruption"]
-    Console().print(_summary(record))
-    n_kept = noisy.n_rows - record["n_rows"]
+    n_rows, n_changed = record["n_rows"], record["n_changed"]
+    headings = ("split", "kind", "rows", "labels changed", "rate asked", "rate realised")
+    rates = (f"{record['rate']:.2%}", f"{n_changed / n_rows:.2%}")
+    row = (record["split"], record["kind"], n_rows, n_changed, *rates)
+    print_table(headings, [row], names=("split", "kind"))
+    n_kept = noisy.n_rows - n_rows
     if n_kept:
         keep = "keeps its label" if n_kept == 1 else "keep their labels"
         say(f"{counted(n_kept, 'other row')} {keep}.")
@@ -61,25 +55,10 @@ def corrupt(
 
 def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Path | None) -> Any:
     """Return the matrix asked for; it comes from a rate or from a file, never from both."""
-    if kind is Kind.matrix:
+    if kind == "matrix":
         if matrix is None or rate is not None:
             raise ValueError("--kind matrix takes a --matrix and no --rate: the matrix sets it.")
         return read_matrix(matrix, table.classes)
     if rate is None or matrix is not None:
-        raise ValueError(f"--kind {kind.value} takes a --rate and no --matrix.")
-    return corruption_for(table, kind.value, rate)
-
-
-def _summary(record: dict[str, Any]) -> Table:
-    """Return what was asked for beside what came of it."""
-    headings = ("split", "kind", "rows", "labels changed", "rate asked", "rate realised")
-    table = table_with(*headings, names=("split", "kind"))
-    table.add_row(
-        record["split"],
-        record["kind"],
-        str(record["n_rows"]),
-        str(record["n_changed"]),
-        f"{record['rate']:.2%}",
-        f"{record['n_changed'] / record['n_rows']:.2%}",
-    )
-    return table
+        raise ValueError(f"--kind {kind} takes a --rate and no --matrix.")
+    return corruption_for(table, kind, rate)

@@ -3,54 +3,46 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
+from typer import Option
 
-from twohot.classes.description import (
-    ClassStructure,
-    describe_table,
-    with_superclasses,
-)
+from twohot._checks.outputs import check_output
+from twohot.classes.description import ClassStructure, describe_table, with_superclasses
 from twohot.classes.superclasses import PAPER_CUT
-from twohot.cli._outputs import check_feature_file, write_report
+from twohot.cli._outputs import write_report
 from twohot.cli._printed_description import print_overview, print_structure
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import say
-from twohot.figures.correlations import (
-    correlation_map_figure,
-    dendrogram_figure,
-    map_order,
-)
+from twohot.figures.correlations import correlation_map_figure, dendrogram_figure, map_order
 from twohot.tables import write_features
 
 
 def describe(
     *,
     superclasses: Annotated[
-        int | None, typer.Option(min=1, help="Cluster the classes into this many superclasses.")
+        int | None, Option(min=1, help="Cluster the classes into this many superclasses.")
     ] = None,
     cut: Annotated[
         float | None,
-        typer.Option(help="Cluster with this cut, a share of the largest distance (paper: 0.8)."),
+        Option(help="Cluster with this cut, a share of the largest distance (paper: 0.8)."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for the pictures and description.json."),
+        Option("--output", "-o", help="Folder for the pictures and description.json."),
     ] = None,
     write_superclasses: Annotated[
         Path | None,
-        typer.Option(help="Write a feature file with the superclasses, for `twohot corrupt`."),
+        Option(help="Write a feature file with the superclasses, for `twohot corrupt`."),
     ] = None,
     options: TableOptions,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the feature file if it is there.")
+        bool, Option("--force", help="Replace the feature file if it is there.")
     ] = False,
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
     if write_superclasses is not None:
-        check_feature_file(
-            write_superclasses, options.inputs, force=force, name="write_superclasses"
-        )
+        inputs, name = options.inputs, "write_superclasses"
+        check_output(write_superclasses, inputs, force=force, name=name, suffixes=[".features"])
         if superclasses is None and cut is None:
             cut = PAPER_CUT  # what is written is clustered, even if the source names some
     table = options.read()

@@ -1,35 +1,21 @@
 """`twohot extract`: images or texts to a feature file."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-import typer
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
+from typer import Argument, Option
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
-from twohot.cli._table_options import say_label_notes
+from twohot.cli._table_options import Missing, say_label_notes
 from twohot.cli._terminal import say
-from twohot.extract import (
-    Extraction,
-    LabelledItems,
-    load_data_set,
-    read_image_folder,
-    read_item_table,
-)
+from twohot.extract import Extraction, LabelledItems, read_image_folder, read_item_table
 from twohot.extract import extract as extract_features
-from twohot.extract.data_sets import NAMES
+from twohot.extract.data_sets import NAMES, load_data_set
 
 # Files that could not be read and are listed in the summary; all of them are in the feature file.
 N_LISTED = 20
@@ -38,7 +24,7 @@ N_LISTED = 20
 def extract(
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A folder with a sub-folder of images per class, a CSV or Parquet file, or a data "
             "set: " + ", ".join(NAMES) + "."
         ),
@@ -46,54 +32,55 @@ def extract(
     *,
     backbone: Annotated[
         str,
-        typer.Option(
+        Option(
             help="pixels, efficientnet_lite0, resnet34, resnet50, vit_b_16, any name of "
             "torchvision or timm; for texts minilm or any name of sentence-transformers."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The feature file to write.")],
-    root: Annotated[
-        Path | None, typer.Option(help="Where torchvision keeps the data set, by default data.")
-    ] = None,
+    output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
+    root: Annotated[Path, Option(help="Where torchvision keeps the data set.")] = Path("data"),
     labels: Annotated[
-        Literal["clean", "human"], typer.Option(help="Labels of cifar100: its own or CIFAR-100N's.")
+        Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
     ] = "clean",
     path_column: Annotated[
-        str | None, typer.Option(help="Column of image paths, seen from the folder of the file.")
+        str | None, Option(help="Column of image paths, seen from the folder of the file.")
     ] = None,
-    text_column: Annotated[str | None, typer.Option(help="Column of texts.")] = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column of labels, by default label.")
-    ] = None,
+    text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
+    label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
+    missing: Missing = None,
     unlabelled: Annotated[
-        bool,
-        typer.Option("--unlabelled", help="Take no labels: any images of a folder, any table."),
+        bool, Option("--unlabelled", help="Take no labels: any images of a folder, any table.")
     ] = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Items in the model at a time.")] = 64,
+    batch_size: Annotated[int, Option(min=1, help="Items in the model at a time.")] = 64,
     dtype: Annotated[
-        Literal["float16", "float32"], typer.Option(help="How features are stored.")
+        Literal["float16", "float32"], Option(help="How features are stored.")
     ] = "float16",
     cache: Annotated[
         Path | None,
-        typer.Option(help="A folder that keeps finished batches: later runs extract what is new."),
+        Option(help="A folder that keeps finished batches: later runs extract what is new."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first file that cannot be read.")
+        bool, Option("--strict", help="Stop at the first file that cannot be read.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace an output made from something else.")
+        bool, Option("--force", help="Replace an output made from something else.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
 ) -> None:
     """Turn images or texts into a feature file; run it again to resume after an interruption."""
-    columns = {
+    of_tables = {
         "path_column": path_column,
         "text_column": text_column,
         "label_column": label_column,
+        "missing": missing,
     }
-    items = _items(source, root, labels, columns, unlabelled=unlabelled)
+    chosen = {name: value for name, value in of_tables.items() if value not in (None, [])}
+    items = _items(source, root, labels, chosen, unlabelled=unlabelled)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
-    say_label_notes(coded, "by --missing where the feature file is read")
+    # A text of a table can be named here, the folder of a class not before its features are read.
+    is_table = source not in NAMES and Path(source).is_file()
+    later = "" if is_table else " where the feature file is read"
+    say_label_notes(coded, f"by --missing{later}")
     with _progress_bar(quiet=quiet) as bar:
         # Its clock starts with the first item, not with loading the weights.
         task = bar.add_task(backbone, total=len(items), start=False)
@@ -117,39 +104,30 @@ def extract(
 
 
 def _items(
-    source: str,
-    root: Path | None,
-    labels: str,
-    columns: dict[str, str | None],
-    *,
-    unlabelled: bool,
+    source: str, root: Path, labels: str, of_tables: dict[str, Any], *, unlabelled: bool
 ) -> LabelledItems:
     """Return what a source names: a data set, else a folder, else a table."""
-    chosen = {name: column for name, column in columns.items() if column is not None}
-    if chosen and (source in NAMES or Path(source).is_dir()):
-        name, column = next(iter(chosen.items()))
-        raise ArgumentError({name: column}, f"is for CSV and Parquet files, not for {source}.")
+    if of_tables and (source in NAMES or Path(source).is_dir()):
+        name, value = next(iter(of_tables.items()))
+        raise ArgumentError({name: value}, f"is for CSV and Parquet files, not for {source}.")
     if source in NAMES:
         if unlabelled:
-            raise ArgumentError(
-                {"unlabelled": True}, "is not for data sets", f"{source} has labels."
-            )
+            problem, advice = "is not for data sets", f"{source} has labels."
+            raise ArgumentError({"unlabelled": True}, problem, advice)
         return load_data_set(source, root, labels=labels)
     if Path(source).is_dir():
         return read_image_folder(source, unlabelled=unlabelled)
     if Path(source).is_file():
-        return read_item_table(source, **chosen, unlabelled=unlabelled)
-    raise ArgumentError(
-        {"SOURCE": source},
-        "is not a folder, not a file, and not a data set",
-        f"pass a path that exists, or one of {', '.join(NAMES)}.",
-    )
+        return read_item_table(source, **of_tables, unlabelled=unlabelled)
+    problem = "is not a folder, not a file, and not a data set"
+    advice = f"pass a path that exists, or one of {', '.join(NAMES)}."
+    raise ArgumentError({"SOURCE": source}, problem, advice)
 
 
-class _RecentRate(ProgressColumn):
+class _RecentRate(progress.ProgressColumn):
     """Items per second of late, or over all where that is too short."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         """Return the recent rate, once there is one."""
         speed = task.finished_speed or task.speed
         if not speed and task.elapsed:
@@ -157,13 +135,13 @@ class _RecentRate(ProgressColumn):
         return Text(f"{speed:.1f} items/s" if speed else "", style="progress.data.speed")
 
 
-def _progress_bar(*, quiet: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
+def _progress_bar(*, quiet: bool) -> progress.Progress:
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
         _RecentRate(),
-        TimeRemainingColumn(),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         disable=quiet,
     )

@@ -3,34 +3,32 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from twohot._checks.messages import counted
-from twohot.cli._outputs import check_new
+from twohot._checks.outputs import check_output
+from twohot._extras import load_extra
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, say
-from twohot.figures.file import check_figure, write_figure
+from twohot.figures.file import METADATA, write_figure
 from twohot.select.auto_probe import AutoProbe
 
 
 def fit(
     *,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the probe, .safetensors.")
-    ],
+    output: Annotated[Path, Option("--output", "-o", help="File for the probe, .safetensors.")],
     options: TableOptions,
-    figure: Annotated[
-        Path | None, typer.Option(help="Picture of what was tried, .png or .svg.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    figure: Annotated[Path | None, Option(help="Picture of what was tried, .png or .svg.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Choose penalty, rounds and student from the noisy labels, and fit the probe."""
-    check_new(output, options.inputs, force=force)
+    check_output(output, options.inputs, force=force)
     if figure is not None:
-        check_new(figure, options.inputs, force=force, name="figure")
-        check_figure("figure", figure)
+        kinds = tuple(METADATA)
+        check_output(figure, options.inputs, force=force, name="figure", suffixes=kinds)
+        load_extra("matplotlib.figure", "plot", "figures")
     whole = options.read()
     rows = options.rows_of(whole)
     table = whole.take(rows[whole.coded.labelled[rows]])

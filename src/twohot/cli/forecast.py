@@ -1,21 +1,18 @@
 """`twohot forecast`: will it help here, and with what."""
 
-import math
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from typer import Option
 
 from twohot._checks.labels import label_notes
 from twohot._checks.messages import counted
-from twohot.cli._outputs import check_new, write_json, write_report
+from twohot._checks.outputs import check_output
+from twohot.cli._outputs import write_json, write_report
 from twohot.cli._table_options import TableOptions
-from twohot.cli._terminal import choosing, say, table_with
+from twohot.cli._terminal import choosing, print_table, say
 from twohot.figures.forecast import forecast_figure
 from twohot.forecast.forecast import Forecast
 from twohot.forecast.forecast import forecast as make_forecast
@@ -29,26 +26,24 @@ WEAKEST_CLASSES = 5
 def forecast(
     *,
     options: TableOptions,
-    ridge: Annotated[float, typer.Option(help="Penalty at which the theory is asked.")] = 10.0,
-    rounds: Annotated[int, typer.Option(min=2, help="Rounds that the theory is asked about.")] = 3,
+    ridge: Annotated[float, Option(help="Penalty at which the theory is asked.")] = 10.0,
+    rounds: Annotated[int, Option(min=2, help="Rounds that the theory is asked about.")] = 3,
     folds: Annotated[
         int | None,
-        typer.Option(
-            min=2, help="Hold out every row once, in this many parts; else about 2,000 rows."
-        ),
+        Option(min=2, help="Hold out every row once, in this many parts; else about 2,000 rows."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the rows held out.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
-    json: Annotated[Path | None, typer.Option(help="File for all that was found, as JSON.")] = None,
+    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    json: Annotated[Path | None, Option(help="File for all that was found, as JSON.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for forecast.json and forecast.png."),
+        Option("--output", "-o", help="Folder for forecast.json and forecast.png."),
     ] = None,
 ) -> None:
     """Say whether a plain probe will do, which student will help, or that nothing will."""
     if json is not None:
         # Like the files of --output, it is replaced; what was read never is.
-        check_new(json, options.inputs, force=True, name="json")
+        check_output(json, options.inputs, force=True, name="json")
     whole = options.read()
     table = whole.take(options.rows_of(whole))
     with choosing(quiet=quiet) as callback:
@@ -81,8 +76,9 @@ def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
     """Print estimates, candidates, the weakest classes, and advice but for what was noted."""
     rows = counted(int(found.given_sizes.sum()), "row")
     say(f"{source.name}: {rows} with a label, {counted(len(found.classes), 'class', 'classes')}")
-    for table in (_estimates(found), _candidates(found), _weakest(found)):
-        Console().print(table)
+    _print_estimates(found)
+    _print_candidates(found)
+    _print_weakest(found)
     summary, *reasons = str(found).splitlines()
     say(summary, "bold")
     for line in reasons:
@@ -90,10 +86,9 @@ def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
             say(line)
 
 
-def _estimates(found: Forecast) -> Table:
-    """Return what was estimated of the data set as a whole."""
+def _print_estimates(found: Forecast) -> None:
+    """Print what was estimated of the data set as a whole."""
     correlation, theory = found.correlation, found.theory
-    table = Table("what", "estimate", title="Estimated from the noisy labels")
     right = ", ".join(f"{guarantee.accuracy:.0%}" for guarantee in theory.guarantees)
     entries = {
         "labels that are wrong": f"{found.noise.rate:.1%}",
@@ -105,45 +100,35 @@ def _estimates(found: Forecast) -> Table:
         "theory: training labels right, by round": right,
         "theory: rounds until all are": _number(theory.rounds_needed.overall),
     }
-    for name, value in entries.items():
-        table.add_row(name, value)
-    return table
+    headings, title = ("what", "estimate"), "Estimated from the noisy labels"
+    print_table(headings, entries.items(), names=headings, title=title)
 
 
-def _candidates(found: Forecast) -> Table:
-    """Return the candidates side by side; the chosen one stands out."""
-    rows = counted(len(found.comparison.given), "row")
-    table = table_with(
-        "candidate",
-        "agreement",
-        "points over plain",
+def _print_candidates(found: Forecast) -> None:
+    """Print the candidates side by side; the chosen one stands out."""
+    candidates = candidate_rows(found)
+    rows = [
+        (row["candidate"], f"{row['agreement']:.1%}", _points(row["gain"], row["gain_error"]))
+        for row in candidates
+    ]
+    print_table(
+        ("candidate", "agreement", "points over plain"),
+        rows,
         names=("candidate",),
-        title=f"{rows} held out: agreement, accuracy gained",
+        title=f"{counted(len(found.comparison.given), 'row')} held out: agreement, accuracy gained",
+        bold=[number for number, row in enumerate(candidates) if row["chosen"]],
     )
-    for row in candidate_rows(found):
-        table.add_row(
-            row["candidate"],
-            f"{row['agreement']:.1%}",
-            _points(row["gain"], row["gain_error"]),
-            style="bold" if row["chosen"] else "",
-        )
-    return table
 
 
-def _weakest(found: Forecast) -> Table:
-    """Return the classes that the theory is least sure of."""
+def _print_weakest(found: Forecast) -> None:
+    """Print the classes that the theory is least sure of."""
     headings = ("class", "rows", "labels right", "margin, round 1", "margin, last round")
-    table = Table(*headings, title="Weakest classes")
-    for row in class_rows(found)[:WEAKEST_CLASSES]:
-        margins = row["margin_by_round"]
-        table.add_row(
-            escape(str(row["class"])),
-            str(row["rows"]),
-            f"{row['labels_right']:.0%}",
-            _number(margins[0]),
-            _number(margins[-1]),
-        )
-    return table
+    rows = [
+        (row["class"], row["rows"], f"{row['labels_right']:.0%}", _number(first), _number(last))
+        for row in class_rows(found)[:WEAKEST_CLASSES]
+        for first, *_, last in [row["margin_by_round"]]
+    ]
+    print_table(headings, rows, names=headings, title="Weakest classes")
 
 
 def _number(value: float) -> str:
@@ -167,4 +152,4 @@ def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path
 
 
 def _points(gain: float, error: float) -> str:
-    return "–" if math.isnan(gain) else f"{100 * gain:+.1f} ± {100 * error:.1f}"
+    return "–" if np.isnan(gain) else f"{100 * gain:+.1f} ± {100 * error:.1f}"

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
+from typer import Argument, Option
 
 from twohot._checks.cells import as_text
-from twohot._checks.messages import ArgumentError, counted
-from twohot.cli._outputs import check_new
+from twohot._checks.messages import counted
+from twohot._checks.outputs import check_output
 from twohot.cli._table_options import FeatureOptions
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe, load
@@ -24,21 +24,15 @@ COLUMNS = ("row", "item", "predicted_label", "confidence", "second_label")
 
 
 def predict(
-    probe: Annotated[Path, typer.Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
+    probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the predictions, .csv.")],
+    output: Annotated[Path, Option("--output", "-o", help="File for the predictions, .csv.")],
     options: FeatureOptions,
-    split: Annotated[
-        str | None, typer.Option(help="Split to predict; all rows without it.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    split: Annotated[str | None, Option(help="Split to predict; all rows without it.")] = None,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Predict the classes of rows, with their probability and the second candidate."""
-    if output.suffix != ".csv":
-        raise ArgumentError(
-            {"output": output}, "must end in .csv", "predictions are written as that."
-        )
-    check_new(output, (probe, options.source), force=force)
+    check_output(output, (probe, options.source), force=force, suffixes=[".csv"])
     fitted = load(probe)
     table = options.read()
     options.check_width(table, fitted, probe)
@@ -51,16 +45,11 @@ def _lines(
     probe: FittedProbe, table: FeatureTable, rows: NDArray[np.intp]
 ) -> Iterator[tuple[str, ...]]:
     """Yield one line per row, block by block."""
+    names = np.array([as_text(label) for label in probe.classes_.tolist()], dtype=object)
     for first in range(0, len(rows), BLOCK_ROWS):
-        block = rows[first : first + BLOCK_ROWS]
+        block = rows[first : first + BLOCK_ROWS].tolist()
         outputs = probe.predict_proba(table.features[block])
-        order = np.argsort(-outputs, axis=1, kind="stable")[:, :2]
-        for place, row in enumerate(block.tolist()):
-            best, second = order[place]
-            yield (
-                str(row),
-                "" if table.items is None else table.items[row],
-                as_text(probe.classes_[best]),
-                f"{outputs[place, best]:.6f}",
-                as_text(probe.classes_[second]),
-            )
+        best, second = np.argsort(-outputs, axis=1, kind="stable")[:, :2].T
+        items = [""] * len(block) if table.items is None else [table.items[row] for row in block]
+        confidences = (f"{confidence:.6f}" for confidence in outputs.max(axis=1))
+        yield from zip(map(str, block), items, names[best], confidences, names[second], strict=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,15 @@ class Backbone:
     description: Mapping[str, str]  # weights, transform, versions: the same give the same features
 
 
-def _pixels_of(image: Any) -> FloatArray:
-    return np.asarray(image, dtype=np.float32)
-
-
 def _flattened(images: Sequence[FloatArray]) -> FloatArray:
     """Return images as rows, which must have one size."""
     sizes = sorted({image.shape for image in images})
     if len(sizes) > 1:
-        raise ArgumentError(
-            {"backbone": "pixels"},
-            f"needs images of one size, and these have {sizes[0]} and {sizes[1]}",
-            "resize them, or pass another backbone.",
-        )
+        problem = f"needs images of one size, and these have {sizes[0]} and {sizes[1]}"
+        advice = "resize them, or pass another backbone."
+        raise ArgumentError({"backbone": "pixels"}, problem, advice)
     return np.stack(images).reshape(len(images), -1)
 
 
-PIXELS = Backbone("pixels", "image", _pixels_of, _flattened, {"transform": "none"})
+_AS_FLOATS = partial(np.asarray, dtype=np.float32)
+PIXELS = Backbone("pixels", "image", _AS_FLOATS, _flattened, {"transform": "none"})

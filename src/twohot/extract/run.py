@@ -12,14 +12,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from twohot._checks.messages import ArgumentError, FileThereError
 from twohot._checks.numbers import check_choice, check_count
-from twohot._types import FloatArray
+from twohot._checks.outputs import check_output
 from twohot.extract.backbone import Backbone
 from twohot.extract.backbones import check_takes, load_backbone
 from twohot.extract.cache import PartStore
@@ -91,53 +92,32 @@ def extract(
     >>> extract(load_data_set("digits"), "pixels", "digits.features").up_to_date
     True
     """
+    if isinstance(backbone, Backbone):
+        check_takes(backbone.name, backbone.kind, items.kind)
+    path = Path(output)
+    check_output(path, force=True, suffixes=[".features"])
     plan = ExtractionPlan(
         items=items,
-        output=_check_output(output),
+        output=path,
         dtype=check_choice("dtype", dtype, DTYPES),
         batch_size=check_count("batch_size", batch_size, 1),
         n_workers=check_count("n_workers", N_WORKERS if n_workers is None else n_workers, 1),
         strict=strict,
         progress=progress,
         # Last: weights are loaded, and perhaps fetched.
-        backbone=_check_backbone(backbone, items.kind),
+        backbone=load_backbone(backbone, items.kind) if isinstance(backbone, str) else backbone,
     )
     extraction = finished_before(plan) or _run(plan, cache, force=force)
     shutil.rmtree(plan.workspace, ignore_errors=True)
     return extraction
 
 
-def _check_backbone(backbone: str | Backbone, kind: str) -> Backbone:
-    """Return a backbone that takes the items."""
-    if isinstance(backbone, str):
-        return load_backbone(backbone, kind)
-    check_takes(backbone.name, backbone.kind, kind)
-    return backbone
-
-
-def _check_output(output: str | os.PathLike[str]) -> Path:
-    """Return where to write, or say why nothing can be written there, before any work is done."""
-    path = Path(output)
-    if path.suffix != ".features":
-        raise ArgumentError(
-            {"output": str(path)}, "is no feature file", "let its name end in .features."
-        )
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: pass the name of a file to write.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path} is in a folder that is not there: make it first.")
-    return path
-
-
 def _run(plan: ExtractionPlan, cache: str | os.PathLike[str] | None, *, force: bool) -> Extraction:
     """Extract what no earlier run has stored, and write the output."""
     if plan.output.exists() and not force:
-        raise FileThereError(
-            "",
-            f"{plan.output} exists and was made from something else",
-            "pass {force} to replace it, or another output.",
-            force=True,
-        )
+        problem = f"{plan.output} exists and was made from something else"
+        advice = "pass {force} to replace it, or another output."
+        raise FileThereError("", problem, advice, force=True)
     recipe = json.dumps(plan.recipe, sort_keys=True).encode()
     folder = plan.workspace if cache is None else Path(cache)
     store = PartStore(folder / hashlib.sha256(recipe).hexdigest()[:32])
@@ -147,63 +127,41 @@ def _run(plan: ExtractionPlan, cache: str | os.PathLike[str] | None, *, force: b
 def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
     """Store the features of all items that can be read; return what became of each item."""
     outcomes: list[Loaded] = []
-    batch: list[Loaded] = []
+    batch: dict[bytes, Loaded] = {}
     n_before = len(store)
     plan.report(0)
-    loaded_items = prefetch(
-        plan.items,
-        plan.backbone.prepare,
-        store,
-        n_workers=plan.n_workers,
-        n_ahead=BATCHES_AHEAD * plan.batch_size,
-    )
-    for loaded in loaded_items:
-        outcomes.append(Loaded(loaded.row, loaded.key, problem=loaded.problem))
+    for loaded in prefetch(plan, store, BATCHES_AHEAD * plan.batch_size):
+        outcomes.append(replace(loaded, prepared=None))
         if loaded.problem and plan.strict:
-            raise ArgumentError(
-                "",
-                f"{plan.items.items[loaded.row]} could not be read ({loaded.problem})",
-                "mend or remove it and run this again, which goes on from here, or leave {strict} "
-                "out.",
-                strict=True,
-            )
-        is_new = loaded.prepared is not None and loaded.key not in store
-        if is_new and all(loaded.key != other.key for other in batch):
-            batch.append(loaded)
+            problem = f"{plan.items.items[loaded.row]} could not be read ({loaded.problem})"
+            advice = "mend or remove it and run this again to go on, or leave {strict} out."
+            raise ArgumentError("", problem, advice, strict=True)
+        if loaded.prepared is not None and loaded.key not in store:
+            batch.setdefault(loaded.key, loaded)
         if len(batch) == plan.batch_size:
-            _embed(plan, store, batch)
-            batch = []
+            _embed(plan, store, batch.values())
+            batch = {}
         if len(outcomes) % plan.batch_size == 0:
             plan.report(len(outcomes))
     if batch:
-        _embed(plan, store, batch)
+        _embed(plan, store, batch.values())
     plan.report(len(outcomes))
     return outcomes, len(store) - n_before
 
 
-def _embed(plan: ExtractionPlan, store: PartStore, batch: Sequence[Loaded]) -> None:
-    """Put one batch through the model and store it."""
+def _embed(plan: ExtractionPlan, store: PartStore, batch: Collection[Loaded]) -> None:
+    """Put one batch through the model and store it; no feature may be infinite or no number."""
     features = plan.backbone.embed([loaded.prepared for loaded in batch])
-    store.add([loaded.key for loaded in batch], _stored(plan, features, batch))
-
-
-def _stored(plan: ExtractionPlan, features: FloatArray, batch: Sequence[Loaded]) -> FloatArray:
-    """Return features as they are stored; none may be infinite or no number."""
     with np.errstate(over="ignore"):
         stored = features.astype(plan.dtype)
-    wrong = np.flatnonzero(~np.isfinite(stored).all(axis=1))
-    if wrong.size:
-        item = plan.items.items[batch[wrong[0]].row]
-        if np.isfinite(features[wrong[0]]).all():
-            raise ArgumentError(
-                {"dtype": plan.dtype},
-                f"is too narrow for the features of {item}",
-                "pass {dtype}.",
-                dtype="float32",
-            )
-        raise ArgumentError(
-            {"backbone": plan.backbone.name},
-            f"gave features that are no finite numbers for {item}",
-            "remove the item, or pass another backbone.",
-        )
-    return stored
+    for loaded, given, kept in zip(batch, features, stored, strict=True):
+        if np.isfinite(kept).all():
+            continue
+        item = plan.items.items[loaded.row]
+        if np.isfinite(given).all():
+            problem, advice = f"is too narrow for the features of {item}", "pass {dtype}."
+            raise ArgumentError({"dtype": plan.dtype}, problem, advice, dtype="float32")
+        problem = f"gave features that are no finite numbers for {item}"
+        advice = "remove the item, or pass another backbone."
+        raise ArgumentError({"backbone": plan.backbone.name}, problem, advice)
+    store.add([loaded.key for loaded in batch], stored)

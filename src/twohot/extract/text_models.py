@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from twohot._extras import load_extra
 from twohot._types import FloatArray
 from twohot.extract._torchvision import load_with_torchvision
@@ -23,10 +25,7 @@ def load_text_model(name: str) -> Backbone:
     model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
 
     def embed(texts: Sequence[str]) -> FloatArray:
-        features: FloatArray = model.encode(
-            list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True
-        )
-        return features
+        return np.asarray(model.encode(list(texts), batch_size=len(texts), show_progress_bar=False))
 
     torch = load_extra("torch", "text", PURPOSE)
     description = {

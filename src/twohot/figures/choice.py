@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from twohot._extras import load_extra
+from twohot.figures.file import new_figure
 from twohot.figures.palette import COLOURS, METHOD_COLOURS
 
 if TYPE_CHECKING:
@@ -16,9 +16,7 @@ RIDGE_TICKS = (0.3, 1, 3, 10, 30, 100)  # all that is ever tried lies about here
 
 def choice_figure(choice: "Choice") -> Any:
     """Draw agreement against ridge, one line per method."""
-    figure = load_extra("matplotlib.figure", "plot", "figures").Figure(
-        figsize=(7.0, 4.0), layout="constrained"
-    )
+    figure = new_figure(7.0, 4.0)
     axes = figure.subplots()
     methods = dict.fromkeys(entry.method for entry in choice.tried)
     for number, method in enumerate(methods):

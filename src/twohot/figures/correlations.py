@@ -8,6 +8,7 @@ from scipy.cluster import hierarchy
 
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray
+from twohot.figures.file import new_figure
 from twohot.figures.palette import COLOURS
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ NAME_LENGTH = 24
 def map_order(superclasses: "Superclasses", superclass: IntArray) -> IntArray:
     """Return the classes by superclass, in each as the dendrogram has them."""
     along = superclasses.order
-    ordered: IntArray = along[np.argsort(superclass[along], kind="stable")]
-    return ordered
+    return np.asarray(along[np.argsort(superclass[along], kind="stable")])
 
 
 def correlation_map_figure(
@@ -33,23 +33,11 @@ def correlation_map_figure(
 ) -> Any:
     """Draw the mean correlation of every two classes, with a frame around each superclass.
 
-    Parameters
-    ----------
-    means : array of shape (n_classes, n_classes)
-        Mean correlations; NaN is left blank.
-    superclass : array of shape (n_classes,)
-        Superclass of each class.
-    order : array of shape (n_classes,)
-        Classes from top to bottom, those of a superclass side by side.
-    classes : sequence of str
-        Their names.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `order` has the classes from top to bottom, those of a superclass side by side. A mean that is
+    NaN is left blank.
     """
     n_classes = len(order)
-    figure = _figure(width=6.4, height=5.4)
+    figure = new_figure(6.4, 5.4)
     axes = figure.subplots()
     between = np.abs(means[~np.eye(n_classes, dtype=bool)])
     # A class with itself stands out anyway: colours are for the differences between classes.
@@ -58,12 +46,10 @@ def correlation_map_figure(
     image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
     starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
-    for first, last in zip(starts, [*starts[1:], n_classes], strict=True):
+    rectangle = load_extra("matplotlib.patches", "plot", "figures").Rectangle
+    for first, size in zip(starts, np.diff(starts, append=n_classes), strict=True):
         corner = (first - 0.5, first - 0.5)
-        frame = load_extra("matplotlib.patches", "plot", "figures").Rectangle(
-            corner, last - first, last - first, fill=False, edgecolor="black", linewidth=1.1
-        )
-        axes.add_patch(frame)
+        axes.add_patch(rectangle(corner, size, size, fill=False, edgecolor="black", linewidth=1.1))
     if n_classes <= MAP_NAMES:
         names = [_short(classes[k]) for k in order]
         size = 9 if n_classes <= 20 else 6
@@ -76,29 +62,16 @@ def correlation_map_figure(
 
 
 def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> Any:
-    """Draw the merges of complete linkage, each superclass in a colour of its own.
-
-    Parameters
-    ----------
-    superclasses : Superclasses
-        What `cluster_classes` found.
-    classes : sequence of str
-        Names of the classes.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Draw the merges of complete linkage, each superclass in a colour of its own."""
     n_classes = len(classes)
-    named = n_classes <= DENDROGRAM_NAMES
-    figure = _figure(width=min(max(6.4, 0.13 * n_classes), 16.0), height=4.4)
+    figure = new_figure(min(max(6.4, 0.13 * n_classes), 16.0), 4.4)
     axes = figure.subplots()
     colours = _node_colours(superclasses)
     hierarchy.dendrogram(
         superclasses.linkage,
         ax=axes,
         labels=[_short(name) for name in classes],
-        no_labels=not named,
+        no_labels=n_classes > DENDROGRAM_NAMES,
         leaf_rotation=90,
         leaf_font_size=9 if n_classes <= 40 else 6,
         link_color_func=lambda node: colours[node],
@@ -115,13 +88,6 @@ def _node_colours(superclasses: "Superclasses") -> list[str]:
     for left, right in superclasses.linkage[:, :2].astype(int).tolist():
         groups.append(groups[left] if groups[left] == groups[right] else -1)
     return ["0.6" if group < 0 else COLOURS[group % len(COLOURS)] for group in groups]
-
-
-def _figure(*, width: float, height: float) -> Any:
-    """Return an empty figure."""
-    return load_extra("matplotlib.figure", "plot", "figures").Figure(
-        figsize=(width, height), layout="constrained"
-    )
 
 
 def _short(name: str) -> str:

@@ -1,9 +1,8 @@
-"""Pictures that commands write: asked for before the work, and whole or not there at all."""
+"""Pictures: begun empty, and written whole or not at all."""
 
 from pathlib import Path
 from typing import Any
 
-from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot._files import whole_file
 
@@ -14,15 +13,13 @@ DPI = 150
 METADATA = {".png": {"Software": None}, ".svg": {"Date": None}}
 
 
-def check_figure(name: str, path: Path) -> None:
-    """Raise if no picture can be drawn for an argument, before anything is computed for it."""
-    if path.suffix not in METADATA:
-        raise ArgumentError({name: path}, "is no picture", "let its name end in .png or .svg.")
-    load_extra("matplotlib.figure", "plot", "figures")
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of so many inches."""
+    matplotlib = load_extra("matplotlib.figure", "plot", "figures")
+    return matplotlib.Figure(figsize=(width, height), layout="constrained")
 
 
 def write_figure(path: Path, figure: Any) -> None:
     """Write a figure of matplotlib in the format that the name says."""
     with whole_file(path) as file:
-        kind = path.suffix
-        figure.savefig(file, format=kind[1:], dpi=DPI, metadata=METADATA[kind])
+        figure.savefig(file, format=path.suffix[1:], dpi=DPI, metadata=METADATA[path.suffix])

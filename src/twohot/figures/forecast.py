@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from twohot._extras import load_extra
+from twohot.figures.file import new_figure
 from twohot.figures.palette import BLUE, SKY
 
 Row: TypeAlias = dict[str, Any]
@@ -21,8 +21,7 @@ def forecast_figure(candidates: Sequence[Row], classes: Sequence[Row], ridge: fl
 
     The rows are those of `twohot.forecast.record`.
     """
-    plt = load_extra("matplotlib.figure", "plot", "figures")
-    figure = plt.Figure(figsize=(12.0, 4.0), layout="constrained", dpi=150)
+    figure = new_figure(12.0, 4.0)
     gains, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))
     _draw_gains(gains, candidates)
     _draw_margins(margins, classes, ridge)
@@ -31,15 +30,8 @@ def forecast_figure(candidates: Sequence[Row], classes: Sequence[Row], ridge: fl
 
 def _draw_gains(axes: Any, rows: Sequence[Row]) -> None:
     places = np.arange(len(rows))[::-1]
-    points = [100 * row["gain"] for row in rows]
-    axes.errorbar(
-        points,
-        places,
-        xerr=[100 * row["gain_error"] for row in rows],
-        fmt="o",
-        color=LAST,
-        capsize=3,
-    )
+    points, errors = ([100 * row[name] for row in rows] for name in ("gain", "gain_error"))
+    axes.errorbar(points, places, xerr=errors, fmt="o", color=LAST, capsize=3)
     axes.axvline(0, color="0.5", linewidth=1)
     axes.set_yticks(places, [row["candidate"] for row in rows])
     for row, name in zip(rows, axes.get_yticklabels(), strict=True):
@@ -54,10 +46,8 @@ def _draw_margins(axes: Any, rows: Sequence[Row], ridge: float) -> None:
         heights = [row["margin_by_round"][number - 1] for row in rows]
         axes.bar(places, heights, width, color=colour, label=f"round {number}")
     axes.axhline(0, color="0.3", linewidth=1)
-    axes.set(
-        ylabel="smallest margin of the true label",
-        title=f"Theory, ridge {ridge:g}: below 0 a label stays wrong",
-    )
+    title = f"Theory, ridge {ridge:g}: below 0 a label stays wrong"
+    axes.set(ylabel="smallest margin of the true label", title=title)
     if len(rows) <= NAMED_CLASSES:
         axes.set_xticks(places, [str(row["class"]) for row in rows], rotation=90)
     else:

@@ -1,17 +1,17 @@
 """The theory's six figures, one function each: a study in, a matplotlib figure out."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from twohot._extras import load_extra
 from twohot._types import FloatArray
+from twohot.figures.file import new_figure
 from twohot.figures.palette import COLOURS
 
 if TYPE_CHECKING:
     from twohot.experiment import synthetic_studies as studies
 
-MARKERS = ("o", "s", "^", "D", "v", "P")
 PANELS = ("Block model", "Perturbed, repaired to PSD")
 
 
@@ -19,17 +19,12 @@ def eigenvalue_figure(study: "studies.EigenvalueStudy") -> Any:
     """Draw the eigenvalues of the averaging matrix by rank, one line per round."""
     figure, panels = _figure(width=8.0, height=3.4)
     for axes, title, values in zip(panels, PANELS, (study.block, study.perturbed), strict=True):
-        for t, row in enumerate(values, start=1):
-            axes.plot(np.arange(1, row.size + 1), row, color=_shade(t, len(values)), label=f"{t}")
+        _draw_rounds(axes, np.arange(1, values.shape[1] + 1), values)
         axes.axvline(study.n_classes + 0.5, color="0.5", linestyle=":", linewidth=1)
         axes.set(xscale="log", xlabel="rank of the eigenvalue", title=title)
     panels[0].set_ylabel(r"eigenvalue of $\Phi^{(t)}$")
-    panels[1].text(
-        study.n_classes + 0.9,
-        0.85,
-        f"{study.n_classes} class directions\nleft of the line",
-        color="0.3",
-    )
+    note = f"{study.n_classes} class directions\nleft of the line"
+    panels[1].text(study.n_classes + 0.9, 0.85, note, color="0.3")
     panels[0].legend(title="round t", loc="upper right", ncols=2)
     return figure
 
@@ -44,7 +39,7 @@ def output_plane_figure(
         for axes, t in zip(panels[row], rounds, strict=True):
             _plane(axes, outputs[t - 1], study, corners)
             if row == 0:
-                axes.set_title("teacher (t = 1)" if t == 1 else f"student (t = {t})")
+                axes.set_title(_round_name(t))
         panels[row][0].set_ylabel(name)
         panels[row][0].yaxis.label.set_visible(True)
     figure.suptitle(
@@ -58,20 +53,10 @@ def output_plane_figure(
 def accuracy_figure(study: "studies.AccuracyStudy") -> Any:
     """Draw training accuracy against the noise rate: every round and the partial-label student."""
     figure, panels = _figure(width=8.4, height=3.5, share_y=True)
-    n_rounds = len(study.block) - 1
     for axes, title, accuracy in zip(panels, PANELS, (study.block, study.perturbed), strict=True):
-        for t, row in enumerate(accuracy[:-1], start=1):
-            label = "teacher (t = 1)" if t == 1 else f"student t = {t}"
-            axes.plot(study.noise_rates, 100 * row, color=_shade(t, n_rounds), label=label)
-        axes.plot(
-            study.noise_rates,
-            100 * accuracy[-1],
-            color=COLOURS[1],
-            linestyle="--",
-            marker="o",
-            markersize=3.5,
-            label="partial-label student",
-        )
+        _draw_rounds(axes, study.noise_rates, 100 * accuracy[:-1], _round_name)
+        style = {"color": COLOURS[1], "linestyle": "--", "marker": "o", "markersize": 3.5}
+        axes.plot(study.noise_rates, 100 * accuracy[-1], label="partial-label student", **style)
         axes.set(xlabel="noise rate (symmetric)", title=title)
     panels[0].set_ylabel("training accuracy (%)")
     panels[0].legend(loc="lower left", fontsize=7.5)
@@ -84,9 +69,8 @@ def label_output_figure(study: "studies.OutputStudy") -> Any:
     clean = study.true_labels == study.given_labels
     rounds = np.arange(1, len(study.block) + 1)
     for row, (name, outputs) in enumerate(zip(PANELS, (study.block, study.perturbed), strict=True)):
-        for axes, kind, chosen in zip(
-            panels[row], ("right", "wrong"), (clean, ~clean), strict=True
-        ):
+        kinds = {"right": clean, "wrong": ~clean}
+        for axes, (kind, chosen) in zip(panels[row], kinds.items(), strict=True):
             for colour, marker, label, values in _by_label(outputs, study, chosen, kind):
                 mean, spread = values.mean(axis=1), values.std(axis=1)
                 axes.plot(rounds, mean, color=colour, marker=marker, markersize=4, label=label)
@@ -106,18 +90,9 @@ def softmax_error_figure(study: "studies.SoftmaxErrorStudy") -> Any:
         rf"Constant penalty, $\lambda$ = {study.l2:g}",
         rf"Constant ridge, $K^2n\lambda$ = {study.ridge:g}",
     )
-    for axes, title, errors in zip(
-        panels, titles, (study.fixed_l2, study.fixed_ridge), strict=True
-    ):
-        for t, row in enumerate(errors, start=1):
-            axes.plot(
-                study.n_per_class,
-                row,
-                color=_shade(t, len(errors)),
-                marker=MARKERS[(t - 1) % len(MARKERS)],
-                markersize=4,
-                label=f"{t}",
-            )
+    both = (study.fixed_l2, study.fixed_ridge)
+    for axes, title, errors in zip(panels, titles, both, strict=True):
+        _draw_rounds(axes, study.n_per_class, errors, markers=("o", "s", "^", "D", "v", "P"))
         axes.set(xscale="log", yscale="log", xlabel="samples per class n", title=title)
     panels[0].set_ylabel("largest |linear − exact| output")
     panels[1].legend(title="round t", loc="lower right", ncols=2)
@@ -146,9 +121,7 @@ def _figure(
     *, width: float, height: float, shape: tuple[int, int] = (1, 2), share_y: bool = False
 ) -> tuple[Any, Any]:
     """Return an empty figure and its panels; a grid as nested rows, a single row as one list."""
-    figure = load_extra("matplotlib.figure", "plot", "figures").Figure(
-        figsize=(width, height), layout="constrained"
-    )
+    figure = new_figure(width, height)
     panels = figure.subplots(*shape, sharey=share_y, squeeze=False)
     for axes in panels.flat:
         axes.spines[["top", "right"]].set_visible(False)
@@ -157,12 +130,22 @@ def _figure(
     return figure, panels if shape[0] > 1 else panels[0]
 
 
-def _shade(t: int, n_rounds: int) -> tuple[float, float, float]:
-    """Blue that darkens with the round."""
-    depth = (t - 1) / max(1, n_rounds - 1)
-    light, dark = np.array([0.62, 0.79, 0.92]), np.array([0.03, 0.19, 0.42])
-    red, green, blue = light + depth * (dark - light)
-    return float(red), float(green), float(blue)
+def _draw_rounds(
+    axes: Any,
+    places: FloatArray,
+    rows: FloatArray,
+    name: Callable[[int], str] = str,
+    markers: Sequence[str] = ("",),
+) -> None:
+    """Draw one line per round, in a blue that darkens with the round."""
+    shades = np.linspace((0.62, 0.79, 0.92), (0.03, 0.19, 0.42), len(rows))
+    for t, (row, colour) in enumerate(zip(rows, shades, strict=True), start=1):
+        marker = markers[(t - 1) % len(markers)]
+        axes.plot(places, row, color=colour, marker=marker, markersize=4, label=name(t))
+
+
+def _round_name(t: int) -> str:
+    return "teacher (t = 1)" if t == 1 else f"student (t = {t})"
 
 
 def _corners(n_classes: int) -> FloatArray:
