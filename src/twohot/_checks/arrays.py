@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
 from twohot._checks.messages import ArgumentError, counted
-from twohot._types import FloatArray, Matrix
+from twohot._types import FloatArray, IntArray, Matrix
 
 # Soft targets may miss one by what storing them as float16 costs.
 SOFT_TARGET_TOLERANCE = 1e-3
@@ -24,8 +24,11 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     )
 
 
-def check_finite(name: str, block: Matrix, first_row: int) -> None:
-    """Raise if a block of rows holds NaN or infinity, with the place of the first."""
+def check_finite(name: str, block: Matrix, first_row: int, places: IntArray | None = None) -> None:
+    """Raise if a block of rows holds NaN or infinity, with the place of the first.
+
+    A row has the number that `places` gives it, by default counted from the block's first.
+    """
     values = block.data if sp.issparse(block) else block
     # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -36,7 +39,8 @@ def check_finite(name: str, block: Matrix, first_row: int) -> None:
     kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
     raise ArgumentError(
         name,
-        f"contains {kind} at row {first_row + row}, column {column}",
+        f"contains {kind} at row {first_row + row if places is None else places[row]}, "
+        f"column {column}",
         "features must be finite, so drop or impute the row (NaN and inf cannot be used).",
     )
 
