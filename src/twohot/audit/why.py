@@ -60,21 +60,14 @@ class Explanation:
         """Return the vote in words."""
         names = self.classes.tolist()
         best = int(self.votes.argmax())
-        text = (
-            f"row {self.row}: label {names[best]!r} got {self.votes[best]:.3f} "
-            f"from {counted(self.voters[best], 'row')}"
-        )
+        won = f"{self.votes[best]:.3f} from {counted(self.voters[best], 'row')}"
+        text = f"row {self.row}: label {names[best]!r} got {won}"
         if self.given_label is None:
             return text
-        given = names.index(self.given_label)
-        what = (
-            "which is the given label"
-            if given == best
-            else (
-                f"the given label {self.given_label!r} got {self.votes[given]:.3f} "
-                f"from {self.voters[given]}"
-            )
-        )
+        given, what = names.index(self.given_label), "which is the given label"
+        if given != best:
+            lost = f"{self.votes[given]:.3f} from {self.voters[given]}"
+            what = f"the given label {self.given_label!r} got {lost}"
         return f"{text}, {what} ({self.own_vote:.3f} of it from this row itself)"
 
 
@@ -135,10 +128,9 @@ def explain_label(
     strength = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 1)
     n_neighbours = check_count("n_neighbours", n_neighbours, 0)
-    prepared = prepared_rows(
-        X, labels.labelled, center=center, normalize=normalize, n_jobs=count_threads(n_jobs)
-    )
-    weights = AveragingWeights(prepared, labels.labelled, ridge=strength, n_rounds=n_rounds)
+    labelled, n_jobs = labels.labelled, count_threads(n_jobs)
+    prepared = prepared_rows(X, labelled, center=center, normalize=normalize, n_jobs=n_jobs)
+    weights = AveragingWeights(prepared, labelled, ridge=strength, n_rounds=n_rounds)
     return [
         _explain(labels, row, found, n_neighbours)
         for row, found in zip(asked.tolist(), weights.of(asked), strict=True)
