@@ -126,8 +126,7 @@ class Curve:
     """One line of the choice curve."""
 
     name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]  # in [0, 1]
+    points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]; in a drawing both in percent
 
 
 @dataclass(frozen=True)
