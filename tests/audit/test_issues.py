@@ -487,7 +487,7 @@ REFUSED = {
     "one dimension": ({"probabilities": np.ones(300)}, r"probabilities has shape \(300,\)"),
     "class twice": (
         {"probabilities": np.ones((300, 5)) / 5, "classes": [0, 1, 2, 3, 3]},
-        r"classes has shape \(5,\) or names a class twice: pass at least two names, each once",
+        "classes names a class twice: pass each class once",
     ),
     "class missing": (
         {"probabilities": np.ones((300, 4)) / 4, "classes": [0, 1, 2, 3]},

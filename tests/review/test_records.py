@@ -41,7 +41,10 @@ def test_other_rows_have_another_name(change) -> None:
     ("change", "message"),
     [
         ({"classes": ("cat", "dog", "cat", "owl")}, "classes has 'cat' 2 times: name every"),
-        ({"classes": ("cat", "dog", "", "owl")}, "classes has '': pass names that are not empty"),
+        (
+            {"classes": ("cat", "dog", "", "owl")},
+            "classes has '' 1 time: name every class once",
+        ),
         ({"classes": ("cat", "dog", "\ud83d", "owl")}, "that UTF-8 can hold"),
         ({"item_kind": "sound"}, "item_kind='sound' is not known"),
         ({"items": ("a",)}, "items has 1 entry and row has 12"),

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.arrays import check_soft_targets
-from twohot._checks.labels import Labels
+from twohot._checks.labels import Labels, check_classes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, Matrix
 from twohot.audit.rows_and_labels import take_rows
@@ -26,17 +26,8 @@ def known_classes(labels: Labels, probe: Any, classes: ArrayLike | None) -> NDAr
                 "is not a fitted classifier with classes_ and predict_proba",
                 "fit it first, or pass None to have an AutoProbe fitted.",
             )
-        classes = probe.classes_
-    if classes is None:
-        return labels.present().classes
-    names = np.asarray(classes)
-    if names.ndim != 1 or len(set(names.tolist())) < max(2, len(names)):
-        raise ArgumentError(
-            "classes",
-            f"has shape {names.shape} or names a class twice",
-            "pass at least two names, each once, in the order of the columns.",
-        )
-    return names
+        return np.asarray(probe.classes_)
+    return labels.present().classes if classes is None else check_classes(classes)
 
 
 def is_calibrated(probe: Any) -> bool:

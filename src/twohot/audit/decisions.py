@@ -101,21 +101,16 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rows = ReviewRows(
-    ...     classes=("cat", "dog"),
-    ...     row=np.arange(2),
-    ...     given_labels=np.array([0, 1]),
-    ...     suggested_labels=np.array([1, 1]),
-    ...     second_labels=np.array([0, 0]),
-    ...     label_quality=np.array([0.1, 0.9]),
-    ...     confidence=np.array([0.8, 0.9]),
-    ...     is_label_issue=np.array([True, False]),
-    ...     is_undecided=np.array([False, False]),
-    ... )
+    >>> from twohot import find_label_issues
+    >>> from twohot.audit.review_content import review_rows
+    >>> from twohot.tables import FeatureTable
+    >>> given = np.array([0, 0, 1, 1])
+    >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
+    >>> rows = review_rows(table, issues)
     >>> applied = apply_decisions(rows, [Decision(rows.report_id(), 0, "accept", "")])
     >>> applied.labels, applied.n_changed
-    (array([1, 1]), 1)
+    (array([1, 0, 1, 1]), 1)
     """
     report = rows.report_id()
     position = {row: i for i, row in enumerate(rows.row.tolist())}

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ def write_labels(path: str | os.PathLike[str], rows: ReviewRows, labels: IntArra
 
 def write_issues(path: str | os.PathLike[str], rows: ReviewRows) -> None:
     """Write all rows, numbers so that reading gives them back; what is not known is empty."""
-    write = {
+    write: dict[str, Callable[[Any], str]] = {
         "count": str,
         "label": rows.label_name,
         # As pandas and polars read and write them.

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._types import FloatArray
+from twohot.noise import symmetric
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -25,8 +27,6 @@ from twohot.theory import (
     softmax_rounds,
     uniform_perturbation,
 )
-
-FloatArray = NDArray[np.float64]
 
 # Number of classes, training samples, and mean correlation inside classes and inside superclasses
 # of the paper's six data sets with ResNet34 features (its table of correlation statistics).
@@ -203,9 +203,7 @@ def softmax_error_study(
     ridge: float = 0.5,
 ) -> SoftmaxErrorStudy:
     """How far the linear theory is from the exact softmax (appendix on Assumption 2.1)."""
-    wrong = noise_rate / (setting.n_classes - 1)
-    corruption = np.full((setting.n_classes,) * 2, wrong)
-    np.fill_diagonal(corruption, 1 - noise_rate)
+    corruption = symmetric(setting.n_classes, noise_rate)
     fixed_l2, fixed_ridge = [], []
     for size in n_per_class:
         model = setting.model().with_class_sizes(size)

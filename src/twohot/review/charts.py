@@ -47,9 +47,9 @@ def method_bars(methods: tuple[Method, ...]) -> list[Bar]:
     bars = []
     for method in methods:
         share, error = method.agreement, method.standard_error
-        ends = (_percent(end) for end in (share, share - error, share + error))
+        width, low, high = (_percent(end) for end in (share, share - error, share + error))
         text = f"{100 * share:.1f} ± {100 * error:.1f} %"
-        bars.append(Bar(method.name, *ends, text, method.chosen))
+        bars.append(Bar(method.name, width, low, high, text, method.chosen))
     return bars
 
 

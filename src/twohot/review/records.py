@@ -42,7 +42,14 @@ class ReviewRows:
 
     def __post_init__(self) -> None:
         check_choice("item_kind", self.item_kind, ITEM_KINDS)
-        _check_classes(self.classes)
+        for name, count in Counter(self.classes).items():
+            if count > 1 or not name or readable(name) != name:
+                raise ArgumentError(
+                    "classes",
+                    f"has {name!r} {counted(count, 'time')}",
+                    "name every class once, by text that is not empty (empty means no label) and "
+                    "that UTF-8 can hold.",
+                )
         for name in ("label_quality", "confidence", "is_label_issue", "is_undecided", "items"):
             column = getattr(self, name)
             if column is not None and len(column) != self.n_rows:
@@ -163,17 +170,3 @@ def readable(text: str) -> str:
     ('café', 'half \\ud83d')
     """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _check_classes(classes: tuple[str, ...]) -> None:
-    """Raise if classes cannot be told apart in a file."""
-    name, count = Counter(classes).most_common(1)[0] if classes else ("", 0)
-    if count > 1:
-        raise ArgumentError("classes", f"has {name!r} {count} times", "name every class once.")
-    for name in classes:
-        if not name or readable(name) != name:
-            raise ArgumentError(
-                "classes",
-                f"has {name!r}",
-                "pass names that are not empty (empty means no label) and that UTF-8 can hold.",
-            )
