@@ -93,15 +93,10 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     fields = _read_summary(source / "summary.json")
     issues, report, digest = source / "issues.csv", fields.pop("report"), fields.pop(DIGEST)
     rows = read_issues(issues, **fields)
-    if rows.given_labels_digest() != digest:
+    if (rows.report_id(), rows.given_labels_digest()) != (report, digest):
         raise ValueError(
-            f"{issues} does not hold the given labels that were audited: it was changed, so run "
-            "the audit again."
-        )
-    if rows.report_id() != report:
-        raise ValueError(
-            f"{issues} belongs to report {rows.report_id()!r} and summary.json to {report!r}: one "
-            "of them was changed, so run the audit again."
+            f"{issues} does not hold the rows and given labels of report {report!r} in "
+            "summary.json: one of them was changed, so run the audit again."
         )
     return rows
 

@@ -150,11 +150,8 @@ def check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
         )
     outside = asked[(asked < 0) | (asked >= n_rows)]
     if outside.size:
-        raise ArgumentError(
-            "rows",
-            f"asks for row {outside[0]} of {n_rows}",
-            f"pass integers from 0 to {n_rows - 1}.",
-        )
+        problem = f"asks for row {outside[0]} of {n_rows}"
+        raise ArgumentError("rows", problem, f"pass integers from 0 to {n_rows - 1}.")
     return asked.astype(np.intp)
 
 

@@ -222,14 +222,11 @@ def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, s
 def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
     """Raise if a matrix of the summary is not one of the classes."""
     n_classes = len(rows.classes)
+    advice = f"pass ({n_classes}, {n_classes}), one row and one column per class."
     for name in ("corruption", "correlation"):
         matrix = getattr(summary, name)
         if matrix is not None and np.shape(matrix) != (n_classes, n_classes):
-            raise ArgumentError(
-                name,
-                f"has shape {np.shape(matrix)}",
-                f"pass ({n_classes}, {n_classes}), one row and one column per class.",
-            )
+            raise ArgumentError(name, f"has shape {np.shape(matrix)}", advice)
     order = summary.class_order
     if order is not None and sorted(np.asarray(order).tolist()) != list(range(n_classes)):
         raise ArgumentError("class_order", f"must name each of the {n_classes} classes once.")
