@@ -1,14 +1,7 @@
 """What a person decided in a review, and the labels that follow from it.
 
-The browser exports one line per decided row, with these columns in any order:
-
-    report            name of the report that was reviewed
-    row               number of the row in the data
-    decision          accept (the suggestion), reject (keep the given label), second (take the
-                      second candidate), relabel (any other class)
-    label             the label that follows; may be empty unless the decision is relabel
-    given_label       for the reader, and checked against the audit if it is there
-    suggested_label   for the reader, and checked against the audit if it is there
+The browser exports one line per decided row. Its columns are the fields of `Decision`, in any
+order.
 """
 
 import os
@@ -25,6 +18,7 @@ from twohot._types import IntArray
 from twohot.review.records import ReviewRows
 from twohot.tables.csv_file import read_csv, unguarded
 
+# Take the suggestion, keep the given label, take the second candidate, take any other class.
 DECISIONS = ("accept", "reject", "second", "relabel")
 
 
@@ -32,12 +26,12 @@ DECISIONS = ("accept", "reject", "second", "relabel")
 class Decision:
     """One line of a decisions file."""
 
-    report: str  # name of the report it was made in
+    report: str  # name of the report that was reviewed
     row: int  # number of the row in the data
     decision: str  # one of DECISIONS
-    label: str  # the label that follows; empty: what the decision says
-    given_label: str | None = None  # as the reviewer saw it; None: not in the file
-    suggested_label: str | None = None
+    label: str  # the label that follows; may be empty unless the decision is relabel
+    given_label: str | None = None  # as the reviewer saw it, checked against the audit;
+    suggested_label: str | None = None  # likewise; None: not in the file
 
 
 @dataclass(frozen=True, eq=False)

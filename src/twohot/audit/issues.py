@@ -142,11 +142,8 @@ def _check_request(probe: Any, probabilities: ArrayLike | None, classes: ArrayLi
     if probe is not None and probabilities is not None:
         raise ArgumentError("", "probe and probabilities both say who judges", "pass one of them.")
     if classes is not None and probabilities is None:
-        raise ArgumentError(
-            "classes",
-            "names the columns of probabilities, which are not given",
-            "pass both or none.",
-        )
+        problem = "names the columns of probabilities, which are not given"
+        raise ArgumentError("classes", problem, "pass both or none.")
 
 
 def _check_rows(X: Matrix, labels: Labels) -> Matrix:

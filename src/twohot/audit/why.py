@@ -94,8 +94,6 @@ def explain_label(
         may be asked for.
     rows : array of int
         Places in X of the rows to explain.
-    missing : collection of str
-        Texts that mean no label, as "NA": they are classes otherwise.
     ridge : float
         Strength of the penalty, as for the probes; a row's own label weighs less the larger it is.
     n_rounds : int
@@ -104,8 +102,8 @@ def explain_label(
         How many other rows to name.
     center, normalize : bool
         Whether rows are centred by the mean of the labelled ones, and scaled to unit norm.
-    n_jobs : int, optional
-        Threads; by default all cores. The result is the same for any number.
+    missing, n_jobs
+        As for `forecast`. The result is the same for any number of threads.
 
     Returns
     -------

@@ -95,9 +95,8 @@ def _record(kind: Any, value: dict[str, Any]) -> Any:
     if unknown or missing:
         found = [("does not know", unknown), ("lacks", missing)]
         wrong = " and ".join(f"{what} {first_few(names)}" for what, names in found if names)
-        raise ArgumentError(
-            "", f"{kind.__name__} {wrong}", f"its fields are {first_few(required, len(required))}."
-        )
+        advice = f"its fields are {first_few(required, len(required))}."
+        raise ArgumentError("", f"{kind.__name__} {wrong}", advice)
     hints = get_type_hints(kind)
     return kind(**{name: from_json(hints[name], each) for name, each in value.items()})
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
@@ -60,10 +59,7 @@ def advise(
     their means alone, and promises too much where rows of a class differ.
     """
     lost = lost_classes(noise)
-    cautions = (
-        *_doubtful_labels(noise, lost, labels.classes.tolist()),
-        *_limits(comparison, noise, correlation, labels.sizes),
-    )
+    cautions = _cautions(comparison, noise, correlation, labels, lost)
     choice = comparison.choice
     hopeless = _hopeless(choice, correlation, noise, lost)
     if hopeless is not None:
@@ -127,9 +123,15 @@ def _hopeless(
     return None
 
 
-def _doubtful_labels(noise: NoiseEstimate, lost: IntArray, names: list[Any]) -> list[str]:
-    """Name the classes and labels that a probe will get wrong as a whole."""
-    found = []
+def _cautions(
+    comparison: Comparison,
+    noise: NoiseEstimate,
+    correlation: CorrelationEstimate,
+    labels: Labels,
+    lost: IntArray,
+) -> tuple[str, ...]:
+    """Name what a probe will get wrong as a whole, and what the estimates do not cover."""
+    names, found = labels.classes.tolist(), []
     if lost.size:
         found.append(
             f"Rows of {counted(len(lost), 'class', 'classes')} are given some other label at least "
@@ -145,18 +147,7 @@ def _doubtful_labels(noise: NoiseEstimate, lost: IntArray, names: list[Any]) -> 
             "like their own, so that label is mostly wrong, or cannot be told from the other: "
             f"{first_few(pairs, write=str)}."
         )
-    return found
-
-
-def _limits(
-    comparison: Comparison,
-    noise: NoiseEstimate,
-    correlation: CorrelationEstimate,
-    given_sizes: IntArray,
-) -> list[str]:
-    """Say what the estimates could not take into account."""
-    found = []
-    n_rows, n_alone = int(given_sizes.sum()), int(np.count_nonzero(given_sizes == 1))
+    n_rows, n_alone = int(labels.sizes.sum()), int(np.count_nonzero(labels.sizes == 1))
     if comparison.n_rows < n_rows:
         found.append(
             f"The choice was made on {comparison.n_rows} of {n_rows} rows: with all of them "
@@ -170,7 +161,7 @@ def _limits(
     if correlation.n_limited:
         found.append(
             f"The noise mixes the classes so much that along {correlation.n_limited} of "
-            f"{len(given_sizes)} axes it could be taken out of the correlations in part only: "
+            f"{len(names)} axes it could be taken out of the correlations in part only: "
             "margins may be larger."
         )
     if correlation.n_capped:
@@ -184,4 +175,4 @@ def _limits(
             "The noise was estimated from predictions: rows that a probe gets wrong count as "
             "noise, and noise that turns most labels of a class into another is not seen."
         )
-    return found
+    return tuple(found)
