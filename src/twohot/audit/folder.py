@@ -19,7 +19,6 @@ import numpy as np
 
 from twohot._checks.messages import FileThereError
 from twohot._files import json_safe, whole_file
-from twohot._types import IntArray
 from twohot.audit.issue_files import read_issues, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
@@ -69,7 +68,10 @@ def write_audit_folder(
     target.mkdir(parents=True, exist_ok=True)
     report = write_review(target / "report.html", rows, summary, **pictures)
     write_issues(target / "issues.csv", rows)
-    write_labels(target / "corrected.csv", rows, corrected_labels(rows))
+    # Suggestions are taken that nobody needs to decide; rows without a label stay without.
+    taken = rows.is_label_issue & ~rows.is_undecided
+    labels = np.where(taken, rows.suggested_labels, rows.given_labels)
+    write_labels(target / "corrected.csv", rows, labels)
     fields = json_safe(_summary_fields(rows, summary, report))
     with whole_file(target / "summary.json") as file:
         file.write(json.dumps(fields, indent=1, allow_nan=False).encode())
@@ -99,15 +101,6 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
             "summary.json: one of them was changed, so run the audit again."
         )
     return rows
-
-
-def corrected_labels(rows: ReviewRows) -> IntArray:
-    """Return the labels with every suggestion taken that nobody needs to decide.
-
-    Undecided rows keep their given label, and rows without one stay without.
-    """
-    taken = rows.is_label_issue & ~rows.is_undecided
-    return np.where(taken, rows.suggested_labels, rows.given_labels)
 
 
 def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:

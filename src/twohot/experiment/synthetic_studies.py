@@ -137,12 +137,10 @@ def eigenvalue_study(setting: SyntheticSetting, *, n_rounds: int = 6) -> Eigenva
     """Eigenvalues of the averaging matrix as rounds go by (the paper's figure 2a)."""
     model = setting.model()
     ridge = model.ridge(setting.l2)
-    spectra = (model.spectrum().values(), setting.perturbed().eigenvalues)
+    rounds = range(1, n_rounds + 1)
     block, perturbed = (
-        np.array(
-            [shrinkage_factors(values, ridge=ridge, n_rounds=t) for t in range(1, n_rounds + 1)]
-        )
-        for values in spectra
+        np.array([shrinkage_factors(values, ridge=ridge, n_rounds=t) for t in rounds])
+        for values in (model.spectrum().values(), setting.perturbed().eigenvalues)
     )
     return EigenvalueStudy(setting.n_classes, block, perturbed)
 

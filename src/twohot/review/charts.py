@@ -47,7 +47,8 @@ def method_bars(methods: tuple[Method, ...]) -> list[Bar]:
     bars = []
     for method in methods:
         share, error = method.agreement, method.standard_error
-        width, low, high = (_percent(end) for end in (share, share - error, share + error))
+        ends = (share, share - error, share + error)
+        width, low, high = (_share(min(max(end, 0.0), 1.0), 0, 1) for end in ends)
         text = f"{100 * share:.1f} ± {100 * error:.1f} %"
         bars.append(Bar(method.name, width, low, high, text, method.chosen))
     return bars
@@ -115,7 +116,3 @@ def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
 def _share(value: float, low: float, high: float) -> float:
     """Return where a value stands between two ends, in percent; in the middle if they are one."""
     return round(100 * (value - low) / (high - low), 2) if high > low else 50.0
-
-
-def _percent(value: float) -> float:
-    return round(100 * min(max(value, 0.0), 1.0), 2)

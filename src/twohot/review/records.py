@@ -67,11 +67,9 @@ class ReviewRows:
             raise ArgumentError("row", problem, "number every row once, from 0.")
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
-            raise ArgumentError(
-                "is_label_issue",
-                f"flags row {self.row[unlabelled[0]]}, which has no label",
-                "flag rows with a given label only (the others cannot be wrong).",
-            )
+            problem = f"flags row {self.row[unlabelled[0]]}, which has no label"
+            advice = "flag rows with a given label only (the others cannot be wrong)."
+            raise ArgumentError("is_label_issue", problem, advice)
 
     @property
     def n_rows(self) -> int:
