@@ -86,8 +86,8 @@ def forecast(
         classes are those that rows have, numbers by value and then text, or as a `Labels` record
         orders them.
     probabilities : array of shape (n_rows, n_classes), optional
-        Predictions to count with, each of a probe that was not fitted on that row. By default
-        those of the best robust candidate for held-out rows.
+        Predictions to count with, rows that sum to one, each of a probe that was not fitted on that
+        row. By default those of the best robust candidate for held-out rows.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
     ridge : float
