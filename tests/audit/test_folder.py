@@ -144,7 +144,11 @@ def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("issues.csv", lambda text: text.replace("0,,cat", "0,,owl"), "not hold the given labels"),
+        (
+            "issues.csv",
+            lambda text: text.replace("0,,cat", "0,,owl"),
+            "not hold the rows and given",
+        ),
         ("issues.csv", lambda text: text.replace(",dog,", ",fox,", 1), "was changed"),
         ("issues.csv", lambda text: text.replace("0,,cat", "0,,yak"), "was changed .'yak'."),
         ("issues.csv", lambda text: text.replace("true", "yes", 1), "was changed .'yes'."),

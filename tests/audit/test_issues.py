@@ -222,6 +222,15 @@ def test_labelled_rows_are_never_copied_all_at_once(audit, tmp_path):
     assert 0 < CountedRows.most <= 200  # of 600
 
 
+@pytest.mark.parametrize("audit", [find_label_issues, forecast])
+def test_a_value_that_is_missing_is_named_by_its_row_in_x(audit):
+    features = X.copy()
+    features[[70, 90], 2] = np.nan
+    y = np.where((np.arange(len(X)) % 7 == 0) | (np.arange(len(X)) < 30), np.nan, Y)
+    with pytest.raises(ValueError, match="X contains NaN at row 90, column 2"):
+        audit(features, y)
+
+
 def test_selected_rows_are_audited_as_their_copy_is():
     rows = np.flatnonzero(np.arange(len(X)) % 3)
     expected = find_label_issues(X[rows], Y[rows])
@@ -478,7 +487,7 @@ REFUSED = {
     "one dimension": ({"probabilities": np.ones(300)}, r"probabilities has shape \(300,\)"),
     "class twice": (
         {"probabilities": np.ones((300, 5)) / 5, "classes": [0, 1, 2, 3, 3]},
-        r"classes has shape \(5,\) or names a class twice: pass at least two names, each once",
+        "classes names a class twice: pass each class once",
     ),
     "class missing": (
         {"probabilities": np.ones((300, 4)) / 4, "classes": [0, 1, 2, 3]},

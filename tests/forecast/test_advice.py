@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from compared import make_comparison, make_tried
+from twohot._checks.labels import Labels
 from twohot.forecast.advice import Action, advise
 from twohot.forecast.noise_estimate import NoiseEstimate
 from twohot.forecast.true_correlations import unmix
@@ -13,7 +14,7 @@ from twohot.noise import symmetric
 from twohot.select.chance import chance_agreement
 
 SIZES = np.array([500, 500])
-ABOUT = {"classes": np.array([0, 1]), "given_sizes": SIZES, "theory": "Theory."}
+ABOUT = {"labels": Labels(np.repeat([0, 1], SIZES), np.array([0, 1])), "theory": "Theory."}
 CLEAN = NoiseEstimate(np.eye(2), np.array([500.0, 500.0]), given=True)
 HALF = NoiseEstimate(symmetric(2, 0.25), np.array([500.0, 500.0]), given=True)
 APART = unmix(np.array([[0.3, -0.3], [-0.3, 0.3]]), CLEAN, np.zeros(2, dtype=int))

@@ -332,7 +332,9 @@ def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
         corruption=np.full((n_classes, n_classes), 1 / n_classes),
         correlation=np.eye(n_classes),
         methods=tuple(Method(text, 0.5) for text in HOSTILE),
-        choice=ChoiceCurve(HOSTILE[1], tuple(Curve(text, (1, 2), (0.1, 0.2)) for text in HOSTILE)),
+        choice=ChoiceCurve(
+            HOSTILE[1], tuple(Curve(text, ((1, 0.1), (2, 0.2))) for text in HOSTILE)
+        ),
         messages=HOSTILE,
         details={text: text for text in HOSTILE},
     )

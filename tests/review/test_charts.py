@@ -18,7 +18,7 @@ def test_bars_start_at_zero_and_stay_in_the_drawing() -> None:
 
 
 def test_a_logarithmic_axis_spaces_factors_evenly() -> None:
-    curve = Curve("a", (100, 1, 10), (0.7, 0.6, 0.8))
+    curve = Curve("a", ((100, 0.7), (1, 0.6), (10, 0.8)))
     plot = choice_plot(ChoiceCurve("ridge", (curve,), chosen=(10, 0.8)))
     assert plot.lines[0].points == ((0, 100), (50, 0), (100, 50))
     assert plot.x_ticks == ((0, "1"), (50, "10"), (100, "100"))
@@ -28,18 +28,19 @@ def test_a_logarithmic_axis_spaces_factors_evenly() -> None:
 
 
 def test_a_plain_axis_spaces_differences_evenly() -> None:
-    plot = choice_plot(ChoiceCurve("rounds", (Curve("a", (1, 2, 5), (0.5,) * 3),), is_log=False))
+    curve = Curve("a", ((1, 0.5), (2, 0.5), (5, 0.5)))
+    plot = choice_plot(ChoiceCurve("rounds", (curve,), is_log=False))
     assert [x for x, _ in plot.lines[0].points] == [0, 25, 100]
     assert [text for _, text in plot.x_ticks] == ["1", "2", "5"]
     assert plot.chosen is None
 
 
 def test_what_cannot_be_drawn_is_left_out() -> None:
-    curve = Curve("a", (0, 1, 10, math.inf), (0.5, math.nan, 0.6, 0.7))
+    curve = Curve("a", ((0, 0.5), (1, math.nan), (10, 0.6), (math.inf, 0.7)))
     plot = choice_plot(ChoiceCurve("ridge", (curve,), chosen=(0, 0.5)))
     assert len(plot.lines[0].points) == 1
     assert plot.chosen is None
-    assert choice_plot(ChoiceCurve("ridge", (Curve("a", (0,), (0.5,)),))) is None
+    assert choice_plot(ChoiceCurve("ridge", (Curve("a", ((0, 0.5),)),))) is None
     assert choice_plot(ChoiceCurve("ridge", ())) is None
 
 
@@ -47,7 +48,7 @@ def test_what_cannot_be_drawn_is_left_out() -> None:
     ("value", "ends"), [(1.0, ("99.9 %", "100.0 %")), (0.0, ("0.0 %", "0.1 %"))]
 )
 def test_an_axis_of_one_number_has_two_ticks_that_differ(value, ends) -> None:
-    plot = choice_plot(ChoiceCurve("ridge", (Curve("a", (1.0,), (value,)),)))
+    plot = choice_plot(ChoiceCurve("ridge", (Curve("a", ((1.0, value),)),)))
     assert (plot.y_ticks[0][1], plot.y_ticks[-1][1]) == ends
 
 
@@ -56,8 +57,8 @@ def test_an_axis_of_one_number_has_two_ticks_that_differ(value, ends) -> None:
 @example([(1.0, 0.0)])
 @example([(1.0, 0.5), (2.0, 0.5 + 1e-12)])
 def test_every_mark_is_in_the_drawing_and_ticks_are_few(points) -> None:
-    xs, ys = zip(*points, strict=True)
-    plot = choice_plot(ChoiceCurve("ridge", (Curve("a", xs, ys),)))
+    ys = [y for _, y in points]
+    plot = choice_plot(ChoiceCurve("ridge", (Curve("a", tuple(points)),)))
     for x, y in plot.lines[0].points:
         assert 0 <= x <= 100
         assert 0 <= y <= 100

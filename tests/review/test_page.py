@@ -83,7 +83,7 @@ def test_nothing_is_loaded_and_nothing_runs_from_an_attribute(tmp_path) -> None:
             messages=HOSTILE,
             details={text: text for text in HOSTILE},
             methods=tuple(Method(text, 0.5, 0.1, chosen=True) for text in HOSTILE),
-            choice=ChoiceCurve(HOSTILE[1], (Curve(HOSTILE[0], (1, 2), (0.5, 0.6)),), (1, 0.5)),
+            choice=ChoiceCurve(HOSTILE[1], (Curve(HOSTILE[0], ((1, 0.5), (2, 0.6))),), (1, 0.5)),
         ),
     )
     tags = {tag for tag, *_ in page.found}

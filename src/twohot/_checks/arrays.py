@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
 from twohot._checks.messages import ArgumentError, counted
-from twohot._types import FloatArray, Matrix
+from twohot._types import FloatArray, IntArray, Matrix
 
 # Soft targets may miss one by what storing them as float16 costs.
 SOFT_TARGET_TOLERANCE = 1e-3
@@ -23,8 +23,11 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     raise ArgumentError({"dtype": dtype}, problem, "pass float32 or float64.")
 
 
-def check_finite(name: str, block: Matrix, first_row: int) -> None:
-    """Raise if a block of rows holds NaN or infinity, with the place of the first."""
+def check_finite(name: str, block: Matrix, first_row: int, places: IntArray | None = None) -> None:
+    """Raise if a block of rows holds NaN or infinity, with the place of the first.
+
+    A row has the number that `places` gives it, by default counted from the block's first.
+    """
     values = block.data if sp.issparse(block) else block
     # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -33,7 +36,8 @@ def check_finite(name: str, block: Matrix, first_row: int) -> None:
     dense = block.toarray() if sp.issparse(block) else block
     row, column = np.argwhere(~np.isfinite(dense))[0]
     kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
-    problem = f"contains {kind} at row {first_row + row}, column {column}"
+    place = first_row + row if places is None else places[row]
+    problem = f"contains {kind} at row {place}, column {column}"
     advice = "features must be finite, so drop or impute the row (NaN and inf cannot be used)."
     raise ArgumentError(name, problem, advice)
 

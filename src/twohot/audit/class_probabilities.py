@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.arrays import check_soft_targets
-from twohot._checks.labels import Labels
+from twohot._checks.labels import Labels, check_classes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, Matrix
 from twohot.audit.rows_and_labels import take_rows
@@ -26,17 +26,8 @@ def known_classes(labels: Labels, probe: Any, classes: ArrayLike | None) -> NDAr
                 "is not a fitted classifier with classes_ and predict_proba",
                 "fit it first, or pass None to have an AutoProbe fitted.",
             )
-        classes = probe.classes_
-    if classes is None:
-        return labels.present().classes
-    names = np.asarray(classes)
-    if names.ndim != 1 or len(set(names.tolist())) < max(2, len(names)):
-        raise ArgumentError(
-            "classes",
-            f"has shape {names.shape} or names a class twice",
-            "pass at least two names, each once, in the order of the columns.",
-        )
-    return names
+        return np.asarray(probe.classes_)
+    return labels.present().classes if classes is None else check_classes(classes)
 
 
 def is_calibrated(probe: Any) -> bool:
@@ -51,20 +42,24 @@ def probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:
         yield np.asarray(predict(take_rows(X, slice(first, min(first + BLOCK_ROWS, n_rows)))))
 
 
+def check_probabilities(
+    probabilities: ArrayLike,
+    labels: Labels,
+    advice: str = "pass one column per class that rows have, in order.",
+    **mentions: object,
+) -> Matrix:
+    """Return a user's own probabilities, dense or CSR, one column per class."""
+    rows = check_soft_targets(probabilities, len(labels.codes), name="probabilities", beside="y")
+    if rows.shape[1] != labels.n_classes:
+        problem = f"has {counted(rows.shape[1], 'column')} for {labels.n_classes} classes"
+        raise ArgumentError("probabilities", problem, advice, **mentions)
+    return rows
+
+
 def stored_blocks(probabilities: ArrayLike, labels: Labels) -> Iterator[FloatArray]:
     """Return a user's own probabilities in blocks, checked before the first."""
-    n_rows, n_classes = len(labels.codes), labels.n_classes
-    rows = check_soft_targets(probabilities, n_rows, name="probabilities", beside="y")
-    if rows.shape[1] != n_classes:
-        raise ArgumentError(
-            "probabilities",
-            f"has {counted(rows.shape[1], 'column')} for {n_classes} classes",
-            "pass one column per class, and name them by {classes} if y does not have them all.",
-            classes=...,
-        )
-    starts = range(0, n_rows, BLOCK_ROWS)
-    return (_dense(rows[first : first + BLOCK_ROWS]) for first in starts)
-
-
-def _dense(block: Matrix) -> FloatArray:
-    return np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
+    advice = "pass one column per class, and name them by {classes} if y does not have them all."
+    rows = check_probabilities(probabilities, labels, advice, classes=...)
+    blocks = (rows[first : first + BLOCK_ROWS] for first in range(0, rows.shape[0], BLOCK_ROWS))
+    dense = (block.toarray() if sp.issparse(block) else block for block in blocks)
+    return (np.asarray(block, dtype=np.float64) for block in dense)

@@ -1,20 +1,14 @@
 """What a person decided in a review, and the labels that follow from it.
 
-The browser exports one line per decided row, with these columns in any order:
-
-    report            name of the report that was reviewed
-    row               number of the row in the data
-    decision          accept (the suggestion), reject (keep the given label), second (take the
-                      second candidate), relabel (any other class)
-    label             the label that follows; may be empty unless the decision is relabel
-    given_label       for the reader, and checked against the audit if it is there
-    suggested_label   for the reader, and checked against the audit if it is there
+The browser exports one line per decided row. Its columns are the fields of `Decision`, in any
+order.
 """
 
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -24,21 +18,20 @@ from twohot._types import IntArray
 from twohot.review.records import ReviewRows
 from twohot.tables.csv_file import read_csv, unguarded
 
+# Take the suggestion, keep the given label, take the second candidate, take any other class.
 DECISIONS = ("accept", "reject", "second", "relabel")
-REQUIRED_COLUMNS = ("report", "row", "decision", "label")
-CHECKED_COLUMNS = ("given_label", "suggested_label")
 
 
 @dataclass(frozen=True)
 class Decision:
     """One line of a decisions file."""
 
-    report: str  # name of the report it was made in
+    report: str  # name of the report that was reviewed
     row: int  # number of the row in the data
     decision: str  # one of DECISIONS
-    label: str  # the label that follows; empty: what the decision says
-    given_label: str | None = None  # as the reviewer saw it; None: not in the file
-    suggested_label: str | None = None
+    label: str  # the label that follows; may be empty unless the decision is relabel
+    given_label: str | None = None  # as the reviewer saw it, checked against the audit;
+    suggested_label: str | None = None  # likewise; None: not in the file
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,16 +66,10 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
     """
     header, *lines = read_csv(path) or [[]]
     _check_header(path, header)
-    decisions = []
-    for number, line in enumerate(lines, start=1):
-        if len(line) != len(header):
-            raise ValueError(
-                f"{path}, decision {number} has {len(line)} fields and the header has "
-                f"{len(header)}: export the decisions again, or mend the line."
-            )
-        fields = {name: unguarded(field) for name, field in zip(header, line, strict=True)}
-        decisions.append(_decision(f"{path}, decision {number}", fields))
-    return decisions
+    return [
+        _decision(f"{path}, decision {number}", header, [unguarded(cell) for cell in line])
+        for number, line in enumerate(lines, start=1)
+    ]
 
 
 def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
@@ -108,35 +95,36 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> rows = ReviewRows(
-    ...     classes=("cat", "dog"),
-    ...     row=np.arange(2),
-    ...     given_labels=np.array([0, 1]),
-    ...     suggested_labels=np.array([1, 1]),
-    ...     second_labels=np.array([0, 0]),
-    ...     label_quality=np.array([0.1, 0.9]),
-    ...     confidence=np.array([0.8, 0.9]),
-    ...     is_label_issue=np.array([True, False]),
-    ...     is_undecided=np.array([False, False]),
-    ... )
+    >>> from twohot import find_label_issues
+    >>> from twohot.audit.review_content import review_rows
+    >>> from twohot.tables import FeatureTable
+    >>> given = np.array([0, 0, 1, 1])
+    >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
+    >>> rows = review_rows(table, issues)
     >>> applied = apply_decisions(rows, [Decision(rows.report_id(), 0, "accept", "")])
     >>> applied.labels, applied.n_changed
-    (array([1, 1]), 1)
+    (array([1, 0, 1, 1]), 1)
     """
     report = rows.report_id()
     position = {row: i for i, row in enumerate(rows.row.tolist())}
     code = {name: i for i, name in enumerate(rows.classes)}
     outcomes: dict[int, tuple[int, str]] = {}  # position → label, decision
     for decision in decisions:
-        _check_report(decision, report)
+        if decision.report != report:
+            raise ArgumentError(
+                "",
+                f"row {decision.row} was decided in report {decision.report!r}, and the audit's is "
+                f"{report!r}",
+                "pass the folder of the report that was reviewed by {audit}.",
+                audit=...,
+            )
         if decision.row not in position:
             raise ValueError(
                 f"row {decision.row} was decided and is not in the audit, which has "
                 f"{counted(rows.n_rows, 'row')}: take the decisions exported from its report.html."
             )
         place = position[decision.row]
-        _check_seen(decision, rows, place)
         label = _outcome(decision, rows, place, code)
         before = outcomes.setdefault(place, (label, decision.decision))[0]
         if before != label:
@@ -144,105 +132,77 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
                 f"row {decision.row} was decided twice, as {rows.label_name(before)!r} and as "
                 f"{rows.label_name(label)!r}: keep one of the two lines."
             )
-    return _applied(rows, outcomes)
-
-
-def _applied(rows: ReviewRows, outcomes: Mapping[int, tuple[int, str]]) -> Applied:
-    """Return the labels with the outcomes put in place."""
-    labels = np.array(rows.given_labels)
-    for place, (label, _) in outcomes.items():
-        labels[place] = label
-    counts = Counter(decision for _, decision in outcomes.values())
-    is_open = np.array(rows.is_label_issue)
+    labels, is_open = rows.given_labels.copy(), rows.is_label_issue.copy()
+    labels[list(outcomes)] = [label for label, _ in outcomes.values()]
     is_open[list(outcomes)] = False
+    counts = Counter(decision for _, decision in outcomes.values())
     return Applied(
         labels,
-        {decision: counts[decision] for decision in DECISIONS},
-        int(np.sum(labels != rows.given_labels)),
-        int(is_open.sum()),
+        n_decided={decision: counts[decision] for decision in DECISIONS},
+        n_changed=int(np.sum(labels != rows.given_labels)),
+        n_open=int(is_open.sum()),
     )
 
 
 def _outcome(decision: Decision, rows: ReviewRows, place: int, code: Mapping[str, int]) -> int:
-    """Return the label that a decision leads to."""
-    if decision.label and decision.label not in code:
-        raise ValueError(
-            f"row {decision.row} was given the label {decision.label!r}, which is none of the "
-            f"{len(code)} classes: use one of them ({first_few(rows.classes)})."
-        )
-    meant = {
-        "accept": rows.suggested_labels,
-        "reject": rows.given_labels,
-        "second": rows.second_labels,
-    }
-    if decision.decision not in meant:
-        if not decision.label:
+    """Return the label that a decision leads to, or say what contradicts it."""
+    row, named = decision.row, decision.label
+    given, suggested, second = (
+        int(codes[place])
+        for codes in (rows.given_labels, rows.suggested_labels, rows.second_labels)
+    )
+    for column, label in (("given_label", given), ("suggested_label", suggested)):
+        seen, name = getattr(decision, column), rows.label_name(label)
+        if seen not in (None, name):
             raise ValueError(
-                f"row {decision.row} is to be relabelled and has no label: fill it in."
+                f"row {row} has the {column} {seen!r} in the decisions and {name!r} in the audit: "
+                "export the decisions again, their lines were mixed up."
             )
-        return code[decision.label]
-    label = int(meant[decision.decision][place])
-    if label == NO_LABEL and decision.decision == "second":
-        raise ValueError(f"row {decision.row} has no second candidate to take: use relabel.")
-    if decision.label and code[decision.label] != label:
+    if named and named not in code:
         raise ValueError(
-            f"row {decision.row}: {decision.decision} means {rows.label_name(label)!r}, but its "
-            f"label says {decision.label!r}: make them agree, or use relabel."
+            f"row {row} was given the label {named!r}, which is none of the {len(code)} classes: "
+            f"use one of them ({first_few(rows.classes)})."
         )
-    return label
-
-
-def _check_report(decision: Decision, report: str) -> None:
-    if decision.report != report:
-        raise ArgumentError(
-            "",
-            f"row {decision.row} was decided in report {decision.report!r}, and the audit's is "
-            f"{report!r}",
-            "pass the folder of the report that was reviewed by {audit}.",
-            audit=...,
+    if decision.decision == "relabel":
+        if not named:
+            raise ValueError(f"row {row} is to be relabelled and has no label: fill it in.")
+        return code[named]
+    meant = {"accept": suggested, "reject": given, "second": second}[decision.decision]
+    if meant == NO_LABEL and decision.decision == "second":
+        raise ValueError(f"row {row} has no second candidate to take: use relabel.")
+    if named and code[named] != meant:
+        raise ValueError(
+            f"row {row}: {decision.decision} means {rows.label_name(meant)!r}, but its label says "
+            f"{named!r}: make them agree, or use relabel."
         )
-
-
-def _check_seen(decision: Decision, rows: ReviewRows, place: int) -> None:
-    """Raise if the labels in a line are not those of its row: lines were mixed up."""
-    for name, seen, codes in (
-        ("given_label", decision.given_label, rows.given_labels),
-        ("suggested_label", decision.suggested_label, rows.suggested_labels),
-    ):
-        label = rows.label_name(int(codes[place]))
-        if seen is not None and seen != label:
-            raise ValueError(
-                f"row {decision.row} has the {name} {seen!r} in the decisions and {label!r} in the "
-                "audit: export the decisions again, their lines were mixed up."
-            )
+    return meant
 
 
 def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
-    missing = [name for name in REQUIRED_COLUMNS if name not in header]
-    allowed = {*REQUIRED_COLUMNS, *CHECKED_COLUMNS}
-    unknown = [name for name in header if name not in allowed or header.count(name) > 1]
+    columns = [field.name for field in fields(Decision)]
+    required = [field.name for field in fields(Decision) if field.default is MISSING]
+    missing = [name for name in required if name not in header]
+    unknown = [name for name in header if name not in columns or header.count(name) > 1]
     if missing or unknown:
-        said = [f"lacks {', '.join(missing)}"] if missing else []
-        if unknown:
-            said.append(f"has {first_few(unknown)}, not known or repeated")
+        said = [f"lacks {', '.join(missing)}"] * bool(missing)
+        said += [f"has {first_few(unknown)}, not known or repeated"] * bool(unknown)
         raise ValueError(
-            f"{path} {' and '.join(said)}: its columns must be {', '.join(REQUIRED_COLUMNS)}, and "
-            f"may be {', '.join(CHECKED_COLUMNS)}, separated by commas."
+            f"{path} {' and '.join(said)}: its columns must be {', '.join(required)}, and may be "
+            f"{', '.join(columns[len(required) :])}, separated by commas."
         )
 
 
-def _decision(place: str, fields: Mapping[str, str]) -> Decision:
+def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decision:
     """Return one decision, or say what is wrong with its line."""
-    row, decision = fields["row"], fields["decision"]
+    if len(line) != len(header):
+        raise ValueError(
+            f"{place} has {len(line)} fields and the header has {len(header)}: export the "
+            "decisions again, or mend the line."
+        )
+    cells: dict[str, Any] = dict(zip(header, line, strict=True))
+    row, decision = cells["row"], cells["decision"]
     if not (row.isascii() and row.isdigit()):
         raise ValueError(f"{place} has row {row!r}: pass the number of a row, from 0.")
     if decision not in DECISIONS:
         raise ValueError(f"{place} has decision {decision!r}: pass one of {', '.join(DECISIONS)}.")
-    return Decision(
-        fields["report"],
-        int(row),
-        decision,
-        fields["label"],
-        fields.get("given_label"),
-        fields.get("suggested_label"),
-    )
+    return Decision(**(cells | {"row": int(row)}))

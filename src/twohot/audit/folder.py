@@ -11,7 +11,6 @@ after what issues.csv holds, so files of two audits in one folder do not go unno
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,13 @@ import numpy as np
 
 from twohot._checks.messages import FileThereError
 from twohot._files import json_safe, whole_file
-from twohot._types import IntArray
 from twohot.audit.issue_files import read_issues, write_issues, write_labels
-from twohot.review.page import EMBED_LIMIT, THUMBNAIL_SIZE, write_review
+from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
 
 FORMAT_VERSION = 1
 FILES = ("report.html", "issues.csv", "corrected.csv", "summary.json")
+DIGEST = "given_labels_sha256"
 
 
 def write_audit_folder(
@@ -34,10 +33,8 @@ def write_audit_folder(
     rows: ReviewRows,
     summary: ReviewSummary,
     *,
-    image_root: str | os.PathLike[str] | None = None,
-    embed_limit: int = EMBED_LIMIT,
-    thumbnail_size: int = THUMBNAIL_SIZE,
     force: bool = False,
+    **pictures: Any,
 ) -> str:
     """Write the folder of an audit.
 
@@ -49,10 +46,10 @@ def write_audit_folder(
         Every row of the data.
     summary : ReviewSummary
         What the audit found overall.
-    image_root, embed_limit, thumbnail_size
-        See `write_review`.
     force : bool, default=False
         Replace the files of an earlier audit.
+    pictures
+        `image_root`, `embed_limit` and `thumbnail_size`, as for `write_review`.
 
     Returns
     -------
@@ -69,16 +66,12 @@ def write_audit_folder(
             force=True,
         )
     target.mkdir(parents=True, exist_ok=True)
-    report = write_review(
-        target / "report.html",
-        rows,
-        summary,
-        image_root=image_root,
-        embed_limit=embed_limit,
-        thumbnail_size=thumbnail_size,
-    )
+    report = write_review(target / "report.html", rows, summary, **pictures)
     write_issues(target / "issues.csv", rows)
-    write_labels(target / "corrected.csv", rows, corrected_labels(rows))
+    # Suggestions are taken that nobody needs to decide; rows without a label stay without.
+    taken = rows.is_label_issue & ~rows.is_undecided
+    labels = np.where(taken, rows.suggested_labels, rows.given_labels)
+    write_labels(target / "corrected.csv", rows, labels)
     fields = json_safe(_summary_fields(rows, summary, report))
     with whole_file(target / "summary.json") as file:
         file.write(json.dumps(fields, indent=1, allow_nan=False).encode())
@@ -100,32 +93,14 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     """
     source = Path(folder)
     fields = _read_summary(source / "summary.json")
-    rows = read_issues(
-        source / "issues.csv",
-        classes=fields["classes"],
-        item_kind=fields["item_kind"],
-        has_items=fields["has_items"],
-    )
-    if rows.given_labels_digest() != fields["given_labels_sha256"]:
+    issues, report, digest = source / "issues.csv", fields.pop("report"), fields.pop(DIGEST)
+    rows = read_issues(issues, **fields)
+    if (rows.report_id(), rows.given_labels_digest()) != (report, digest):
         raise ValueError(
-            f"{source / 'issues.csv'} does not hold the given labels that were audited: it was "
-            "changed, so run the audit again."
-        )
-    if rows.report_id() != fields["report"]:
-        raise ValueError(
-            f"{source / 'issues.csv'} belongs to report {rows.report_id()!r} and summary.json to "
-            f"{fields['report']!r}: one of them was changed, so run the audit again."
+            f"{issues} does not hold the rows and given labels of report {report!r} in "
+            "summary.json: one of them was changed, so run the audit again."
         )
     return rows
-
-
-def corrected_labels(rows: ReviewRows) -> IntArray:
-    """Return the labels with every suggestion taken that nobody needs to decide.
-
-    Undecided rows keep their given label, and rows without one stay without.
-    """
-    taken = rows.is_label_issue & ~rows.is_undecided
-    return np.where(taken, rows.suggested_labels, rows.given_labels)
 
 
 def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:
@@ -133,39 +108,40 @@ def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> di
     return {
         "format_version": FORMAT_VERSION,
         "report": report,
-        "given_labels_sha256": rows.given_labels_digest(),
+        DIGEST: rows.given_labels_digest(),
         "title": summary.title,
         "n_rows": rows.n_rows,
         "n_unlabelled": rows.n_unlabelled,
         "n_issues": int(rows.is_label_issue.sum()),
         "n_undecided": int(np.sum(rows.is_label_issue & rows.is_undecided)),
         "noise_rate": summary.noise_rate,
-        "classes": list(rows.classes),
+        "classes": rows.classes,
         "has_items": rows.items is not None,
         "item_kind": rows.item_kind,
         "corruption": summary.corruption,
         "methods": [asdict(method) for method in summary.methods],
         "choice": None if summary.choice is None else asdict(summary.choice),
-        "messages": list(summary.messages),
-        "details": dict(summary.details),
+        "messages": summary.messages,
+        "details": summary.details,
     }
 
 
-def _read_summary(path: Path) -> Mapping[str, Any]:
+def _read_summary(path: Path) -> dict[str, Any]:
     """Return the fields of summary.json that reading needs, or say what is wrong with it."""
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: pass the folder that `twohot audit` wrote.")
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        names = ("format_version", "report", "given_labels_sha256", "classes", "has_items")
-        needed = {name: fields[name] for name in (*names, "item_kind")}
+        version = fields["format_version"]
+        needed = ("report", DIGEST, "classes", "has_items", "item_kind")
+        found = {name: fields[name] for name in needed}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"{path} is no summary of an audit ({error!r}): run the audit again."
         ) from error
-    if needed["format_version"] != FORMAT_VERSION:
+    if version != FORMAT_VERSION:
         raise ValueError(
-            f"{path} has format_version {needed['format_version']!r}, and this twohot reads "
-            f"{FORMAT_VERSION}: install the twohot that wrote it, or run the audit again."
+            f"{path} has format_version {version!r}, and this twohot reads {FORMAT_VERSION}: "
+            "install the twohot that wrote it, or run the audit again."
         )
-    return needed
+    return found

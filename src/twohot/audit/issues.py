@@ -1,7 +1,6 @@
 """Which labels are wrong, what they should be, and how sure that is."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,8 +121,8 @@ def find_label_issues(
         blocks = probe_blocks(probe, X, len(labels.codes))
     evidence = _collect(blocks, labels.codes)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    issues = _issues(labels, evidence, offered, budget=budget, precision=precision, probe=probe)
-    return replace(issues, messages=(*issues.messages, *label_notes(given.present())))
+    messages = (*_messages(labels, probe), *label_notes(given.present()))
+    return _issues(labels, evidence, offered, budget, precision, probe=probe, messages=messages)
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
@@ -143,11 +142,8 @@ def _check_request(probe: Any, probabilities: ArrayLike | None, classes: ArrayLi
     if probe is not None and probabilities is not None:
         raise ArgumentError("", "probe and probabilities both say who judges", "pass one of them.")
     if classes is not None and probabilities is None:
-        raise ArgumentError(
-            "classes",
-            "names the columns of probabilities, which are not given",
-            "pass both or none.",
-        )
+        problem = "names the columns of probabilities, which are not given"
+        raise ArgumentError("classes", problem, "pass both or none.")
 
 
 def _check_rows(X: Matrix, labels: Labels) -> Matrix:
@@ -170,10 +166,9 @@ def _issues(
     labels: Labels,
     evidence: Evidence,
     offered: OfferedClasses,
-    *,
     budget: int | None,
     precision: float | None,
-    probe: Any,
+    **about: Any,
 ) -> LabelIssues:
     codes, labelled, sizes = labels.codes, labels.labelled, labels.sizes
     eligible = labelled & (sizes[codes] >= FEWEST_ROWS)
@@ -186,7 +181,8 @@ def _issues(
     if budget is not None:
         flagged = most_doubtful(verdict.quality, doubtful, budget)
     elif precision is not None:
-        doubt = probability_wrong(evidence, codes, corruption, calibrated=is_calibrated(probe))
+        calibrated = is_calibrated(about["probe"])
+        doubt = probability_wrong(evidence, codes, corruption, calibrated=calibrated)
         flagged = precise(verdict.quality, doubt, doubtful, precision)
     return LabelIssues(
         is_label_issue=flagged,
@@ -199,25 +195,12 @@ def _issues(
         classes=offered.names,
         noise_rate=verdict.noise_rate,
         corruption=offered.corruption(corruption),
-        messages=(*_messages(labels), *_not_learnt(probe)),
-        probe=probe,
+        **about,
     )
 
 
-def _not_learnt(probe: Any) -> tuple[str, ...]:
-    """Warn where held-out labels are predicted no better than by chance."""
-    choice = getattr(probe, "choice_", None)
-    if choice is None or choice.learnt:
-        return ()
-    said = (
-        f"Nothing was learnt: {choice.chosen.agreement:.1%} of the held-out labels are predicted, "
-        f"and {choice.chosen.chance:.1%} by the same predictions in any other order. Do not trust "
-        "these verdicts; see forecast."
-    )
-    return (said,)
-
-
-def _messages(labels: Labels) -> tuple[str, ...]:
+def _messages(labels: Labels, probe: Any) -> list[str]:
+    """Say which rows were not counted, and whether the probe is to be trusted."""
     said = []
     n_unlabelled = np.count_nonzero(~labels.labelled)
     if n_unlabelled:
@@ -228,4 +211,11 @@ def _messages(labels: Labels) -> tuple[str, ...]:
             f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
             "flagged, because nothing else says what they look like."
         )
-    return tuple(said)
+    choice = getattr(probe, "choice_", None)
+    if choice is not None and not choice.learnt:
+        said.append(
+            f"Nothing was learnt: {choice.chosen.agreement:.1%} of the held-out labels are "
+            f"predicted, and {choice.chosen.chance:.1%} by the same predictions in any other "
+            "order. Do not trust these verdicts; see forecast."
+        )
+    return said

@@ -90,9 +90,7 @@ def _correlation(
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
     """Return the best of every method, by agreement; the chosen one for its own method."""
-    best = {
-        entry.method: entry for entry in sorted(choice.tried, key=lambda entry: entry.agreement)
-    }
+    best = {entry.method: entry for entry in sorted(choice.tried, key=lambda e: e.agreement)}
     best[choice.chosen.method] = choice.chosen
     return tuple(
         Method(entry.name, entry.agreement, entry.agreement_error, chosen=entry.chosen)
@@ -101,13 +99,11 @@ def _methods(choice: Choice) -> tuple[Method, ...]:
 
 
 def _choice_curve(choice: Choice) -> ChoiceCurve:
-    curves = []
-    for method in dict.fromkeys(entry.method for entry in choice.tried):
-        entries = sorted((e for e in choice.tried if e.method == method), key=lambda e: e.ridge)
-        curves.append(
-            Curve(method, tuple(e.ridge for e in entries), tuple(e.agreement for e in entries))
-        )
-    return ChoiceCurve("ridge", tuple(curves), (choice.chosen.ridge, choice.chosen.agreement))
+    points: dict[str, list[tuple[float, float]]] = {}
+    for entry in choice.tried:
+        points.setdefault(entry.method, []).append((entry.ridge, entry.agreement))
+    curves = tuple(Curve(method, tuple(sorted(found))) for method, found in points.items())
+    return ChoiceCurve("ridge", curves, (choice.chosen.ridge, choice.chosen.agreement))
 
 
 def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:

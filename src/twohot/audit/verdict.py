@@ -53,7 +53,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class LabelVerdict:
     """Which labels are wrong."""
 
     quality: FloatArray  # (n_rows,), in [0, 1]; NaN without a label
@@ -84,14 +84,14 @@ def join(parts: list[Evidence]) -> Evidence:
     return Evidence(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def decide(margin: FloatArray, eligible: NDArray[np.bool_]) -> Verdict:
+def decide(margin: FloatArray, eligible: NDArray[np.bool_]) -> LabelVerdict:
     """Return which labels are wrong; those that are not eligible are never issues."""
     considered = margin[eligible]
     doubted = np.count_nonzero(considered > 0) / max(1, len(considered))
     quality = expit(caution(doubted) - margin)
     issues = eligible & (quality < 0.5)
     n_labelled = np.count_nonzero(~np.isnan(margin))
-    return Verdict(quality, issues, np.count_nonzero(issues) / n_labelled)
+    return LabelVerdict(quality, issues, np.count_nonzero(issues) / n_labelled)
 
 
 def caution(doubted: float) -> float:

@@ -60,21 +60,14 @@ class Explanation:
         """Return the vote in words."""
         names = self.classes.tolist()
         best = int(self.votes.argmax())
-        text = (
-            f"row {self.row}: label {names[best]!r} got {self.votes[best]:.3f} "
-            f"from {counted(self.voters[best], 'row')}"
-        )
+        won = f"{self.votes[best]:.3f} from {counted(self.voters[best], 'row')}"
+        text = f"row {self.row}: label {names[best]!r} got {won}"
         if self.given_label is None:
             return text
-        given = names.index(self.given_label)
-        what = (
-            "which is the given label"
-            if given == best
-            else (
-                f"the given label {self.given_label!r} got {self.votes[given]:.3f} "
-                f"from {self.voters[given]}"
-            )
-        )
+        given, what = names.index(self.given_label), "which is the given label"
+        if given != best:
+            lost = f"{self.votes[given]:.3f} from {self.voters[given]}"
+            what = f"the given label {self.given_label!r} got {lost}"
         return f"{text}, {what} ({self.own_vote:.3f} of it from this row itself)"
 
 
@@ -101,8 +94,6 @@ def explain_label(
         may be asked for.
     rows : array of int
         Places in X of the rows to explain.
-    missing : collection of str
-        Texts that mean no label, as "NA": they are classes otherwise.
     ridge : float
         Strength of the penalty, as for the probes; a row's own label weighs less the larger it is.
     n_rounds : int
@@ -111,8 +102,8 @@ def explain_label(
         How many other rows to name.
     center, normalize : bool
         Whether rows are centred by the mean of the labelled ones, and scaled to unit norm.
-    n_jobs : int, optional
-        Threads; by default all cores. The result is the same for any number.
+    missing, n_jobs
+        As for `forecast`. The result is the same for any number of threads.
 
     Returns
     -------
@@ -135,10 +126,9 @@ def explain_label(
     strength = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 1)
     n_neighbours = check_count("n_neighbours", n_neighbours, 0)
-    prepared = prepared_rows(
-        X, labels.labelled, center=center, normalize=normalize, n_jobs=count_threads(n_jobs)
-    )
-    weights = AveragingWeights(prepared, labels.labelled, ridge=strength, n_rounds=n_rounds)
+    labelled, n_jobs = labels.labelled, count_threads(n_jobs)
+    prepared = prepared_rows(X, labelled, center=center, normalize=normalize, n_jobs=n_jobs)
+    weights = AveragingWeights(prepared, labelled, ridge=strength, n_rounds=n_rounds)
     return [
         _explain(labels, row, found, n_neighbours)
         for row, found in zip(asked.tolist(), weights.of(asked), strict=True)
@@ -158,11 +148,8 @@ def check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
         )
     outside = asked[(asked < 0) | (asked >= n_rows)]
     if outside.size:
-        raise ArgumentError(
-            "rows",
-            f"asks for row {outside[0]} of {n_rows}",
-            f"pass integers from 0 to {n_rows - 1}.",
-        )
+        problem = f"asks for row {outside[0]} of {n_rows}"
+        raise ArgumentError("rows", problem, f"pass integers from 0 to {n_rows - 1}.")
     return asked.astype(np.intp)
 
 

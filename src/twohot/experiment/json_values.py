@@ -28,9 +28,8 @@ def as_json(value: object) -> Any:
         return {key: as_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(each) for each in value]
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float) and math.isfinite(value):
+    is_number = isinstance(value, float) and math.isfinite(value)
+    if value is None or isinstance(value, str | int) or is_number:
         return value
     raise ArgumentError(
         "",
@@ -47,7 +46,8 @@ def canonical(value: object) -> str:
     >>> canonical({"seed": 0, "ridge": 10.0}) == canonical({"ridge": 10, "seed": 0})
     True
     """
-    return json.dumps(_whole_numbers(as_json(value)), sort_keys=True, separators=(",", ":"))
+    whole = json.loads(json.dumps(as_json(value)), parse_float=_number)
+    return json.dumps(whole, sort_keys=True, separators=(",", ":"))
 
 
 def from_json(kind: Any, value: Any) -> Any:
@@ -95,17 +95,13 @@ def _record(kind: Any, value: dict[str, Any]) -> Any:
     if unknown or missing:
         found = [("does not know", unknown), ("lacks", missing)]
         wrong = " and ".join(f"{what} {first_few(names)}" for what, names in found if names)
-        raise ArgumentError(
-            "", f"{kind.__name__} {wrong}", f"its fields are {first_few(required, len(required))}."
-        )
+        advice = f"its fields are {first_few(required, len(required))}."
+        raise ArgumentError("", f"{kind.__name__} {wrong}", advice)
     hints = get_type_hints(kind)
     return kind(**{name: from_json(hints[name], each) for name, each in value.items()})
 
 
-def _whole_numbers(value: Any) -> Any:
-    """Write 10.0 as 10: they are equal, so they must not tell two values apart."""
-    if isinstance(value, dict):
-        return {key: _whole_numbers(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_whole_numbers(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _number(text: str) -> float:
+    """Read 10.0 as 10: they are equal, so they must not tell two values apart."""
+    number = float(text)
+    return int(number) if number.is_integer() else number

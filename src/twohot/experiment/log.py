@@ -9,14 +9,11 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from twohot._checks.messages import ArgumentError
 from twohot.experiment.json_values import as_json, from_json
-from twohot.experiment.record import Record, identity, kind_of
-
-R = TypeVar("R")
-T = TypeVar("T")
+from twohot.experiment.record import R, Record, T, identity, kind_of
 
 FORMAT = 1
 KEYS = {"format", "id", "kind", *(field.name for field in fields(Record))}

@@ -4,16 +4,14 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from twohot.experiment.json_values import as_json
 from twohot.experiment.log import Log, unfinished
-from twohot.experiment.record import Record, versions_of
-
-R = TypeVar("R")
+from twohot.experiment.record import R, Record, versions_of
 
 PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn")
 

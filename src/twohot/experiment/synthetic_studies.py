@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._types import FloatArray
+from twohot.noise import symmetric
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -25,8 +27,6 @@ from twohot.theory import (
     softmax_rounds,
     uniform_perturbation,
 )
-
-FloatArray = NDArray[np.float64]
 
 # Number of classes, training samples, and mean correlation inside classes and inside superclasses
 # of the paper's six data sets with ResNet34 features (its table of correlation statistics).
@@ -137,12 +137,10 @@ def eigenvalue_study(setting: SyntheticSetting, *, n_rounds: int = 6) -> Eigenva
     """Eigenvalues of the averaging matrix as rounds go by (the paper's figure 2a)."""
     model = setting.model()
     ridge = model.ridge(setting.l2)
-    spectra = (model.spectrum().values(), setting.perturbed().eigenvalues)
+    rounds = range(1, n_rounds + 1)
     block, perturbed = (
-        np.array(
-            [shrinkage_factors(values, ridge=ridge, n_rounds=t) for t in range(1, n_rounds + 1)]
-        )
-        for values in spectra
+        np.array([shrinkage_factors(values, ridge=ridge, n_rounds=t) for t in rounds])
+        for values in (model.spectrum().values(), setting.perturbed().eigenvalues)
     )
     return EigenvalueStudy(setting.n_classes, block, perturbed)
 
@@ -203,9 +201,7 @@ def softmax_error_study(
     ridge: float = 0.5,
 ) -> SoftmaxErrorStudy:
     """How far the linear theory is from the exact softmax (appendix on Assumption 2.1)."""
-    wrong = noise_rate / (setting.n_classes - 1)
-    corruption = np.full((setting.n_classes,) * 2, wrong)
-    np.fill_diagonal(corruption, 1 - noise_rate)
+    corruption = symmetric(setting.n_classes, noise_rate)
     fixed_l2, fixed_ridge = [], []
     for size in n_per_class:
         model = setting.model().with_class_sizes(size)

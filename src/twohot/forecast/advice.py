@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from twohot._checks.labels import Labels
 from twohot._checks.messages import counted, first_few
 from twohot._types import IntArray
 from twohot.distill import recipe as grid
@@ -50,9 +49,8 @@ def advise(
     comparison: Comparison,
     noise: NoiseEstimate,
     correlation: CorrelationEstimate,
+    labels: Labels,
     *,
-    classes: NDArray[Any],
-    given_sizes: IntArray,
     theory: str,
 ) -> Advice:
     """Weigh the candidates, the noise and the correlations; `theory` is one sentence of evidence.
@@ -61,57 +59,37 @@ def advise(
     their means alone, and promises too much where rows of a class differ.
     """
     lost = lost_classes(noise)
-    cautions = (
-        *_doubtful_labels(noise, lost, classes.tolist()),
-        *_limits(comparison, noise, correlation, given_sizes),
-    )
+    cautions = _cautions(comparison, noise, correlation, labels, lost)
     choice = comparison.choice
-    for reason in (_nothing_learnt(choice), _not_separated(correlation), _turned(noise, lost)):
-        if reason:
-            summary = f"{Action.NOTHING}: {reason[0]}"
-            return Advice(Action.NOTHING, "", summary, reason[1:], cautions)
+    hopeless = _hopeless(choice, correlation, noise, lost)
+    if hopeless is not None:
+        reason, numbers = hopeless
+        return Advice(Action.NOTHING, "", f"{Action.NOTHING}: {reason}", (numbers,), cautions)
     chosen, plain = choice.chosen, comparison.plain
     gain, error = (noise.as_accuracy(value) for value in comparison.gain(chosen))
+    points = f"{100 * gain:.1f} ± {100 * error:.1f} points"
+    taken = f"Of {len(choice.tried)} candidates AutoProbe takes {chosen.name}"
     seen = [_agreement(entry) for entry in dict.fromkeys([chosen, plain])]
-    evidence = (_same_choice(comparison), *seen, theory)
+    evidence = (f"{taken}, with the same rows held out.", *seen, theory)
     if chosen.method == grid.TEACHER or not gain >= LEAST_GAIN:
-        return Advice(
-            Action.PLAIN, plain.estimator, _plain(chosen, gain, error), evidence, cautions
-        )
+        why = "no student is ahead of it."
+        if chosen.method != grid.TEACHER:
+            less = "the student to take promises less than a point of accuracy more"
+            why = f"{less} ({chosen.name}: {points})."
+        return Advice(Action.PLAIN, plain.estimator, f"{Action.PLAIN}: {why}", evidence, cautions)
     action = Action.ROUNDS if chosen.method == grid.ROUNDS else Action.ROBUST
     how = chosen.recipe.n_rounds if action is Action.ROUNDS else chosen.method
-    promise = f"it promises {_points(gain, error)} of accuracy more than a plain probe."
+    promise = f"{action} ({how}): it promises {points} of accuracy more than a plain probe."
     if gain < SURE_ERRORS * error:
         n_rows = counted(len(comparison.given), "row")
         unsure = f"{n_rows} with this much noise cannot tell this from chance."
         cautions = (unsure, *cautions)
-    return Advice(action, chosen.estimator, f"{action} ({how}): {promise}", evidence, cautions)
-
-
-def _plain(chosen: Tried, gain: float, error: float) -> str:
-    """Say why no student is advised."""
-    if chosen.method == grid.TEACHER:
-        return f"{Action.PLAIN}: no student is ahead of it."
-    return (
-        f"{Action.PLAIN}: the student to take promises less than a point of accuracy more "
-        f"({chosen.name}: {_points(gain, error)})."
-    )
-
-
-def _same_choice(comparison: Comparison) -> str:
-    return (
-        f"Of {len(comparison.choice.tried)} candidates AutoProbe takes "
-        f"{comparison.choice.chosen.name}, with the same rows held out."
-    )
+    return Advice(action, chosen.estimator, promise, evidence, cautions)
 
 
 def lost_classes(noise: NoiseEstimate) -> IntArray:
     """Return the classes whose rows are given another label at least as often as their own."""
     return np.flatnonzero(label_gaps(noise.corruption) <= 0)
-
-
-def _points(gain: float, error: float) -> str:
-    return f"{100 * gain:.1f} ± {100 * error:.1f} points"
 
 
 def _agreement(entry: Tried) -> str:
@@ -121,38 +99,39 @@ def _agreement(entry: Tried) -> str:
     )
 
 
-def _nothing_learnt(choice: Choice) -> tuple[str, ...]:
-    if choice.learnt:
-        return ()
-    return (
-        "the features say nothing about these labels that a probe could learn.",
-        _agreement(max(choice.tried, key=lambda entry: entry.agreement)),
-    )
-
-
-def _not_separated(correlation: CorrelationEstimate) -> tuple[str, ...]:
+def _hopeless(
+    choice: Choice, correlation: CorrelationEstimate, noise: NoiseEstimate, lost: IntArray
+) -> tuple[str, str] | None:
+    """Say why no linear method will help, and with which numbers; None if one may."""
+    if not choice.learnt:
+        return (
+            "the features say nothing about these labels that a probe could learn.",
+            _agreement(max(choice.tried, key=lambda entry: entry.agreement)),
+        )
     same, other = correlation.same_class, correlation.other_class
-    if same > other:
-        return ()
-    return (
-        "rows of one class are no more alike than rows of two.",
-        f"Mean correlation of two rows of one class {same:.3f}, of two classes {other:.3f}.",
-    )
-
-
-def _turned(noise: NoiseEstimate, lost: IntArray) -> tuple[str, ...]:
+    if not same > other:
+        return (
+            "rows of one class are no more alike than rows of two.",
+            f"Mean correlation of two rows of one class {same:.3f}, of two classes {other:.3f}.",
+        )
     share = noise.class_sizes[lost].sum() / noise.class_sizes.sum()
-    if share < LOST_SHARE:
-        return ()
-    return (
-        "most rows are of a class that is given some wrong label at least as often as its own.",
-        f"{len(lost)} of {len(noise.class_sizes)} classes, with {share:.0%} of the rows.",
-    )
+    if share >= LOST_SHARE:
+        return (
+            "most rows are of a class that is given some wrong label at least as often as its own.",
+            f"{len(lost)} of {len(noise.class_sizes)} classes, with {share:.0%} of the rows.",
+        )
+    return None
 
 
-def _doubtful_labels(noise: NoiseEstimate, lost: IntArray, names: list[Any]) -> list[str]:
-    """Name the classes and labels that a probe will get wrong as a whole."""
-    found = []
+def _cautions(
+    comparison: Comparison,
+    noise: NoiseEstimate,
+    correlation: CorrelationEstimate,
+    labels: Labels,
+    lost: IntArray,
+) -> tuple[str, ...]:
+    """Name what a probe will get wrong as a whole, and what the estimates do not cover."""
+    names, found = labels.classes.tolist(), []
     if lost.size:
         found.append(
             f"Rows of {counted(len(lost), 'class', 'classes')} are given some other label at least "
@@ -168,18 +147,7 @@ def _doubtful_labels(noise: NoiseEstimate, lost: IntArray, names: list[Any]) -> 
             "like their own, so that label is mostly wrong, or cannot be told from the other: "
             f"{first_few(pairs, write=str)}."
         )
-    return found
-
-
-def _limits(
-    comparison: Comparison,
-    noise: NoiseEstimate,
-    correlation: CorrelationEstimate,
-    given_sizes: IntArray,
-) -> list[str]:
-    """Say what the estimates could not take into account."""
-    found = []
-    n_rows, n_alone = int(given_sizes.sum()), int(np.count_nonzero(given_sizes == 1))
+    n_rows, n_alone = int(labels.sizes.sum()), int(np.count_nonzero(labels.sizes == 1))
     if comparison.n_rows < n_rows:
         found.append(
             f"The choice was made on {comparison.n_rows} of {n_rows} rows: with all of them "
@@ -193,7 +161,7 @@ def _limits(
     if correlation.n_limited:
         found.append(
             f"The noise mixes the classes so much that along {correlation.n_limited} of "
-            f"{len(given_sizes)} axes it could be taken out of the correlations in part only: "
+            f"{len(names)} axes it could be taken out of the correlations in part only: "
             "margins may be larger."
         )
     if correlation.n_capped:
@@ -207,4 +175,4 @@ def _limits(
             "The noise was estimated from predictions: rows that a probe gets wrong count as "
             "noise, and noise that turns most labels of a class into another is not seen."
         )
-    return found
+    return tuple(found)

@@ -37,16 +37,12 @@ def compare(search: Search, best: Trial) -> Comparison:
     """Return what a finished search knows about held-out rows; nothing is fitted or predicted."""
     choice = choice_of(search, best)
     entries = dict(zip(search.trials.values(), choice.tried, strict=True))
-
-    def best_of(*methods: str) -> Tried:
-        return entries[search.best(*methods)]
-
     return Comparison(
         choice,
         given=search.held_out_labels,
         predicted={entry: trial.predicted for trial, entry in entries.items()},
-        plain=best_of(TEACHER),
-        robust=best_of(ROBUST, ROBUST_ROUNDS),
+        plain=entries[search.best(TEACHER)],
+        robust=entries[search.best(ROBUST, ROBUST_ROUNDS)],
         n_rows=max(
             split.fitted.rows.n_samples + split.held_out.rows.n_samples for split in search.splits
         ),

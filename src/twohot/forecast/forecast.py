@@ -19,6 +19,7 @@ from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive, is_integer
 from twohot._types import IntArray, Matrix
+from twohot.audit.class_probabilities import check_probabilities
 from twohot.audit.rows_and_labels import check_rows_and_labels, labelled_rows
 from twohot.classes import class_correlation, cluster_classes
 from twohot.distill.estimators import STUDENT_RIDGE
@@ -85,8 +86,8 @@ def forecast(
         classes are those that rows have, numbers by value and then text, or as a `Labels` record
         orders them.
     probabilities : array of shape (n_rows, n_classes), optional
-        Predictions to count with, each of a probe that was not fitted on that row. By default
-        those of the best robust candidate for held-out rows.
+        Predictions to count with, rows that sum to one, each of a probe that was not fitted on that
+        row. By default those of the best robust candidate for held-out rows.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
     ridge : float
@@ -121,7 +122,13 @@ def forecast(
     True
     """
     X, labels = check_rows_and_labels(X, y, missing)
-    sizes = _check_sizes(labels)
+    sizes, n_usable = labels.sizes, int(np.count_nonzero(labels.sizes >= 2))
+    if n_usable < 2:
+        raise ArgumentError(
+            "y",
+            f"has {counted(n_usable, 'class', 'classes')} with two rows or more, of {len(sizes)}",
+            "a forecast holds rows out, so pass at least two such classes.",
+        )
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     groups = None if superclass is None else check_superclass(superclass, labels.n_classes)
@@ -131,33 +138,15 @@ def forecast(
     probe = AutoProbe(cv=_labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
     # From here on there are no other rows than those with a label.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
-    comparison = _compare(X, labels, probe, callback)
+    with one_blas_thread():  # chosen as AutoProbe does; nothing is fitted on all rows
+        finished = search_probe(probe, X, labels, callback=callback)
+        comparison = compare(finished.search, finished.best)
     noise = known or _count_held_out(comparison, labels)
     correlation = _correlate(X, labels, noise, groups, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
-    advice = advise(
-        comparison,
-        noise,
-        correlation,
-        classes=labels.classes,
-        given_sizes=sizes,
-        theory=str(theory),
-    )
+    advice = advise(comparison, noise, correlation, labels, theory=str(theory))
     advice = replace(advice, cautions=(*advice.cautions, *label_notes(labels)))
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
-
-
-def _check_sizes(labels: Labels) -> IntArray:
-    """Return the rows of each label; two labels at least must have rows to fit and to try on."""
-    n_usable = int(np.count_nonzero(labels.sizes >= 2))
-    if n_usable < 2:
-        raise ArgumentError(
-            "y",
-            f"has {counted(n_usable, 'class', 'classes')} with two rows or more, of "
-            f"{labels.n_classes}",
-            "a forecast holds rows out, so pass at least two such classes.",
-        )
-    return labels.sizes
 
 
 def _labelled_splits(cv: Any, labels: Labels) -> Any:
@@ -170,28 +159,10 @@ def _labelled_splits(cv: Any, labels: Labels) -> Any:
     return [(place[fitted], place[held_out]) for fitted, held_out in pairs]
 
 
-def _compare(
-    X: Matrix, labels: Labels, probe: AutoProbe, callback: Callable[[str], None] | None
-) -> Comparison:
-    """Choose as AutoProbe does; nothing is fitted on all rows."""
-    with one_blas_thread():
-        finished = search_probe(probe, X, labels, callback=callback)
-        return compare(finished.search, finished.best)
-
-
 def _count_by(probabilities: ArrayLike, labels: Labels) -> NoiseEstimate:
     """Count the noise by the most likely class of each row, as a user's probabilities have it."""
-    array = np.asarray(probabilities)
-    wanted = (len(labels.codes), labels.n_classes)
-    if array.shape != wanted or array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise ArgumentError(
-            "probabilities",
-            f"has shape {array.shape} and dtype {array.dtype}, or holds NaN",
-            f"pass finite numbers of shape {wanted}, one row per row of X and one column per "
-            "class, in order.",
-        )
     labelled = labels.labelled
-    predicted = array.argmax(axis=1)[labelled]
+    predicted = check_probabilities(probabilities, labels).argmax(axis=1)[labelled]
     return count_noise(predicted, labels.codes[labelled], labels.n_classes)
 
 

@@ -1,5 +1,6 @@
 """A forecast as plain numbers and words, for a JSON file."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -19,21 +20,11 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
     >>> list(record)
     ['advice', 'n_rows', 'noise', 'correlation', 'theory', 'candidates', 'classes']
     """
-    advice, correlation, noise, theory = found.advice, found.correlation, found.noise, found.theory
+    correlation, noise, theory = found.correlation, found.noise, found.theory
     record = {
-        "advice": {
-            "action": str(advice.action),
-            "code": advice.code,
-            "summary": advice.summary,
-            "evidence": advice.evidence,
-            "cautions": advice.cautions,
-        },
+        "advice": asdict(found.advice),
         "n_rows": int(found.given_sizes.sum()),
-        "noise": {
-            "rate": noise.rate,
-            "given": noise.given,
-            "corruption": noise.corruption,
-        },
+        "noise": {"rate": noise.rate, "given": noise.given, "corruption": noise.corruption},
         "correlation": {
             "same_class": correlation.same_class,
             "same_superclass": correlation.same_superclass,
@@ -75,8 +66,7 @@ def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
 
 def class_rows(found: Forecast) -> list[dict[str, Any]]:
     """Return one row per class, the weakest margin of the last round first."""
-    guarantees = found.theory.guarantees
-    margins = np.array([guarantee.margins for guarantee in guarantees])  # (rounds, classes)
+    margins = np.array([each.margins for each in found.theory.guarantees])  # (rounds, classes)
     return [
         {
             "class": found.classes.tolist()[k],

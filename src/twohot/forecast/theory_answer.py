@@ -78,12 +78,8 @@ def ask_theory(
 
 def _separation(correlation: CorrelationEstimate, model: CorrelationModel, l2: float) -> float:
     """Return q/p for classes that are all as large and as much alike as they are on average."""
-    if correlation.same_class <= correlation.other_class:
+    same, other = correlation.same_class, correlation.other_class
+    if same <= other:
         return float("nan")
-    levels = PairLevels(
-        n_classes=model.n_classes,
-        n_per_class=model.n_samples / model.n_classes,
-        same_class=correlation.same_class,
-        same_superclass=correlation.other_class,
-    )
+    levels = PairLevels(model.n_classes, model.n_samples / model.n_classes, same, other)
     return separation_at(levels, l2=l2)

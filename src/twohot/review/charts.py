@@ -6,7 +6,7 @@ Percentages let a chart stretch with the page while its text keeps its size.
 import math
 from dataclasses import dataclass
 
-from twohot.review.records import ChoiceCurve, Method
+from twohot.review.records import ChoiceCurve, Curve, Method
 
 # Steps between ticks of an axis that is not logarithmic.
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -26,19 +26,11 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One curve: its points, joined in this order."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True)
 class Plot:
     """A choice curve ready to be drawn; y grows downwards, as on every screen."""
 
     x_name: str
-    lines: tuple[Line, ...]
+    lines: tuple[Curve, ...]  # points are joined in their order
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     chosen: tuple[float, float] | None
@@ -52,17 +44,14 @@ def method_bars(methods: tuple[Method, ...]) -> list[Bar]:
     >>> method_bars((Method("teacher", 0.8, 0.05),))[0].text
     '80.0 ± 5.0 %'
     """
-    return [
-        Bar(
-            method.name,
-            _percent(method.agreement),
-            _percent(method.agreement - method.standard_error),
-            _percent(method.agreement + method.standard_error),
-            f"{100 * method.agreement:.1f} ± {100 * method.standard_error:.1f} %",
-            method.chosen,
-        )
-        for method in methods
-    ]
+    bars = []
+    for method in methods:
+        share, error = method.agreement, method.standard_error
+        ends = (share, share - error, share + error)
+        width, low, high = (_share(min(max(end, 0.0), 1.0), 0, 1) for end in ends)
+        text = f"{100 * share:.1f} ± {100 * error:.1f} %"
+        bars.append(Bar(method.name, width, low, high, text, method.chosen))
+    return bars
 
 
 def choice_plot(choice: ChoiceCurve) -> Plot | None:
@@ -70,28 +59,27 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
     Examples
     --------
-    >>> from twohot.review.records import Curve
-    >>> plot = choice_plot(ChoiceCurve("ridge", (Curve("GCE", (1, 10, 100), (0.6, 0.8, 0.7)),)))
+    >>> curve = Curve("GCE", ((1, 0.6), (10, 0.8), (100, 0.7)))
+    >>> plot = choice_plot(ChoiceCurve("ridge", (curve,)))
     >>> plot.lines[0].points
     ((0.0, 100.0), (50.0, 0.0), (100.0, 50.0))
     """
-    curves = [_marks(curve.x, curve.y, is_log=choice.is_log) for curve in choice.curves]
+    curves = [_marks(curve.points, is_log=choice.is_log) for curve in choice.curves]
     marks = [mark for curve in curves for mark in curve]
     if not marks:
         return None
-    xs = sorted({x for x, _ in marks})
-    y_ticks, decimals = _round_ticks(min(y for _, y in marks), max(y for _, y in marks))
+    xs, ys = sorted({x for x, _ in marks}), [y for _, y in marks]
+    y_ticks, decimals = _round_ticks(min(ys), max(ys))
 
     def place(mark: tuple[float, float]) -> tuple[float, float]:
         x, y = mark
         return _share(x, xs[0], xs[-1]), round(100 - _share(y, y_ticks[0], y_ticks[-1]), 2)
 
-    x_chosen, y_chosen = choice.chosen or (math.nan, math.nan)
-    taken = _marks((x_chosen,), (y_chosen,), is_log=choice.is_log)
+    taken = _marks((choice.chosen or (math.nan, math.nan),), is_log=choice.is_log)
     return Plot(
         choice.x_name,
         tuple(
-            Line(curve.name, tuple(place(mark) for mark in sorted(drawn)))
+            Curve(curve.name, tuple(place(mark) for mark in sorted(drawn)))
             for curve, drawn in zip(choice.curves, curves, strict=True)
         ),
         # The values that were tried, thinned out evenly where they are many.
@@ -104,13 +92,11 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
     )
 
 
-def _marks(
-    xs: tuple[float, ...], ys: tuple[float, ...], *, is_log: bool
-) -> list[tuple[float, float]]:
+def _marks(points: tuple[tuple[float, float], ...], *, is_log: bool) -> list[tuple[float, float]]:
     """Return the points that can be drawn, x as its logarithm if it is asked for."""
     return [
         (math.log10(x) if is_log else float(x), float(y))
-        for x, y in zip(xs, ys, strict=True)
+        for x, y in points
         if math.isfinite(x) and math.isfinite(y) and (x > 0 or not is_log)
     ]
 
@@ -130,7 +116,3 @@ def _round_ticks(low: float, high: float) -> tuple[list[float], int]:
 def _share(value: float, low: float, high: float) -> float:
     """Return where a value stands between two ends, in percent; in the middle if they are one."""
     return round(100 * (value - low) / (high - low), 2) if high > low else 50.0
-
-
-def _percent(value: float) -> float:
-    return round(100 * min(max(value, 0.0), 1.0), 2)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import os
-from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count
 from twohot._extras import load_extra
-from twohot._files import whole_file
+from twohot._files import json_safe, whole_file
 from twohot._types import FloatArray
 from twohot.review.charts import choice_plot, method_bars
 from twohot.review.records import ReviewRows, ReviewSummary
@@ -45,6 +45,13 @@ SCRIPTS = (
 )
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
+PAGES = jinja2.Environment(
+    autoescape=True,
+    loader=jinja2.PackageLoader("twohot.review"),
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
 
 
 def write_review(
@@ -105,10 +112,19 @@ def write_review(
         rows, target.parent, Path(image_root or "."), embed_limit, thumbnail_size
     )
     report = rows.report_id()
-    data = {"report": report, **_columns(rows), **pictures, **_maps(summary)}
-    page = _environment().get_template("review.html")
-    style, scripts = _source("review.css"), [_source(name) for name in SCRIPTS]
-    text = page.render(
+    data = {
+        "report": report,
+        **_columns(rows),
+        **pictures,
+        "noise": _thousandths(summary.corruption),
+        "correlation": _thousandths(summary.correlation),
+        "order": summary.class_order,
+    }
+    style, *scripts = (
+        (files("twohot.review") / "templates" / name).read_text("utf-8")
+        for name in ("review.css", *SCRIPTS)
+    )
+    text = PAGES.get_template("review.html").render(
         report=report,
         summary=summary,
         messages=[*summary.messages, *warning],
@@ -135,7 +151,7 @@ def embedded_json(data: Any) -> str:
     >>> embedded_json(["</script>"])
     '["\\u003c/script\\u003e"]'
     """
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(json_safe(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(ESCAPES)
 
 
@@ -147,13 +163,13 @@ def _columns(rows: ReviewRows) -> dict[str, Any]:
         items = [item[:TEXT_LIMIT] + "…" * (len(item) > TEXT_LIMIT) for item in items]
     return {
         "classes": rows.classes,
-        "row": rows.row[order].tolist(),
-        "given": rows.given_labels[order].tolist(),
-        "suggested": rows.suggested_labels[order].tolist(),
-        "second": rows.second_labels[order].tolist(),
+        "row": rows.row[order],
+        "given": rows.given_labels[order],
+        "suggested": rows.suggested_labels[order],
+        "second": rows.second_labels[order],
         "quality": _thousandths(rows.label_quality[order]),
         "confidence": _thousandths(rows.confidence[order]),
-        "undecided": rows.is_undecided[order].astype(int).tolist(),
+        "undecided": rows.is_undecided[order].astype(int),
         "items": items,
         "kind": rows.item_kind,
     }
@@ -172,32 +188,17 @@ def _pictures(
     except ImportError as error:
         return {"links": links, "thumbnails": []}, [f"Pictures are linked, not embedded: {error}."]
     small = [thumbnail(image_root / item, size) for item in items[:embed_limit]]
-    n_missing = sum(picture is None for picture in small)
-    said = (
-        [f"{n_missing} of the first {counted(len(small), 'picture')} could not be read."]
-        if n_missing
-        else []
-    )
+    n_missing, shown = small.count(None), counted(len(small), "picture")
+    said = [f"{n_missing} of the first {shown} could not be read."] if n_missing else []
     return {"links": links, "thumbnails": small}, said
 
 
-def _maps(summary: ReviewSummary) -> dict[str, Any]:
-    """Return the matrices row by row, in thousandths."""
-    order = summary.class_order
-    return {
-        "noise": _map(summary.corruption),
-        "correlation": _map(summary.correlation),
-        "order": None if order is None else np.asarray(order).tolist(),
-    }
-
-
-def _map(matrix: FloatArray | None) -> list[int | None] | None:
-    return None if matrix is None else _thousandths(np.asarray(matrix, dtype=np.float64).ravel())
-
-
-def _thousandths(values: FloatArray) -> list[int | None]:
-    """Return whole numbers, which are short in a page; None for what is not a number."""
-    return [None if math.isnan(value) else round(1000 * value) for value in values.tolist()]
+def _thousandths(values: FloatArray | None) -> list[int | None] | None:
+    """Return whole numbers, which are short in a page, row by row; None for NaN."""
+    if values is None:
+        return None
+    flat = np.asarray(values, dtype=np.float64).ravel().tolist()
+    return [None if math.isnan(value) else round(1000 * value) for value in flat]
 
 
 def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, str]]:
@@ -221,34 +222,14 @@ def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, s
 def _check_matrices(rows: ReviewRows, summary: ReviewSummary) -> None:
     """Raise if a matrix of the summary is not one of the classes."""
     n_classes = len(rows.classes)
+    advice = f"pass ({n_classes}, {n_classes}), one row and one column per class."
     for name in ("corruption", "correlation"):
         matrix = getattr(summary, name)
         if matrix is not None and np.shape(matrix) != (n_classes, n_classes):
-            raise ArgumentError(
-                name,
-                f"has shape {np.shape(matrix)}",
-                f"pass ({n_classes}, {n_classes}), one row and one column per class.",
-            )
+            raise ArgumentError(name, f"has shape {np.shape(matrix)}", advice)
     order = summary.class_order
     if order is not None and sorted(np.asarray(order).tolist()) != list(range(n_classes)):
         raise ArgumentError("class_order", f"must name each of the {n_classes} classes once.")
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        autoescape=True,
-        loader=jinja2.PackageLoader("twohot.review"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-
-
-def _source(name: str) -> str:
-    """Return a file of the templates as it is."""
-    source, *_ = jinja2.PackageLoader("twohot.review").get_source(_environment(), name)
-    return source
 
 
 def _hash(text: str) -> str:

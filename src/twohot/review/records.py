@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.classes import check_codes
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
@@ -41,19 +42,34 @@ class ReviewRows:
 
     def __post_init__(self) -> None:
         check_choice("item_kind", self.item_kind, ITEM_KINDS)
-        _check_classes(self.classes)
-        _check_lengths(self)
-        _check_codes("given_labels", self.given_labels, len(self.classes), NO_LABEL)
-        _check_codes("suggested_labels", self.suggested_labels, len(self.classes), 0)
-        _check_codes("second_labels", self.second_labels, len(self.classes), NO_LABEL)
-        _check_row_numbers(self.row)
+        for name, count in Counter(self.classes).items():
+            if count > 1 or not name or readable(name) != name:
+                raise ArgumentError(
+                    "classes",
+                    f"has {name!r} {counted(count, 'time')}",
+                    "name every class once, by text that is not empty (empty means no label) and "
+                    "that UTF-8 can hold.",
+                )
+        for name in ("label_quality", "confidence", "is_label_issue", "is_undecided", "items"):
+            column = getattr(self, name)
+            if column is not None and len(column) != self.n_rows:
+                found = counted(len(column), "entry", "entries")
+                problem = f"has {found} and row has {self.n_rows}"
+                raise ArgumentError(name, problem, "pass one per row.")
+        n_classes = len(self.classes)
+        check_codes("given_labels", self.given_labels, self.n_rows, n_classes)
+        check_codes("suggested_labels", self.suggested_labels, self.n_rows, n_classes, least=0)
+        check_codes("second_labels", self.second_labels, self.n_rows, n_classes)
+        numbers, counts = np.unique(self.row, return_counts=True)
+        wrong = numbers[(counts > 1) | (numbers < 0)]
+        if wrong.size:
+            problem = f"has {wrong[0]} twice or below zero"
+            raise ArgumentError("row", problem, "number every row once, from 0.")
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
-            raise ArgumentError(
-                "is_label_issue",
-                f"flags row {self.row[unlabelled[0]]}, which has no label",
-                "flag rows with a given label only (the others cannot be wrong).",
-            )
+            problem = f"flags row {self.row[unlabelled[0]]}, which has no label"
+            advice = "flag rows with a given label only (the others cannot be wrong)."
+            raise ArgumentError("is_label_issue", problem, advice)
 
     @property
     def n_rows(self) -> int:
@@ -115,8 +131,7 @@ class Curve:
     """One line of the choice curve."""
 
     name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]  # in [0, 1]
+    points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]; in a drawing both in percent
 
 
 @dataclass(frozen=True)
@@ -153,47 +168,3 @@ def readable(text: str) -> str:
     ('café', 'half \\ud83d')
     """
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _check_classes(classes: tuple[str, ...]) -> None:
-    """Raise if classes cannot be told apart in a file."""
-    name, count = Counter(classes).most_common(1)[0] if classes else ("", 0)
-    if count > 1:
-        raise ArgumentError("classes", f"has {name!r} {count} times", "name every class once.")
-    for name in classes:
-        if not name or readable(name) != name:
-            raise ArgumentError(
-                "classes",
-                f"has {name!r}",
-                "pass names that are not empty (empty means no label) and that UTF-8 can hold.",
-            )
-
-
-def _check_lengths(rows: ReviewRows) -> None:
-    """Raise if the columns do not have one entry per row."""
-    for name in (
-        *("given_labels", "suggested_labels", "second_labels", "label_quality", "confidence"),
-        *("is_label_issue", "is_undecided", "items"),
-    ):
-        column = getattr(rows, name)
-        if column is not None and len(column) != rows.n_rows:
-            found = counted(len(column), "entry", "entries")
-            raise ArgumentError(name, f"has {found} and row has {rows.n_rows}", "pass one per row.")
-
-
-def _check_codes(name: str, codes: IntArray, n_classes: int, lowest: int) -> None:
-    """Raise if a label is no position in the classes."""
-    wrong = codes[(codes < lowest) | (codes >= n_classes)]
-    if wrong.size:
-        none = f", or {NO_LABEL} for no label" if lowest == NO_LABEL else ""
-        allowed = f"pass positions in the {n_classes} classes{none}."
-        raise ArgumentError(name, f"has {wrong[0]}", allowed)
-
-
-def _check_row_numbers(row: IntArray) -> None:
-    """Raise if row numbers are negative or stand twice."""
-    numbers, counts = np.unique(row, return_counts=True)
-    if (counts > 1).any() or (numbers < 0).any():
-        wrong = numbers[(counts > 1) | (numbers < 0)][0]
-        problem = f"has {wrong} twice or below zero"
-        raise ArgumentError("row", problem, "number every row once, from 0.")

@@ -9,6 +9,7 @@ from twohot._types import FloatArray, Matrix
 from twohot.rows.block import Block
 from twohot.rows.preparation import MEAN_ROUNDING, Preparation
 from twohot.rows.rows import Rows, Terms
+from twohot.rows.selected import SelectedRows
 
 # How large rows are is judged by so many of them.
 LOOK_ROWS = 200
@@ -24,6 +25,8 @@ def fit_preparation(
 ) -> Preparation:
     """Read X once: find NaN and infinity, and the (weighted) mean row."""
     rows = open_rows(X, weights=weights, n_jobs=n_jobs)
+    if isinstance(X, SelectedRows):  # an error names a row by its place among those of the user
+        rows.attach("place", X.index)
     stride = -(-rows.n_samples // LOOK_ROWS)
     total, size, n_entries = rows.sum(mean_terms, stride)
     if not center:
@@ -40,7 +43,7 @@ def mean_terms(block: Block, stride: int) -> Terms:
         # From the left, so that a sparse array adds up in float64 too.
         plain = np.asarray(np.ones(len(block)) @ x)
         if not np.isfinite(plain).all():
-            check_finite("X", x, block.first)
+            check_finite("X", x, block.first, block.columns.get("place"))
         few = abs(x[-block.first % stride :: stride])
         size = np.asarray(few.sum(dtype=np.float64))
     total = plain if weights is None else np.asarray(weights[:, 0] @ x)
