@@ -12,11 +12,12 @@ where class k has a wrong label at all; a class without is right from the start.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.messages import ArgumentError
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
 from twohot.theory.correlation import CorrelationModel, check_model
@@ -112,9 +113,7 @@ def label_gaps(corruption: ArrayLike) -> FloatArray:
     return np.asarray(np.diag(shares) - wrong.max(axis=1))
 
 
-def rounds_condition(
-    corruption: ArrayLike, *, separation: float, n_rounds: SupportsIndex
-) -> RoundsCondition:
+def rounds_condition(corruption: ArrayLike, *, separation: float, n_rounds: int) -> RoundsCondition:
     """Theorem 4.1, condition and converse: which classes are right after `n_rounds` rounds.
 
     It is exact in the paper's setting (equal class sizes, balanced given labels, equal
@@ -141,7 +140,7 @@ def rounds_condition(
     ratio = _separation(separation)
     shares = _checks.corruption_matrix(corruption)
     gaps = label_gaps(shares)
-    power = _checks.rounds(n_rounds)
+    power = check_count("n_rounds", n_rounds, 0)
     decay = power * np.log(ratio)
     # 1/(eᶻ - 1) without overflow. The paper's converse has z = 0, 1/0: no gap is enough.
     threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
@@ -193,7 +192,7 @@ def rounds_needed(corruption: ArrayLike, *, separation: float) -> RoundsNeeded:
 
 
 def rounds_until_right(
-    model: CorrelationModel, corruption: ArrayLike, *, l2: float, max_rounds: SupportsIndex = 50
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, max_rounds: int = 50
 ) -> RoundsNeeded:
     """First round at which each class is right, for any model, by trying rounds in turn.
 
@@ -207,7 +206,7 @@ def rounds_until_right(
     [3.0, 4.0]
     """
     check_model(model)
-    last = _checks.whole_number(max_rounds, "max_rounds", least=1)
+    last = check_count("max_rounds", max_rounds, 1)
     per_class = np.full(model.n_classes, np.inf)
     for n_rounds in range(1, last + 1):
         verdicts = judge(type_outputs(model, corruption, l2=l2, n_rounds=n_rounds)).verdicts
@@ -219,4 +218,6 @@ def rounds_until_right(
 
 
 def _separation(separation: float) -> float:
-    return _checks.number(separation, "separation (q/p)", above=1.0)
+    if check_positive("separation", separation) <= 1:
+        raise ArgumentError({"separation": separation}, "is not allowed", "pass a q/p above 1.")
+    return separation

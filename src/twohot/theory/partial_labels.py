@@ -14,7 +14,6 @@ The exact test forms every type's actual candidate set, fits once, and looks at 
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,7 +56,7 @@ def partial_label_guarantee(
     corruption: ArrayLike,
     *,
     l2: float,
-    n_candidates: SupportsIndex = 2,
+    n_candidates: int = 2,
     ties: TieRule = "spread",
 ) -> PartialLabelGuarantee:
     """Test exactly whether the partial-label student gets every training sample right.

@@ -23,13 +23,13 @@ Conventions: arrays over types have axes [true class, given label, label].
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory._newton import Direction, cross_entropy, damped_newton, softmax_deviations
@@ -54,7 +54,7 @@ def population_rounds(
     corruption: ArrayLike,
     *,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
     max_steps: int = 100,
 ) -> list[PopulationRound]:
     """Exact softmax outputs of rounds 1 … `n_rounds`, per true class and given label.
@@ -76,7 +76,7 @@ def population_rounds(
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     deviations = one_hot_types(model.n_classes) - 1 / model.n_classes
     fitted: list[PopulationRound] = []
-    for _ in range(_checks.rounds(n_rounds)):
+    for _ in range(check_count("n_rounds", n_rounds, 0)):
         fitted.append(_solve(model, shares, deviations, l2=l2, max_steps=max_steps))
         deviations = fitted[-1].predicted.deviations
     return fitted
@@ -87,7 +87,7 @@ def population_partial_labels(
     corruption: ArrayLike,
     *,
     l2: float,
-    n_candidates: SupportsIndex = 2,
+    n_candidates: int = 2,
     ties: TieRule = "spread",
     max_steps: int = 100,
 ) -> PopulationRound:
@@ -115,7 +115,7 @@ def softmax_error(
     corruption: ArrayLike,
     *,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
     max_steps: int = 100,
 ) -> FloatArray:
     """(n_rounds,) largest difference between linear and exact outputs, over types that occur.
@@ -147,8 +147,8 @@ def softmax_error(
 def _solve(
     model: CorrelationModel, shares: FloatArray, targets: FloatArray, *, l2: float, max_steps: int
 ) -> PopulationRound:
-    problem = _TypeProblem(model, shares, targets, _checks.positive(l2, "l2"))
-    most = _checks.whole_number(max_steps, "max_steps", least=1)
+    problem = _TypeProblem(model, shares, targets, check_positive("l2", l2))
+    most = check_count("max_steps", max_steps, 1)
     result = damped_newton(problem, max_steps=most)
     n_classes = model.n_classes
     predicted = TypeOutputs(

@@ -12,13 +12,13 @@ basis, l2 + λ_i/(N K), and preconditions it.
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import softmax
 
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory._newton import (
@@ -52,7 +52,7 @@ def softmax_rounds(
     targets: ArrayLike,
     *,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
     max_steps: int = 50,
 ) -> list[SoftmaxRound]:
     """Exact outputs of rounds 1 … `n_rounds`, each from zero coefficients.
@@ -81,11 +81,11 @@ def softmax_rounds(
     hint = "build one with LabelAveraging.from_gram or LabelAveraging.from_features"
     _checks.instance(averaging, LabelAveraging, "averaging", hint)
     rows = _checks.target_rows(targets, averaging.eigenvectors.shape[0])
-    penalty = _checks.positive(l2, "l2")
-    most = _checks.whole_number(max_steps, "max_steps", least=1)
+    penalty = check_positive("l2", l2)
+    most = check_count("max_steps", max_steps, 1)
     deviations = rows - 1 / rows.shape[1]
     fitted = []
-    for _ in range(_checks.rounds(n_rounds)):
+    for _ in range(check_count("n_rounds", n_rounds, 0)):
         result = damped_newton(_DenseProblem(averaging, deviations, penalty), max_steps=most)
         fitted.append(_round(result))
         deviations = result.deviations

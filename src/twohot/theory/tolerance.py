@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.numbers import check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray, FloatArray
 from twohot.theory.guarantees import Verdict, judge
@@ -67,16 +68,16 @@ def noise_tolerated(
     >>> round(noise_tolerated(symmetric, third_round).overall, 4)
     0.596
     """
-    _checks.function(corruption_at, "corruption_at")
-    _checks.function(predict, "predict")
+    _checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
+    _checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")
 
     @cache  # classes that break together ask for the same rates
     def works(rate: float) -> tuple[bool, ...]:
         shares = _checks.corruption_matrix(corruption_at(rate))
         return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
 
-    rates = np.append(np.arange(0, 1, _checks.positive(step, "step")), 1.0)
-    width = _checks.positive(resolution, "resolution")
+    rates = np.append(np.arange(0, 1, check_positive("step", step)), 1.0)
+    width = check_positive("resolution", resolution)
     table = np.array([works(float(rate)) for rate in rates])  # (n_rates, n_classes)
     edges = [
         _working_range(works, k, rates=rates, tried=table[:, k], width=width)
