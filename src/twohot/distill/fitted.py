@@ -1,21 +1,25 @@
 """What a fitted probe can do: predict, score, and be written to a file."""
 
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from twohot._checks.arrays import check_finite
 from twohot._checks.labels import check_all_labelled, check_known_labels, code_labels
 from twohot._types import FloatArray, Matrix, Round
-from twohot.distill._inputs import check_features, choose_precision
-from twohot.distill.saving import FittedState, read_state, write_state
+from twohot.distill._inputs import check_features, choose_intercept, choose_precision
+from twohot.distill.saving import FittedState, damage_named, read_state, write_state
 from twohot.rows.block import Block
+from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation
 from twohot.rows.stores import open_rows
 from twohot.rows.threads import count_threads
@@ -25,8 +29,10 @@ from twohot.solve.kernels import softmax
 class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The rounds of a probe, and what follows from them."""
 
-    dtype: DTypeLike | None
+    center: bool
+    normalize: bool
     fit_intercept: bool | str
+    dtype: DTypeLike | None
     n_jobs: int | None
     classes_: NDArray[Any]
     coef_: FloatArray
@@ -36,6 +42,19 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     n_iter_: int
+
+    def _say(self, line: str) -> None:
+        print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
+
+    def _warn_of_early_ends(self, advice: str, stacklevel: int) -> None:
+        for number, entry in enumerate(self.rounds_, start=1):
+            if not entry.converged:
+                warnings.warn(
+                    f"round {number} stopped after {entry.n_iter} steps at a relative gradient of "
+                    f"{entry.gradient_norm:.1e}, too early: {advice}",
+                    ConvergenceWarning,
+                    stacklevel=stacklevel,
+                )
 
     def _take_rounds(
         self, rounds: list[Round], classes: NDArray[Any], preparation: Preparation
@@ -126,24 +145,13 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
                 "twohot.load, which knows every kind, or upgrade twohot if it does not."
             )
-        try:
+        with damage_named(path):
             probe: Self = known[state.estimator](**state.parameters)
-        except TypeError as error:
-            raise ValueError(
-                f"{path} says it holds a probe, with parameters that this version of twohot does "
-                f"not know ({error}): upgrade twohot to read it."
-            ) from error
+            probe._take_notes(state.notes)
         probe.n_features_in_ = state.n_features_in
         if state.feature_names_in:
             probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
         probe._take_rounds(state.rounds, state.classes, state.preparation)
-        try:
-            probe._take_notes(state.notes)
-        except (KeyError, StopIteration, TypeError) as error:
-            raise ValueError(
-                f"{path} says it holds a {state.estimator}, but part of what it knows is missing "
-                f"or wrong ({error!r}): save it again."
-            ) from error
         return probe
 
     def _notes(self) -> dict[str, Any]:
@@ -152,6 +160,27 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take_notes(self, notes: dict[str, Any]) -> None:
         """Take what a file held beside the rounds."""
+
+
+def prepare_as(
+    probe: FittedProbe,
+    X: Matrix,
+    weights: FloatArray | None,
+    n_classes: int,
+    *,
+    auto_intercept: bool,
+) -> tuple[Preparation, Coordinates]:
+    """Return how a probe prepares rows, and the coordinates that it solves a fit on them in."""
+    return prepare(
+        X,
+        center=probe.center,
+        normalize=probe.normalize,
+        weights=weights,
+        intercept=choose_intercept(probe.fit_intercept, auto=auto_intercept),
+        n_classes=n_classes,
+        dtype=choose_precision(probe.dtype, X),
+        n_jobs=count_threads(probe.n_jobs),
+    )
 
 
 def predicted_rows(

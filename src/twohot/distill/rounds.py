@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from twohot._types import FloatArray, Round
+from twohot._types import Round
 from twohot.distill.recipe import Recipe
 from twohot.distill.targets import CANDIDATES, next_targets, tied_classes
 from twohot.rows.coordinates import Coordinates
@@ -53,7 +53,21 @@ def make_round(
     passes_before = rows.n_passes
     solution, targets = fit_round(solver, given, step, last)
     n_passes = rows.n_passes - passes_before
-    record = _record(solver.coordinates, solution, step, targets, n_passes)
+    # A fitted probe keeps coefficients on the user's features, and the intercept apart.
+    coef = solver.coordinates.to_features(solution.evaluation.coef)
+    n_columns = coef.shape[1] - rows.intercept
+    record = Round(
+        coef=np.ascontiguousarray(coef[:, :n_columns]),
+        intercept=coef[:, -1].copy() if rows.intercept else np.zeros(len(coef)),
+        targets=targets.name,
+        loss=step.loss.name,
+        l2=step.penalty(solver.coordinates),
+        value=solution.evaluation.value,
+        n_iter=solution.n_iter,
+        n_passes=n_passes,
+        gradient_norm=solution.gradient_norm,
+        converged=solution.converged,
+    )
     return record, solution.evaluation
 
 
@@ -102,26 +116,3 @@ def _in_words(
         say(f"{name}: step {n_iter}, {n_passes:g} passes, relative gradient {norm:.1e}")
 
     return callback
-
-
-def _record(
-    coordinates: Coordinates, solution: Solution, step: Recipe, targets: Targets, n_passes: float
-) -> Round:
-    """Return a solution as the record that a fitted probe keeps, on the user's features."""
-    coef = coordinates.to_features(solution.evaluation.coef)
-    n_columns = coef.shape[1] - coordinates.rows.intercept
-    intercept: FloatArray = np.zeros(len(coef))
-    if coordinates.rows.intercept:
-        intercept = coef[:, -1].copy()
-    return Round(
-        coef=np.ascontiguousarray(coef[:, :n_columns]),
-        intercept=intercept,
-        targets=targets.name,
-        loss=step.loss.name,
-        l2=step.penalty(coordinates),
-        value=solution.evaluation.value,
-        n_iter=solution.n_iter,
-        n_passes=n_passes,
-        gradient_norm=solution.gradient_norm,
-        converged=solution.converged,
-    )

@@ -33,14 +33,11 @@ def choose_splits(
         counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
         return _default_splits(counted, labels, check_generator(random_state))
     splits = [_checked(pair, n_rows, weights) for pair in _pairs(cv, labels, random_state)]
-    if not splits:
-        raise ValueError("cv has no splits: pass at least one pair of row numbers.")
-    for rows in (side for pair in splits for side in pair):
-        if not rows.size:
-            raise ValueError(
-                "cv has a split without rows, or without weight, on one side: give each side rows "
-                "that count."
-            )
+    if not splits or not all(side.size for pair in splits for side in pair):
+        raise ValueError(
+            "cv has no split, or one without rows, or without weight, on one side: pass at least "
+            "one pair of row numbers, and give each side rows that count."
+        )
     return splits
 
 
