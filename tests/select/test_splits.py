@@ -119,9 +119,7 @@ def test_a_side_without_weight_is_refused():
     weights[:5] = 0
     pairs = [(np.arange(5, 30), np.arange(5))]
     assert len(split(pairs)) == 1
-    with pytest.raises(
-        ValueError, match=r"without weight, on one side: .* rows that count"
-    ):
+    with pytest.raises(ValueError, match=r"without weight, on one side: .* rows that count"):
         split(pairs, weights=weights)
     with pytest.raises(ValueError, match="sample_weight leaves one row only: pass weights for"):
         split(None, weights=np.eye(30)[3])

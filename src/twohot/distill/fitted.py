@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -26,22 +27,26 @@ from twohot.rows.threads import count_threads
 from twohot.solve.kernels import softmax
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The rounds of a probe, and what follows from them."""
+    """The parameters that all probes share, their rounds, and what follows from them."""
 
-    center: bool
-    normalize: bool
-    fit_intercept: bool | str
-    dtype: DTypeLike | None
-    n_jobs: int | None
-    classes_: NDArray[Any]
-    coef_: FloatArray
-    intercept_: FloatArray
-    rounds_: list[Round]
-    preparation_: Preparation
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    n_iter_: int
+    center: bool = True
+    normalize: bool = True
+    fit_intercept: bool | str = "auto"
+    max_iter: int = 500
+    dtype: DTypeLike | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    classes_: NDArray[Any] = field(init=False)
+    coef_: FloatArray = field(init=False)
+    intercept_: FloatArray = field(init=False)
+    rounds_: list[Round] = field(init=False)
+    preparation_: Preparation = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[Any] = field(init=False)
+    n_iter_: int = field(init=False)
 
     def _say(self, line: str) -> None:
         print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201

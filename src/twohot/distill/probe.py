@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.arrays import check_soft_targets, check_start
 from twohot._checks.numbers import check_choice, check_count, check_penalty, check_positive
@@ -45,16 +45,9 @@ class Probe(FittedProbe):
     l2: Penalty = None
     gce_power: float = USUAL_POWER
     start: Start = "teacher"
-    center: bool = True
-    normalize: bool = True
-    fit_intercept: bool | str = "auto"
     class_weight: ClassWeight = None
     tol: float = 1e-6
-    max_iter: int = 500
-    dtype: DTypeLike | None = None
-    n_jobs: int | None = None
     random_state: Any = None
-    verbose: int = 0
 
     @abstractmethod
     def _rounds(self, n_classes: int) -> list[Recipe]:

@@ -77,13 +77,7 @@ def fit_round(
     """Fit the last round of a recipe, from the round before, and return what was fitted."""
     coordinates, targets = solver.coordinates, given
     if step.teacher is not None and last is not None:
-        targets = next_targets(
-            coordinates,
-            given,
-            last.coef,
-            n_candidates=step.n_candidates,
-            given_share=step.given_share,
-        )
+        targets = next_targets(coordinates, given, last.coef, step)
     solution = solver.fit(step.loss, targets, step.penalty(coordinates), last)
     if targets.name == CANDIDATES and last is not None:
         solution = _break_ties(coordinates, solution, targets, last)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, check_positive
@@ -81,15 +81,8 @@ class AutoProbe(FittedProbe):
     """
 
     cv: Any = None
-    center: bool = True
-    normalize: bool = True
-    fit_intercept: bool | str = "auto"
     tol: float = 3e-2
-    max_iter: int = 500
-    dtype: DTypeLike | None = None
-    n_jobs: int | None = None
     random_state: Any = 0
-    verbose: int = 0
 
     choice_: Choice = field(init=False)
 

@@ -77,9 +77,6 @@ class CorrelationModel:
         object.__setattr__(self, "correlation", correlation)
         object.__setattr__(self, "class_sizes", sizes)
         object.__setattr__(self, "squared_norms", norms)
-        self._check_positive_semidefinite()
-
-    def _check_positive_semidefinite(self) -> None:
         if self.own_part.min() < 0:
             worst = int(self.own_part.argmin())
             raise ValueError(

@@ -63,16 +63,10 @@ def partial_label_guarantee(
 
     Parameters
     ----------
-    model : CorrelationModel
-        Correlations, class sizes and norms of the data set.
-    corruption : (n_classes, n_classes)
-        Share of each given label (column) in each true class (row).
-    l2 : float
-        Penalty of teacher and student.
-    n_candidates : int
-        Size of the candidate set; the paper's student has 2.
-    ties : {"spread", "lowest"}
-        Labels tied for the last place: share it, or take the lowest.
+    model, corruption, l2
+        As for `type_outputs`; teacher and student have the same penalty.
+    n_candidates, ties
+        As for `candidate_targets`.
 
     Examples
     --------
