@@ -154,8 +154,7 @@ def _class_weights(
                 "is not known",
                 "pass 'balanced', a dict from class to weight, or None.",
             )
-        share: FloatArray = mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf))
-        return share
+        return np.asarray(mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf)))
     known = classes.tolist()
     unknown = [name for name in class_weight if name not in known]
     if unknown:

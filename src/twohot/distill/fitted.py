@@ -90,8 +90,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the most likely class of each row."""
         best = self._map_logits(X, self._last(), _most_likely)
-        labels: NDArray[Any] = self.classes_[best]
-        return labels
+        return np.asarray(self.classes_[best])
 
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict` on labels that the probe knows."""

@@ -32,6 +32,10 @@ Start: TypeAlias = str | ArrayLike
 
 STARTS = ("teacher", "zero")
 
+# Ridge that did best for students on embeddings of images and texts with 10 to 80 % wrong labels,
+# whatever the numbers of classes and rows; that of a single fit is its loss's.
+STUDENT_RIDGE = 10.0
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Probe(FittedProbe):
@@ -53,9 +57,9 @@ class Probe(FittedProbe):
     def _rounds(self, n_classes: int) -> list[Recipe]:
         """Return what each round does, the penalties and teachers left out."""
 
-    @abstractmethod
     def _default_ridge(self) -> float:
         """Return the strength of the penalty where none is given."""
+        return STUDENT_RIDGE
 
     def fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the probe on given labels.
@@ -85,13 +89,12 @@ class Probe(FittedProbe):
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
+        X, sample_weight
+            As for `fit`.
         targets : array or CSR matrix of shape (n_samples, n_classes)
             Rows of probabilities.
         classes : array of shape (n_classes,), optional
             Names of the columns, in the order of `classes_`; by default 0, 1, …
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows.
         """
         rows = check_features(self, X, reset=True)
         soft = check_soft_targets(targets, rows.shape[0])

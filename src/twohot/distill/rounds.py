@@ -50,9 +50,7 @@ def make_round(
 ) -> tuple[Round, Evaluation]:
     """Make the targets of one round and fit them; return its record, and where it ended."""
     rows = solver.coordinates.rows
-    passes_before = rows.n_passes
-    solution, targets = fit_round(solver, given, step, last)
-    n_passes = rows.n_passes - passes_before
+    solution, targets, n_passes = fit_round(solver, given, step, last)
     # A fitted probe keeps coefficients on the user's features, and the intercept apart.
     coef = solver.coordinates.to_features(solution.evaluation.coef)
     n_columns = coef.shape[1] - rows.intercept
@@ -73,15 +71,16 @@ def make_round(
 
 def fit_round(
     solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
-) -> tuple[Solution, Targets]:
-    """Fit the last round of a recipe, from the round before, and return what was fitted."""
+) -> tuple[Solution, Targets, float]:
+    """Fit the last round of a recipe, from the round before; return what was fitted, and passes."""
     coordinates, targets = solver.coordinates, given
+    passes_before = coordinates.rows.n_passes
     if step.teacher is not None and last is not None:
         targets = next_targets(coordinates, given, last.coef, step)
     solution = solver.fit(step.loss, targets, step.penalty(coordinates), last)
     if targets.name == CANDIDATES and last is not None:
         solution = _break_ties(coordinates, solution, targets, last)
-    return solution, targets
+    return solution, targets, coordinates.rows.n_passes - passes_before
 
 
 def _break_ties(

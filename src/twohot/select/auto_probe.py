@@ -97,11 +97,8 @@ class AutoProbe(FittedProbe):
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-            Labels of any type that sorts: numbers, strings. Many may be wrong.
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows.
+        X, y, sample_weight
+            As for `LinearProbe`; many of the labels may be wrong.
         callback : callable, optional
             Is called with a line for every candidate that was tried.
         """
@@ -132,8 +129,7 @@ class AutoProbe(FittedProbe):
         if self.temperature_ >= 1:
             return outputs
         sharp = outputs ** (1 / self.temperature_)
-        sharper: FloatArray = sharp / sharp.sum(axis=1, keepdims=True)
-        return sharper
+        return np.asarray(sharp / sharp.sum(axis=1, keepdims=True))
 
     def _notes(self) -> dict[str, Any]:
         return self.choice_.to_json()

@@ -44,11 +44,6 @@ class Candidate:
         kind = (self.recipe.method, self.recipe.given_share > 0)
         return PREFERENCE.index(kind) if kind in PREFERENCE else -1
 
-    @property
-    def tol(self) -> float:
-        """Relative gradient to compare at."""
-        return coarse_tol(self.recipe)
-
 
 def coarse_tol(recipe: Recipe) -> float:
     """Return the relative gradient at which a recipe is compared with others."""

@@ -101,14 +101,14 @@ class Search:
         """Fit a candidate on every split and score it on the held-out rows."""
         parent = candidate.recipe.teacher or candidate.start
         starts = [None] * len(self.splits) if parent is None else self.trials[parent].evaluations
-        settings = replace(self.settings, tol=candidate.tol, min_iter=grid.LEAST_STEPS)
+        settings = replace(
+            self.settings, tol=coarse_tol(candidate.recipe), min_iter=grid.LEAST_STEPS
+        )
         evaluations, parts, n_passes = [], [], 0.0
         for split, start in zip(self.splits, starts, strict=True):
-            rows = split.fitted.rows
-            passes_before = rows.n_passes
             solver = Solver(split.fitted, settings)
-            solution, _ = fit_round(solver, self.given, candidate.recipe, start)
-            n_passes += rows.n_passes - passes_before
+            solution, _, passes = fit_round(solver, self.given, candidate.recipe, start)
+            n_passes += passes
             evaluations.append(solution.evaluation)
             parts.append(predict_held_out(split.held_out, solution.evaluation))
         trial = self._scored(candidate, evaluations, pool(parts), n_passes)
