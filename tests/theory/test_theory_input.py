@@ -111,7 +111,7 @@ BAD: list[tuple[str, Callable[[], object], str]] = [
     (
         "class-wise c out of range",
         lambda: CorrelationModel.case_2(same_class=[0.2, -0.1], n_per_class=3),
-        "same_class must lie between 0 and 1, .* got -0.1",
+        "same_class must lie between 0 and 1, .* class 1 has -0.1",
     ),
     (
         "asymmetric correlation",

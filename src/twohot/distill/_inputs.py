@@ -38,9 +38,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind == "c":
         raise ArgumentError(
-            "X",
-            f"has dtype {X.dtype} (Complex data not supported)",
-            "pass real numbers, for instance X.real or abs(X).",
+            "X", f"has dtype {X.dtype} (Complex data not supported)", "pass X.real or abs(X)."
         )
     try:
         checked = validate_data(
@@ -85,11 +83,10 @@ def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
     labels = code_labels(y)
-    if len(labels.codes) != n_samples:
+    n_labels = len(labels.codes)
+    if n_labels != n_samples:
         raise ArgumentError(
-            "y",
-            f"has {len(labels.codes)} labels and X has {n_samples} rows",
-            "pass one label per row.",
+            "y", f"has {n_labels} labels and X has {n_samples} rows", "pass one label per row."
         )
     check_all_labelled(labels)
     check_two_classes(labels)
@@ -158,13 +155,8 @@ def _class_weights(
     known = classes.tolist()
     unknown = [name for name in class_weight if name not in known]
     if unknown:
-        raise ArgumentError(
-            "class_weight",
-            f"names {unknown[0]!r}, which is not among the {len(known)} classes",
-            "pass weights for labels that are in y.",
-        )
-    given = {
-        name: check_within(f"class_weight[{name!r}]", weight, 0, sys.float_info.max)
-        for name, weight in class_weight.items()
-    }
-    return np.array([given.get(name, 1.0) for name in known])
+        problem = f"names {unknown[0]!r}, which is not among the {len(known)} classes"
+        raise ArgumentError("class_weight", problem, "pass weights for labels that are in y.")
+    for name, weight in class_weight.items():
+        check_within(f"class_weight[{name!r}]", weight, 0, sys.float_info.max)
+    return np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)

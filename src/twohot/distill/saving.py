@@ -115,20 +115,14 @@ def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedSt
         feature_names_in=header["feature_names_in"],
         notes=header.get("notes", {}),
     )
-    _check_shapes(state)
-    return state
-
-
-def _check_shapes(state: FittedState) -> None:
-    """Raise if the arrays of a file do not fit together."""
-    n_classes, n_features = len(state.classes), state.n_features_in
+    n_classes, n_features = state.classes.shape[0], state.n_features_in
     mean = state.preparation.mean
-    fitting = [entry.coef.shape == (n_classes, n_features) for entry in state.rounds]
-    fitting += [entry.intercept.shape == (n_classes,) for entry in state.rounds]
-    fitting += [mean is None or mean.shape == (n_features,), len(state.rounds) > 0]
-    fitting += [isinstance(state.classes, np.ndarray)]
+    fitting = [entry.coef.shape == (n_classes, n_features) for entry in rounds]
+    fitting += [entry.intercept.shape == (n_classes,) for entry in rounds]
+    fitting += [mean is None or mean.shape == (n_features,), len(rounds) > 0]
     if not all(fitting):
         raise ValueError(f"no rounds, or shapes other than {n_classes} × {n_features}")
+    return state
 
 
 def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:

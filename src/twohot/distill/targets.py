@@ -148,7 +148,6 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
             f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity",
             "pass one row of finite scores per sample and one column per class.",
         )
-    n_classes = scores.shape[1]
-    n_candidates = check_candidates(n_candidates, n_classes)
+    n_candidates = check_candidates(n_candidates, scores.shape[1])
     slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
     return sp.csr_array(top_shares(scores, n_candidates, slack))

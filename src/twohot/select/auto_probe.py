@@ -41,15 +41,11 @@ class AutoProbe(FittedProbe):
         Which rows are held out. By default a fifth of every label at a time, until about 2,000 rows
         are scored on: once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is
         made on so many.
-    center, normalize : bool
-        As for `LinearProbe`.
     fit_intercept : bool or "auto"
         "auto" fits an intercept where one label has much more than its share of the rows.
     tol : float
         Relative gradient at which the chosen probe is finished.
-    max_iter : int
-        Most steps of a fit.
-    dtype, n_jobs
+    center, normalize, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None
         Which rows are held out.

@@ -41,7 +41,7 @@ def choose_splits(
     return splits
 
 
-def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
+def _pairs(cv: Any, labels: IntArray, random_state: Any) -> list[Any]:
     n_rows = len(labels)
     if is_integer(cv):
         n_folds = check_count("cv", cv, 2)
@@ -56,10 +56,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
             f"cv={cv!r} is not allowed: pass None, a number of folds, a splitter of scikit-learn "
             "or pairs of row numbers (to fit on, to hold out)."
         )
-    pairs: Iterable[Any] = cv
-    if hasattr(cv, "split"):
-        pairs = cv.split(np.zeros((n_rows, 1)), labels)
-    return pairs
+    return list(cv.split(np.zeros((n_rows, 1)), labels) if hasattr(cv, "split") else cv)
 
 
 def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:

@@ -80,24 +80,24 @@ def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArra
     return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
 
-def per_class(values: ArrayLike, name: str, n_classes: int) -> FloatArray:
-    """Return one finite number per class; a single number stands for all classes."""
+def per_class(
+    values: ArrayLike,
+    name: str,
+    n_classes: int,
+    *,
+    above: float = -np.inf,
+    below: float = np.inf,
+) -> FloatArray:
+    """Return one number per class, inside the bounds; a single number stands for all classes."""
     given = real_array(values, name)
     if given.shape not in {(), (n_classes,)}:
+        raise ValueError(f"{name} must be one number or {n_classes} numbers, not {given.shape}.")
+    array = np.broadcast_to(given, (n_classes,)).copy()
+    outside = np.flatnonzero((array <= above) | (array >= below))
+    if outside.size:
         raise ValueError(
-            f"{name} must be one number or {n_classes} numbers, got shape {given.shape}."
-        )
-    return np.broadcast_to(given, (n_classes,)).copy()
-
-
-def class_sizes(sizes: ArrayLike, n_classes: int, *, name: str = "class_sizes") -> FloatArray:
-    """Return one size per class; a single number stands for equal classes."""
-    array = per_class(sizes, name, n_classes)
-    if array.min() <= 0:
-        worst = int(array.argmin())
-        raise ValueError(
-            f"{name} must be above 0, every class needs samples, but class {worst} has size"
-            f" {array[worst]:g}; drop empty classes and renumber the labels."
+            f"{name} must lie between {above:g} and {below:g}, both ends excluded, but class"
+            f" {outside[0]} has {array[outside[0]]:g}; drop classes without samples."
         )
     return array
 
@@ -111,17 +111,6 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
             f" round them with with_class_sizes."
         )
     return rounded.astype(np.intp)
-
-
-def own_levels(same_class: FloatArray) -> FloatArray:
-    """Check 0 < same_class < 1, of one class or of each."""
-    outside = same_class[(same_class <= 0) | (same_class >= 1)]
-    if outside.size:
-        raise ValueError(
-            f"same_class must lie between 0 and 1, both ends excluded, where classes share nothing"
-            f" with each other, got {outside[0]:g}."
-        )
-    return same_class
 
 
 def ordered_levels(**levels: float) -> list[float]:

@@ -65,7 +65,7 @@ def case_2_outputs(
            [0.083, 0.917]])
     """
     shares = _checks.corruption_matrix(corruption)
-    c = _checks.own_levels(_checks.per_class(same_class, "same_class", len(shares)))
+    c = _checks.per_class(same_class, "same_class", len(shares), above=0, below=1)
     ridge = balanced_ridge(len(shares), n_per_class, l2)
     power = check_count("n_rounds", n_rounds, 0)
     p = ((1 - c) / (ridge + 1 - c))[:, None] ** power

@@ -72,7 +72,7 @@ class CorrelationModel:
         n_classes = correlation.shape[0]
         if n_classes < 2:
             raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")
-        sizes = _checks.class_sizes(self.class_sizes, n_classes)
+        sizes = _checks.per_class(self.class_sizes, "class_sizes", n_classes, above=0)
         norms = _checks.per_class(self.squared_norms, "squared_norms", n_classes)
         object.__setattr__(self, "correlation", correlation)
         object.__setattr__(self, "class_sizes", sizes)
@@ -120,8 +120,9 @@ class CorrelationModel:
     @classmethod
     def case_2(cls, *, same_class: ArrayLike, n_per_class: ArrayLike) -> Self:
         """Case II: as Case I, with a correlation of its own for every class."""
-        levels = _checks.own_levels(_checks.real_array(same_class, "same_class", ndim=1))
-        sizes = _checks.class_sizes(n_per_class, levels.size, name="n_per_class")
+        n_classes = len(_checks.real_array(same_class, "same_class", ndim=1))
+        levels = _checks.per_class(same_class, "same_class", n_classes, above=0, below=1)
+        sizes = _checks.per_class(n_per_class, "n_per_class", n_classes, above=0)
         return cls.from_correlation(np.diag(levels), class_sizes=sizes)
 
     @classmethod
@@ -177,7 +178,7 @@ class CorrelationModel:
         )
         correlation = np.where(groups[:, None] == groups[None, :], d, e)
         np.fill_diagonal(correlation, c)
-        sizes = _checks.class_sizes(n_per_class, groups.size, name="n_per_class")
+        sizes = _checks.per_class(n_per_class, "n_per_class", groups.size, above=0)
         return cls.from_correlation(correlation, class_sizes=sizes)
 
     @property
