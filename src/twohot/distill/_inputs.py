@@ -132,11 +132,8 @@ def row_weights(
         else:
             weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
     if not weights.any():
-        raise ArgumentError(
-            "sample_weight",
-            "is zero for every row, by itself or times class_weight",
-            "pass a positive weight for some.",
-        )
+        problem = "is zero for every row, by itself or times class_weight"
+        raise ArgumentError("sample_weight", problem, "pass a positive weight for some.")
     return weights
 
 
@@ -147,9 +144,7 @@ def _class_weights(
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ArgumentError(
-                {"class_weight": class_weight},
-                "is not known",
-                "pass 'balanced', a dict from class to weight, or None.",
+                {"class_weight": class_weight}, "is not known", "pass 'balanced', a dict or None."
             )
         return np.asarray(mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf)))
     known = classes.tolist()

@@ -170,8 +170,6 @@ def search_probe(
 
 def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
     """Return whether one label has much more than its share of the rows."""
-    if weights is not None:
-        labels, weights = labels[weights > 0], weights[weights > 0]
     counts = np.bincount(labels, weights, n_classes)
     return bool(counts.max() / counts.sum() > 1 / n_classes + UNBALANCED)
 

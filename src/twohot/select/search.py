@@ -177,8 +177,8 @@ class Search:
     def _weaken(self, trial: Trial, gains: Callable[[Trial, Trial], bool]) -> bool:
         """Try smaller penalties while each gains over the one before; return whether any did."""
         n_gained = 0
-        while grid.can_be_weaker(trial.candidate):
-            weaker = self.attempt(grid.weaker(trial.candidate))
+        while candidate := grid.weaker(trial.candidate):
+            weaker = self.attempt(candidate)
             if not gains(weaker, trial):
                 break
             trial, n_gained = weaker, n_gained + 1

@@ -74,8 +74,7 @@ def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArra
     """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
         raise ValueError(
-            f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and no features have such a"
-            f" Gram matrix."
+            f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and that of features none below 0."
         )
     return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
@@ -107,8 +106,7 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
     rounded = np.rint(sizes)
     if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
         raise ValueError(
-            f"class_sizes must be whole numbers to list samples, got {sizes.tolist()};"
-            f" round them with with_class_sizes."
+            f"class_sizes must be whole numbers to list samples, got {sizes.tolist()}; round them."
         )
     return rounded.astype(np.intp)
 
@@ -137,8 +135,5 @@ def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
         )
     worst = float(np.abs(rows.sum(axis=1) - 1).max())
     if worst > ROW_SUM_TOLERANCE:
-        raise ValueError(
-            f"rows of targets must sum to 1, but one is off by {worst:.3g};"
-            f" use np.eye(n_classes)[labels] for labels."
-        )
+        raise ValueError(f"rows of targets must sum to 1, but one is off by {worst:.3g}.")
     return rows

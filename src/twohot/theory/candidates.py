@@ -66,9 +66,7 @@ def partial_label_outputs(
 
     Examples
     --------
-    >>> model = CorrelationModel.case_3(
-    ...     n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100
-    ... )
+    >>> model = CorrelationModel.case_1(n_classes=4, same_class=0.4, n_per_class=100)
     >>> corruption = [[0.5, 0.3, 0.1, 0.1], [0.1, 0.5, 0.3, 0.1],
     ...               [0.1, 0.1, 0.5, 0.3], [0.3, 0.1, 0.1, 0.5]]
     >>> type_outputs(model, corruption, l2=3e-4, n_rounds=1).accuracy()

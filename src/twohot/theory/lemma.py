@@ -102,10 +102,10 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
     """
     shares = _checks.corruption_matrix(corruption)
     groups = _checks.superclass_map(superclass, len(shares))
-    if kept.superclass_mean.size != groups.max() + 1:
+    known, listed = kept.superclass_mean.size, groups.max() + 1
+    if known != listed:
         raise ValueError(
-            f"kept is of {kept.superclass_mean.size} superclass(es), superclass lists"
-            f" {groups.max() + 1}; compute it with the same superclass."
+            f"kept is of {known} superclass(es), superclass lists {listed}; they must be the same."
         )
     r = kept.superclass_mean[groups][:, None]
     rest = (r - kept.class_mean) * superclass_means(shares, groups)[groups] + (1 - r) / groups.size

@@ -98,10 +98,7 @@ def repair_gram(gram: ArrayLike) -> FloatArray:
     diagonal = np.diag(clipped)
     if diagonal.min() <= 0:
         worst = int(diagonal.argmin())
-        raise ValueError(
-            f"gram cannot be repaired: sample {worst} has no positive part left to scale to unit"
-            f" norm; remove it."
-        )
+        raise ValueError(f"gram cannot be repaired: sample {worst} has no norm left; remove it.")
     root = np.sqrt(diagonal)
     repaired = clipped / np.outer(root, root)
     np.fill_diagonal(repaired, 1.0)
