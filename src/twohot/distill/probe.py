@@ -28,7 +28,6 @@ from twohot.solve.kernels import Targets
 from twohot.solve.losses import USUAL_POWER, Loss, make_loss
 
 Penalty: TypeAlias = float | Sequence[float] | None
-Start: TypeAlias = str | ArrayLike
 
 STARTS = ("teacher", "zero")
 
@@ -48,7 +47,7 @@ class Probe(FittedProbe):
     ridge: Penalty = None
     l2: Penalty = None
     gce_power: float = USUAL_POWER
-    start: Start = "teacher"
+    start: str | ArrayLike = "teacher"
     class_weight: ClassWeight = None
     tol: float = 1e-6
     random_state: Any = None
