@@ -35,7 +35,7 @@ def choose_splits(
     splits = [_checked(pair, n_rows, weights) for pair in _pairs(cv, labels, random_state)]
     if not splits or not all(side.size for pair in splits for side in pair):
         raise ValueError(
-            "cv has no split, or one without rows, or without weight, on one side: pass at least "
+            "cv has no splits, or one without rows, or without weight, on one side: pass at least "
             "one pair of row numbers, and give each side rows that count."
         )
     return splits

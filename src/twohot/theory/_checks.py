@@ -74,7 +74,7 @@ def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArra
     """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
         raise ValueError(
-            f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and no features have one below 0."
+            f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and features have none below 0."
         )
     return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
