@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
     """Return the smallest of the largest scores of each row (..., 1)."""
     place = scores.shape[-1] - n_kept
-    found: NDArray[Any] = np.partition(scores, place, axis=-1)[..., place, np.newaxis]
-    return found
+    return np.asarray(np.partition(scores, place, axis=-1)[..., place, np.newaxis])
 
 
 def top_shares(

@@ -199,7 +199,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_notes_give_a_clear_error(damage, path):
     rewrite(path, DAMAGE[damage])
-    with pytest.raises(ValueError, match="AutoProbe, but part of what it knows is missing"):
+    with pytest.raises(ValueError, match="says it holds a probe, but part of it is missing"):
         load(path)
 
 

@@ -266,7 +266,7 @@ def count_calls(monkeypatch, module, name):
 
 
 def test_the_set_up_happens_once_for_all_splits_and_candidates(monkeypatch):
-    prepared = count_calls(monkeypatch, selection, "prepare")
+    prepared = count_calls(monkeypatch, selection, "prepare_as")
     means = count_calls(monkeypatch, coordinates_module, "fit_preparation")
     spectra = count_calls(monkeypatch, coordinates_module, "measure_axes")
     probe = AutoProbe(cv=3).fit(DATA.X, DATA.given_labels)

@@ -99,7 +99,7 @@ def test_what_is_no_way_to_split_is_refused(cv):
     [
         (1, r"cv=1 is not allowed: pass an integer of at least 2"),
         (31, r"cv=31 is more than the 30 rows: pass at most 30 folds"),
-        ([], r"cv has no splits: pass at least one pair"),
+        ([], r"cv has no splits.*: pass at least one pair"),
         ([([0, 1], [30])], r"no pair of rows .*as numbers from 0 to 29 or as masks"),
         ([([0, 1], [2.5])], r"no pair of rows"),
         ([([0, 1], [2], [3])], r"no pair of rows"),
@@ -119,7 +119,7 @@ def test_a_side_without_weight_is_refused():
     weights[:5] = 0
     pairs = [(np.arange(5, 30), np.arange(5))]
     assert len(split(pairs)) == 1
-    with pytest.raises(ValueError, match="without weight, on one side: give each side rows that"):
+    with pytest.raises(ValueError, match=r"without weight, on one side: .* rows that count"):
         split(pairs, weights=weights)
     with pytest.raises(ValueError, match="sample_weight leaves one row only: pass weights for"):
         split(None, weights=np.eye(30)[3])

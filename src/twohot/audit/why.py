@@ -21,7 +21,7 @@ from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.averaging_weights import AveragingWeights, prepared_rows
 from twohot.audit.rows_and_labels import check_rows_and_labels
-from twohot.distill.estimators import STUDENT_RIDGE
+from twohot.distill.probe import STUDENT_RIDGE
 from twohot.rows.threads import count_threads
 
 

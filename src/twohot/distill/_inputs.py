@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 from twohot._checks.arrays import check_precision
 from twohot._checks.cells import order_key
 from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
-from twohot._checks.messages import ArgumentError
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.selected import SelectedRows
@@ -33,9 +33,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind == "c":
         raise ArgumentError(
-            "X",
-            f"has dtype {X.dtype} (Complex data not supported)",
-            "pass real numbers, for instance X.real or abs(X).",
+            "X", f"has dtype {X.dtype} (Complex data not supported)", "pass X.real or abs(X)."
         )
     try:
         checked = validate_data(
@@ -81,11 +79,8 @@ def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
         y = column_or_1d(y, warn=True)
     labels = code_labels(y).present()
     if len(labels.codes) != n_samples:
-        raise ArgumentError(
-            "y",
-            f"has {len(labels.codes)} labels and X has {n_samples} rows",
-            "pass one label per row.",
-        )
+        problem = f"has {counted(len(labels.codes), 'label')} and X has {n_samples} rows"
+        raise ArgumentError("y", problem, "pass one label per row.")
     check_all_labelled(labels)
     check_two_classes(labels)
     return labels
@@ -130,11 +125,8 @@ def row_weights(
         else:
             weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
     if not weights.any():
-        raise ArgumentError(
-            "sample_weight",
-            "is zero for every row, by itself or times class_weight",
-            "pass a positive weight for some.",
-        )
+        problem = "is zero for every row, by itself or times class_weight"
+        raise ArgumentError("sample_weight", problem, "pass a positive weight for some.")
     return weights
 
 
@@ -145,22 +137,14 @@ def _class_weights(
     if isinstance(class_weight, str):
         if class_weight != "balanced":
             raise ArgumentError(
-                {"class_weight": class_weight},
-                "is not known",
-                "pass 'balanced', a dict from class to weight, or None.",
+                {"class_weight": class_weight}, "is not known", "pass 'balanced', a dict or None."
             )
-        share: FloatArray = mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf))
-        return share
+        return np.asarray(mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf)))
     known = classes.tolist()
     unknown = [name for name in class_weight if name not in known]
     if unknown:
-        raise ArgumentError(
-            "class_weight",
-            f"names {unknown[0]!r}, which is not among the {len(known)} classes",
-            "pass weights for labels that are in y.",
-        )
-    given = {
-        name: check_within(f"class_weight[{name!r}]", weight, 0, sys.float_info.max)
-        for name, weight in class_weight.items()
-    }
-    return np.array([given.get(name, 1.0) for name in known])
+        problem = f"names {unknown[0]!r}, which is not among the {len(known)} classes"
+        raise ArgumentError("class_weight", problem, "pass weights for labels that are in y.")
+    for name, weight in class_weight.items():
+        check_within(f"class_weight[{name!r}]", weight, 0, sys.float_info.max)
+    return np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)

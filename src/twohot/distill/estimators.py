@@ -7,10 +7,6 @@ from twohot._checks.numbers import check_class_count, check_count, check_within
 from twohot.distill.probe import Probe
 from twohot.distill.recipe import Recipe
 
-# Ridge that did best for students on embeddings of images and texts with 10 to 80 % wrong labels,
-# whatever the numbers of classes and rows; that of a single fit is its loss's.
-STUDENT_RIDGE = 10.0
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearProbe(Probe):
@@ -96,10 +92,8 @@ class DistilledProbe(Probe):
     ----------
     n_rounds : int
         Number of rounds, the teacher included.
-    loss : {"ce", "gce"}
-        Loss of the last round.
-    teacher_loss : {"ce", "gce"}
-        Loss of the rounds before it.
+    loss, teacher_loss : {"ce", "gce"}
+        Loss of the last round, and of the rounds before it.
     ridge, l2 : float or sequence of n_rounds floats, optional
         Strength of the penalty, see `LinearProbe`: one for all rounds, or one for each. The
         default is ridge 10.
@@ -129,9 +123,6 @@ class DistilledProbe(Probe):
         n_rounds = check_count("n_rounds", self.n_rounds, 1)
         return [Recipe(self._loss("teacher_loss"))] * (n_rounds - 1) + [Recipe(self._loss())]
 
-    def _default_ridge(self) -> float:
-        return STUDENT_RIDGE
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PartialLabelProbe(Probe):
@@ -151,10 +142,8 @@ class PartialLabelProbe(Probe):
         Share of the target's weight that goes to the given label, the rest being the candidates'.
         With one candidate, a share of one half and a robust teacher this is a robust round:
         half what the teacher says, half what was given.
-    loss : {"ce", "gce"}
-        Loss of the student.
-    teacher_loss : {"ce", "gce"}
-        Loss of the teacher.
+    loss, teacher_loss : {"ce", "gce"}
+        Loss of the student, and of the teacher.
     ridge, l2 : float or sequence of 2 floats, optional
         Strength of the penalty, see `LinearProbe`: one for both rounds, or one for each. The
         default is ridge 10.
@@ -186,9 +175,6 @@ class PartialLabelProbe(Probe):
             given_share=check_within("given_share", self.given_share, 0, 1),
         )
         return [Recipe(self._loss("teacher_loss")), student]
-
-    def _default_ridge(self) -> float:
-        return STUDENT_RIDGE
 
 
 def probe_for(recipe: Recipe, **parameters: Any) -> Probe:

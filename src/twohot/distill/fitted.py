@@ -1,41 +1,65 @@
 """What a fitted probe can do: predict, score, and be written to a file."""
 
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from twohot._checks.arrays import check_finite
 from twohot._checks.labels import check_all_labelled, code_labels
 from twohot._types import FloatArray, Matrix, Round
-from twohot.distill._inputs import check_features, choose_precision
-from twohot.distill.saving import FittedState, read_state, write_state
+from twohot.distill._inputs import check_features, choose_intercept, choose_precision
+from twohot.distill.saving import FittedState, damage_named, read_state, write_state
 from twohot.rows.block import Block
+from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation
 from twohot.rows.stores import open_rows
 from twohot.rows.threads import count_threads
 from twohot.solve.kernels import softmax
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The rounds of a probe, and what follows from them."""
+    """The parameters that all probes share, their rounds, and what follows from them."""
 
-    dtype: DTypeLike | None
-    fit_intercept: bool | str
-    n_jobs: int | None
-    classes_: NDArray[Any]
-    coef_: FloatArray
-    intercept_: FloatArray
-    rounds_: list[Round]
-    preparation_: Preparation
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    n_iter_: int
+    center: bool = True
+    normalize: bool = True
+    fit_intercept: bool | str = "auto"
+    max_iter: int = 500
+    dtype: DTypeLike | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    classes_: NDArray[Any] = field(init=False)
+    coef_: FloatArray = field(init=False)
+    intercept_: FloatArray = field(init=False)
+    rounds_: list[Round] = field(init=False)
+    preparation_: Preparation = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[Any] = field(init=False)
+    n_iter_: int = field(init=False)
+
+    def _say(self, line: str) -> None:
+        print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
+
+    def _warn_of_early_ends(self, advice: str, stacklevel: int) -> None:
+        for number, entry in enumerate(self.rounds_, start=1):
+            if not entry.converged:
+                warnings.warn(
+                    f"round {number} stopped after {entry.n_iter} steps at a relative gradient of "
+                    f"{entry.gradient_norm:.1e}, too early: {advice}",
+                    ConvergenceWarning,
+                    stacklevel=stacklevel,
+                )
 
     def _take_rounds(
         self, rounds: list[Round], classes: NDArray[Any], preparation: Preparation
@@ -66,8 +90,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the most likely class of each row."""
         best = self._map_logits(X, self._last(), _most_likely)
-        labels: NDArray[Any] = self.classes_[best]
-        return labels
+        return np.asarray(self.classes_[best])
 
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict` on labels that the probe knows."""
@@ -126,24 +149,13 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
                 "twohot.load, which knows every kind, or upgrade twohot if it does not."
             )
-        try:
+        with damage_named(path):
             probe: Self = known[state.estimator](**state.parameters)
-        except TypeError as error:
-            raise ValueError(
-                f"{path} says it holds a probe, with parameters that this version of twohot does "
-                f"not know ({error}): upgrade twohot to read it."
-            ) from error
+            probe._take_notes(state.notes)
         probe.n_features_in_ = state.n_features_in
         if state.feature_names_in:
             probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
         probe._take_rounds(state.rounds, state.classes, state.preparation)
-        try:
-            probe._take_notes(state.notes)
-        except (KeyError, StopIteration, TypeError) as error:
-            raise ValueError(
-                f"{path} says it holds a {state.estimator}, but part of what it knows is missing "
-                f"or wrong ({error!r}): save it again."
-            ) from error
         return probe
 
     def _notes(self) -> dict[str, Any]:
@@ -152,6 +164,27 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take_notes(self, notes: dict[str, Any]) -> None:
         """Take what a file held beside the rounds."""
+
+
+def prepare_as(
+    probe: FittedProbe,
+    X: Matrix,
+    weights: FloatArray | None,
+    n_classes: int,
+    *,
+    auto_intercept: bool,
+) -> tuple[Preparation, Coordinates]:
+    """Return how a probe prepares rows, and the coordinates that it solves a fit on them in."""
+    return prepare(
+        X,
+        center=probe.center,
+        normalize=probe.normalize,
+        weights=weights,
+        intercept=choose_intercept(probe.fit_intercept, auto=auto_intercept),
+        n_classes=n_classes,
+        dtype=choose_precision(probe.dtype, X),
+        n_jobs=count_threads(probe.n_jobs),
+    )
 
 
 def predicted_rows(

@@ -64,24 +64,11 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Return the recipe as JSON has it; `recipe_from_json` reads it."""
-        return {
-            "loss": self.loss.to_json(),
-            "ridge": self.ridge,
-            "l2": self.l2,
-            "teacher": None if self.teacher is None else self.teacher.to_json(),
-            "n_candidates": self.n_candidates,
-            "given_share": self.given_share,
-        }
+        teacher = None if self.teacher is None else self.teacher.to_json()
+        return vars(self) | {"loss": self.loss.to_json(), "teacher": teacher}
 
 
 def recipe_from_json(fields: dict[str, Any]) -> Recipe:
     """Return the recipe that `to_json` wrote; anything may be raised if it did not."""
-    teacher = fields["teacher"]
-    return Recipe(
-        loss=loss_from_json(fields["loss"]),
-        ridge=fields["ridge"],
-        l2=fields["l2"],
-        teacher=None if teacher is None else recipe_from_json(teacher),
-        n_candidates=fields["n_candidates"],
-        given_share=fields["given_share"],
-    )
+    teacher = None if fields["teacher"] is None else recipe_from_json(fields["teacher"])
+    return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": teacher}))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from twohot._types import FloatArray, Round
+from twohot._types import Round
 from twohot.distill.recipe import Recipe
 from twohot.distill.targets import CANDIDATES, next_targets, tied_classes
 from twohot.rows.coordinates import Coordinates
@@ -50,30 +50,37 @@ def make_round(
 ) -> tuple[Round, Evaluation]:
     """Make the targets of one round and fit them; return its record, and where it ended."""
     rows = solver.coordinates.rows
-    passes_before = rows.n_passes
-    solution, targets = fit_round(solver, given, step, last)
-    n_passes = rows.n_passes - passes_before
-    record = _record(solver.coordinates, solution, step, targets, n_passes)
+    solution, targets, n_passes = fit_round(solver, given, step, last)
+    # A fitted probe keeps coefficients on the user's features, and the intercept apart.
+    coef = solver.coordinates.to_features(solution.evaluation.coef)
+    n_columns = coef.shape[1] - rows.intercept
+    record = Round(
+        coef=np.ascontiguousarray(coef[:, :n_columns]),
+        intercept=coef[:, -1].copy() if rows.intercept else np.zeros(len(coef)),
+        targets=targets.name,
+        loss=step.loss.name,
+        l2=step.penalty(solver.coordinates),
+        value=solution.evaluation.value,
+        n_iter=solution.n_iter,
+        n_passes=n_passes,
+        gradient_norm=solution.gradient_norm,
+        converged=solution.converged,
+    )
     return record, solution.evaluation
 
 
 def fit_round(
     solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
-) -> tuple[Solution, Targets]:
-    """Fit the last round of a recipe, from the round before, and return what was fitted."""
+) -> tuple[Solution, Targets, float]:
+    """Fit the last round of a recipe, from the round before; return what was fitted, and passes."""
     coordinates, targets = solver.coordinates, given
+    passes_before = coordinates.rows.n_passes
     if step.teacher is not None and last is not None:
-        targets = next_targets(
-            coordinates,
-            given,
-            last.coef,
-            n_candidates=step.n_candidates,
-            given_share=step.given_share,
-        )
+        targets = next_targets(coordinates, given, last.coef, step)
     solution = solver.fit(step.loss, targets, step.penalty(coordinates), last)
     if targets.name == CANDIDATES and last is not None:
         solution = _break_ties(coordinates, solution, targets, last)
-    return solution, targets
+    return solution, targets, coordinates.rows.n_passes - passes_before
 
 
 def _break_ties(
@@ -102,26 +109,3 @@ def _in_words(
         say(f"{name}: step {n_iter}, {n_passes:g} passes, relative gradient {norm:.1e}")
 
     return callback
-
-
-def _record(
-    coordinates: Coordinates, solution: Solution, step: Recipe, targets: Targets, n_passes: float
-) -> Round:
-    """Return a solution as the record that a fitted probe keeps, on the user's features."""
-    coef = coordinates.to_features(solution.evaluation.coef)
-    n_columns = coef.shape[1] - coordinates.rows.intercept
-    intercept: FloatArray = np.zeros(len(coef))
-    if coordinates.rows.intercept:
-        intercept = coef[:, -1].copy()
-    return Round(
-        coef=np.ascontiguousarray(coef[:, :n_columns]),
-        intercept=intercept,
-        targets=targets.name,
-        loss=step.loss.name,
-        l2=step.penalty(coordinates),
-        value=solution.evaluation.value,
-        n_iter=solution.n_iter,
-        n_passes=n_passes,
-        gradient_norm=solution.gradient_norm,
-        converged=solution.converged,
-    )

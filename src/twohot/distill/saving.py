@@ -8,6 +8,8 @@ Nothing is unpickled: a file can hold numbers and text, and names one of the kno
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,19 +56,15 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
     parameters = dict(state.parameters)
     if not isinstance(parameters.get("start", ""), str):
         tensors["parameter.start"] = np.array(parameters.pop("start"), dtype=np.float64)
-    header = {
-        "format_version": FORMAT_VERSION,
-        "estimator": state.estimator,
+    preparation = state.preparation
+    header = {"format_version": FORMAT_VERSION, **vars(state)} | {
         "parameters": {name: _encode(name, value) for name, value in parameters.items()},
         "classes": _encode_labels("classes_", state.classes),
         "preparation": {
-            "normalize": bool(state.preparation.normalize),
-            "mean_error": state.preparation.mean_error,
+            "normalize": bool(preparation.normalize),
+            "mean_error": preparation.mean_error,
         },
         "rounds": rounds,
-        "n_features_in": int(state.n_features_in),
-        "feature_names_in": state.feature_names_in,
-        "notes": state.notes,
     }
     with whole_file(path) as file:
         file.write(save(tensors, {HEADER: json.dumps(header)}))
@@ -75,21 +73,27 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
 def read_state(path: str | os.PathLike[str]) -> FittedState:
     """Read a fitted probe, or say why the file holds none."""
     text, tensors = _read(Path(path))
-    try:
+    with damage_named(path):
         header = json.loads(text)
         version = int(header["format_version"])
-        state = _state(header, tensors) if version <= FORMAT_VERSION else None
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if version <= FORMAT_VERSION:
+            return _state(header, tensors)
+    raise ValueError(
+        f"{path} has format version {version} and this version of twohot reads up to "
+        f"{FORMAT_VERSION}: upgrade twohot to read it."
+    )
+
+
+@contextmanager
+def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file if what it holds cannot be used, whatever that raises."""
+    try:
+        yield
+    except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
         raise ValueError(
-            f"{path} says it holds a probe, but part of it is missing or wrong ({error}): save "
-            "it again."
+            f"{path} says it holds a probe, but part of it is missing or wrong ({error!r}): save "
+            "it again, or upgrade twohot if a newer one wrote it."
         ) from error
-    if state is None:
-        raise ValueError(
-            f"{path} has format version {version} and this version of twohot reads up to "
-            f"{FORMAT_VERSION}: upgrade twohot to read it."
-        )
-    return state
 
 
 def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedState:
@@ -111,20 +115,14 @@ def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedSt
         feature_names_in=header["feature_names_in"],
         notes=header.get("notes", {}),
     )
-    _check_shapes(state)
-    return state
-
-
-def _check_shapes(state: FittedState) -> None:
-    """Raise if the arrays of a file do not fit together."""
-    n_classes, n_features = len(state.classes), state.n_features_in
+    n_classes, n_features = state.classes.shape[0], state.n_features_in
     mean = state.preparation.mean
-    fitting = [entry.coef.shape == (n_classes, n_features) for entry in state.rounds]
-    fitting += [entry.intercept.shape == (n_classes,) for entry in state.rounds]
-    fitting += [mean is None or mean.shape == (n_features,), len(state.rounds) > 0]
-    fitting += [isinstance(state.classes, np.ndarray)]
+    fitting = [entry.coef.shape == (n_classes, n_features) for entry in rounds]
+    fitting += [entry.intercept.shape == (n_classes,) for entry in rounds]
+    fitting += [mean is None or mean.shape == (n_features,), len(rounds) > 0]
     if not all(fitting):
         raise ValueError(f"no rounds, or shapes other than {n_classes} × {n_features}")
+    return state
 
 
 def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:

@@ -16,6 +16,7 @@ from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_class_count
 from twohot._ties import boundary, top_shares
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.distill.recipe import Recipe
 from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import Rows, Terms
@@ -68,12 +69,7 @@ class OutputTargets:
 
 
 def next_targets(
-    coordinates: Coordinates,
-    given: Targets,
-    coef: FloatArray,
-    *,
-    n_candidates: int | None,
-    given_share: float,
+    coordinates: Coordinates, given: Targets, coef: FloatArray, step: Recipe
 ) -> Targets:
     """Return what a round learns from the last one, whose coefficients are given along the axes.
 
@@ -81,11 +77,11 @@ def next_targets(
     """
     rows = coordinates.rows
     outputs = OutputTargets(coordinates.on_rows(coef))
-    if n_candidates is None:
+    if step.n_candidates is None:
         return outputs
     # All classes as candidates would say nothing: of two classes, the likelier one is kept.
-    n_kept = min(n_candidates, rows.n_classes - 1)
-    rows.derive(CANDIDATES, candidate_rows, outputs, n_kept, given, given_share)
+    n_kept = min(step.n_candidates, rows.n_classes - 1)
+    rows.derive(CANDIDATES, candidate_rows, outputs, n_kept, given, step.given_share)
     return StoredTargets(CANDIDATES)
 
 
@@ -152,7 +148,6 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
             f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity",
             "pass one row of finite scores per sample and one column per class.",
         )
-    n_classes = scores.shape[1]
-    n_candidates = check_class_count("n_candidates", n_candidates, n_classes)
+    n_candidates = check_class_count("n_candidates", n_candidates, scores.shape[1])
     slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
     return sp.csr_array(top_shares(scores, n_candidates, slack))

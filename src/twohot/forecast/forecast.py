@@ -22,7 +22,7 @@ from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
 from twohot.audit.rows_and_labels import check_rows_and_labels, labelled_rows
 from twohot.classes import class_correlation, cluster_classes
-from twohot.distill.estimators import STUDENT_RIDGE
+from twohot.distill.probe import STUDENT_RIDGE
 from twohot.forecast.advice import Advice, advise
 from twohot.forecast.comparison import Comparison, compare
 from twohot.forecast.noise_estimate import NoiseEstimate, count_noise, take_noise

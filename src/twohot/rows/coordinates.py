@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.preparation import Preparation
 from twohot.rows.principal_axes import PrincipalAxes, measure_axes
@@ -69,23 +67,16 @@ def prepare(
     center: bool,
     normalize: bool,
     weights: FloatArray | None,
-    intercept: bool,
-    n_classes: int,
-    dtype: np.dtype[Any],
     n_jobs: int,
+    **options: Any,
 ) -> tuple[Preparation, Coordinates]:
-    """Return how rows are prepared, and the coordinates that a fit on them is solved in."""
+    """Return how rows are prepared, and the coordinates that a fit on them is solved in.
+
+    Other options are those of `Rows`.
+    """
     preparation = fit_preparation(
         X, center=center, normalize=normalize, weights=weights, n_jobs=n_jobs
     )
-    rows = open_rows(
-        X,
-        preparation,
-        dtype=dtype,
-        weights=weights,
-        intercept=intercept,
-        n_classes=n_classes,
-        n_jobs=n_jobs,
-        keep_small=True,  # a fit takes many passes
-    )
+    options["keep_small"] = True  # a fit takes many passes
+    rows = open_rows(X, preparation, weights=weights, n_jobs=n_jobs, **options)
     return preparation, choose_coordinates(rows)

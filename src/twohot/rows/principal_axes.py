@@ -45,8 +45,7 @@ def _multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
     """Return left @ right, a few rows at a time, the same for any number of threads."""
 
     def chunk(number: int) -> FloatArray:
-        product: FloatArray = left[number * CHUNK_CLASSES : (number + 1) * CHUNK_CLASSES] @ right
-        return product
+        return np.asarray(left[number * CHUNK_CLASSES : (number + 1) * CHUNK_CLASSES] @ right)
 
     n_chunks = -(-len(left) // CHUNK_CLASSES)
     return np.concatenate(list(map_on_cores(chunk, n_chunks, n_jobs)))

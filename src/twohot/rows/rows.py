@@ -67,6 +67,7 @@ class Rows:
         # Mean one over the rows, so that sums stay of the order of n_samples.
         unit = self.n_samples / (self.total_weight or 1.0)  # rows of no weight keep none
         self.weights = None if weights is None else weights * unit
+        self.given_weights = weights
         self.columns: dict[str, Matrix] = {}
         entries = BLOCK_ENTRIES // max(self.n_columns, n_classes)
         self.block_rows = block_rows or max(LEAST_BLOCK_ROWS, min(self.n_samples, entries))
@@ -82,14 +83,6 @@ class Rows:
     def n_passes(self) -> float:
         """Products over all rows so far, divided by two: a gradient takes two."""
         return float(self._row_products / (2 * self.n_samples))
-
-    @property
-    def given_weights(self) -> FloatArray | None:
-        """(n_samples,) weights as they were given; None if all weigh one."""
-        if self.weights is None:
-            return None
-        weights: FloatArray = self.weights * (self.total_weight / self.n_samples)
-        return weights
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
         """Return the sums over all blocks of the terms that a kernel returns, in float64."""
@@ -126,34 +119,22 @@ class Rows:
 
     def take(self, index: IntArray) -> "Rows":
         """Return some of the rows, prepared as all of them are; none is copied."""
-        weights = self.given_weights
-        return self._like(
-            SelectedRows(self.X, index),
-            self.preparation,
-            index,
-            weights=None if weights is None else weights[index],
-        )
+        return self._like(SelectedRows(self.X, index), self.preparation, index)
 
     def in_memory(self, index: IntArray) -> "Rows":
         """Return some of the rows in memory, prepared once and for all."""
-        taken = self.take(index)
-        prepared = stack(list(taken.map(prepared_rows, self.dtype)))
-        return self._like(prepared, AS_THEY_ARE, index, weights=taken.given_weights)
+        prepared = stack(list(self.take(index).map(prepared_rows, self.dtype)))
+        return self._like(prepared, AS_THEY_ARE, index)
 
-    def _like(
-        self,
-        X: Matrix,
-        preparation: Preparation | None,
-        index: IntArray,
-        *,
-        weights: FloatArray | None,
-    ) -> "Rows":
+    def _like(self, X: Matrix, preparation: Preparation | None, index: IntArray) -> "Rows":
+        """Return rows X with what stands beside some of these."""
+        weights = self.given_weights
         rows = Rows(
             X,
             preparation,
             dtype=self.dtype,
             n_classes=self.n_classes,
-            weights=weights,
+            weights=None if weights is None else weights[index],
             intercept=self.intercept,
             n_jobs=self.n_jobs,
             keep_small=self._keeps_rows,

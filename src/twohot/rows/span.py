@@ -91,8 +91,7 @@ def gram_matrix(rows: Rows) -> FloatArray:
 def products_with(block: Block, others: FloatArray, first: int = 0) -> FloatArray:
     """Return x · other in float64 for all others, of the rows from `first` on. A kernel."""
     x = block.prepared()[max(first - block.first, 0) :]
-    products: FloatArray = x.astype(np.float64) @ others.T
-    return products
+    return np.asarray(x.astype(np.float64) @ others.T)
 
 
 def shared_rows(block: Block) -> Terms:

@@ -66,9 +66,7 @@ def count_threads(n_jobs: int | None) -> int:
         return int(cpu_count())
     if not is_integer(n_jobs) or n_jobs == 0:
         raise ArgumentError(
-            {"n_jobs": n_jobs},
-            "is not a number of threads",
-            "pass a positive integer, -1 for all cores, or None.",
+            {"n_jobs": n_jobs}, "is not a number of threads", "pass a positive integer, -1 or None."
         )
     return int(n_jobs) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))
 

@@ -1,30 +1,20 @@
 """AutoProbe: penalty, loss, rounds and student chosen from the noisy labels alone."""
 
-import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
-from sklearn.exceptions import ConvergenceWarning
+from numpy.typing import ArrayLike
 
 from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.distill._inputs import (
-    check_features,
-    check_labels,
-    choose_intercept,
-    choose_precision,
-    row_weights,
-)
-from twohot.distill.fitted import FittedProbe
+from twohot.distill._inputs import check_features, check_labels, row_weights
+from twohot.distill.fitted import FittedProbe, prepare_as
 from twohot.distill.targets import LABELS
-from twohot.rows.coordinates import prepare
 from twohot.rows.preparation import Preparation
-from twohot.rows.threads import count_threads, one_blas_thread
+from twohot.rows.threads import one_blas_thread
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.search import Search, Trial
 from twohot.select.splits import choose_splits
@@ -51,15 +41,11 @@ class AutoProbe(FittedProbe):
         Which rows are held out. By default a fifth of every label at a time, until about 2,000 rows
         are scored on: once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is
         made on so many.
-    center, normalize : bool
-        As for `LinearProbe`.
     fit_intercept : bool or "auto"
         "auto" fits an intercept where one label has much more than its share of the rows.
     tol : float
         Relative gradient at which the chosen probe is finished.
-    max_iter : int
-        Most steps of a fit.
-    dtype, n_jobs
+    center, normalize, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None
         Which rows are held out.
@@ -91,18 +77,10 @@ class AutoProbe(FittedProbe):
     """
 
     cv: Any = None
-    center: bool = True
-    normalize: bool = True
-    fit_intercept: bool | str = "auto"
     tol: float = 3e-2
-    max_iter: int = 500
-    dtype: DTypeLike | None = None
-    n_jobs: int | None = None
     random_state: Any = 0
-    verbose: int = 0
 
     choice_: Choice = field(init=False)
-    temperature_: float = field(init=False)
 
     def fit(
         self,
@@ -115,16 +93,27 @@ class AutoProbe(FittedProbe):
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-            Labels of any type that sorts: numbers, strings. Many may be wrong.
-        sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows.
+        X, y, sample_weight
+            As for `LinearProbe`; many of the labels may be wrong.
         callback : callable, optional
             Is called with a line for every candidate that was tried.
         """
         report = self._say if callback is None and self.verbose > 0 else callback
-        return self._fit(X, y, sample_weight, report)
+        rows = check_features(self, X, reset=True)
+        labels = check_labels(self, y, rows.shape[0])
+        weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
+        with one_blas_thread():
+            finished = search_probe(self, rows, labels, weights, report)
+            rounds = finished.search.refit(finished.best)
+        self._take_rounds(rounds, labels.classes, finished.preparation)
+        self.choice_ = choice_of(finished.search, finished.best)
+        self._warn_of_early_ends("raise max_iter or tol.", stacklevel=3)
+        return self
+
+    @property
+    def temperature_(self) -> float:
+        """What the logits are divided by where held-out labels are likeliest."""
+        return self.choice_.chosen.temperature
 
     def predict_calibrated_proba(self, X: Matrix) -> FloatArray:
         """Return probabilities as sharp as held-out labels ask for.
@@ -136,47 +125,13 @@ class AutoProbe(FittedProbe):
         if self.temperature_ >= 1:
             return outputs
         sharp = outputs ** (1 / self.temperature_)
-        sharper: FloatArray = sharp / sharp.sum(axis=1, keepdims=True)
-        return sharper
-
-    def _fit(
-        self,
-        X: Matrix,
-        y: Any,
-        sample_weight: ArrayLike | None,
-        callback: Callable[[str], None] | None,
-    ) -> Self:
-        rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows.shape[0])
-        weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
-        with one_blas_thread():
-            finished = search_probe(self, rows, labels, weights, callback)
-            rounds = finished.search.refit(finished.best)
-        self._take_rounds(rounds, labels.classes, finished.preparation)
-        self._take_choice(choice_of(finished.search, finished.best))
-        for number, entry in enumerate(rounds, start=1):
-            if not entry.converged:
-                warnings.warn(
-                    f"round {number} of the chosen probe stopped after {entry.n_iter} steps at a "
-                    f"relative gradient of {entry.gradient_norm:.1e}, too early: raise max_iter "
-                    "or tol.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-        return self
-
-    def _take_choice(self, choice: Choice) -> None:
-        self.choice_ = choice
-        self.temperature_ = choice.chosen.temperature
+        return np.asarray(sharp / sharp.sum(axis=1, keepdims=True))
 
     def _notes(self) -> dict[str, Any]:
         return self.choice_.to_json()
 
     def _take_notes(self, notes: dict[str, Any]) -> None:
-        self._take_choice(choice_from_json(notes))
-
-    def _say(self, line: str) -> None:
-        print(f"AutoProbe: {line}", file=sys.stderr)  # noqa: T201
+        self.choice_ = choice_from_json(notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,15 +159,8 @@ def search_probe(
     )
     splits = choose_splits(probe.cv, labels.codes, weights, probe.random_state)
     unbalanced = _is_unbalanced(labels.codes, labels.n_classes, weights)
-    preparation, coordinates = prepare(
-        X,
-        center=probe.center,
-        normalize=probe.normalize,
-        weights=weights,
-        intercept=choose_intercept(probe.fit_intercept, auto=unbalanced),
-        n_classes=labels.n_classes,
-        dtype=choose_precision(probe.dtype, X),
-        n_jobs=count_threads(probe.n_jobs),
+    preparation, coordinates = prepare_as(
+        probe, X, weights, labels.n_classes, auto_intercept=unbalanced
     )
     coordinates.rows.attach(LABELS, labels.codes)
     said = None if callback is None else lambda trial: callback(_in_words(trial))
@@ -222,8 +170,6 @@ def search_probe(
 
 def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
     """Return whether one label has much more than its share of the rows."""
-    if weights is not None:
-        labels, weights = labels[weights > 0], weights[weights > 0]
     counts = np.bincount(labels, weights, n_classes)
     return bool(counts.max() / counts.sum() > 1 / n_classes + UNBALANCED)
 

@@ -44,11 +44,6 @@ class Candidate:
         kind = (self.recipe.method, self.recipe.given_share > 0)
         return PREFERENCE.index(kind) if kind in PREFERENCE else -1
 
-    @property
-    def tol(self) -> float:
-        """Relative gradient to compare at."""
-        return coarse_tol(self.recipe)
-
 
 def coarse_tol(recipe: Recipe) -> float:
     """Return the relative gradient at which a recipe is compared with others."""
@@ -75,15 +70,11 @@ LEAST_RIDGE = 0.5  # below it a probe learns single labels by heart, at any nois
 FIRST_ROBUST = Candidate(Recipe(_ROBUST, ridge=10.0), start=TEACHER_30.recipe)
 
 
-def can_be_weaker(candidate: Candidate) -> bool:
-    """Return whether a smaller penalty is worth trying."""
-    return _ridge(candidate) / STEP >= LEAST_RIDGE
-
-
-def weaker(candidate: Candidate) -> Candidate:
-    """Return the teacher or robust probe with the next smaller penalty."""
-    recipe = replace(candidate.recipe, ridge=_ridge(candidate) / STEP)
-    return Candidate(recipe, start=candidate.recipe)
+def weaker(candidate: Candidate) -> Candidate | None:
+    """Return the teacher or robust probe with the next smaller penalty, if it is worth trying."""
+    ridge = _ridge(candidate) / STEP
+    recipe = replace(candidate.recipe, ridge=ridge)
+    return Candidate(recipe, start=candidate.recipe) if ridge >= LEAST_RIDGE else None
 
 
 def stronger(robust: Candidate) -> Candidate:

@@ -1,6 +1,6 @@
 """What AutoProbe tried, as a table and a picture."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from twohot.distill.estimators import probe_for
@@ -58,15 +58,14 @@ class Tried:
 
     def record(self) -> dict[str, Any]:
         """Return all that is known as numbers and text."""
-        scores = {each.name: getattr(self, each.name) for each in fields(self)[1:]}
-        return {
+        made = {
             "method": self.method,
             "ridge": self.ridge,
             "n_rounds": self.recipe.n_rounds,
             "given_share": self.recipe.given_share,
             "estimator": self.estimator,
-            **scores,
         }
+        return made | {name: value for name, value in vars(self).items() if name != "recipe"}
 
 
 @dataclass(frozen=True)
@@ -117,12 +116,8 @@ class Choice:
 
     def to_json(self) -> dict[str, Any]:
         """Return the choice as JSON has it; `choice_from_json` reads it."""
-        tried = [
-            {each.name: getattr(entry, each.name) for each in fields(entry)}
-            | {"recipe": entry.recipe.to_json()}
-            for entry in self.tried
-        ]
-        return {"tried": tried, "n_held_out": self.n_held_out, "n_splits": self.n_splits}
+        tried = [vars(entry) | {"recipe": entry.recipe.to_json()} for entry in self.tried]
+        return vars(self) | {"tried": tried}
 
 
 def choice_from_json(notes: dict[str, Any]) -> Choice:
@@ -130,7 +125,7 @@ def choice_from_json(notes: dict[str, Any]) -> Choice:
     tried = tuple(
         Tried(**(entry | {"recipe": recipe_from_json(entry["recipe"])})) for entry in notes["tried"]
     )
-    choice = Choice(tried, notes["n_held_out"], notes["n_splits"])
+    choice = Choice(**(notes | {"tried": tried}))
     _ = choice.chosen  # raises StopIteration if there is none
     return choice
 

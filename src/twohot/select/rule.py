@@ -27,13 +27,14 @@ class Score:
 def best(scores: Sequence[Score], weights: FloatArray, *, uniform: bool) -> int:
     """Return the place of the best score; `uniform` says whether the likelihood has a say."""
     near = _near(range(len(scores)), [score.agrees for score in scores], weights)
-    if not uniform:
-        return max(near, key=lambda place: (scores[place].preference, scores[place].ridge))
-    likelihoods = [score.likelihood for score in scores]
-    near = _near(near, likelihoods, weights)
-    return max(
-        near, key=lambda place: (scores[place].preference, mean(likelihoods[place], weights))
-    )
+    if uniform:
+        near = _near(near, [score.likelihood for score in scores], weights)
+
+    def rank(place: int) -> tuple[int, float]:
+        score = scores[place]
+        return score.preference, mean(score.likelihood, weights) if uniform else score.ridge
+
+    return max(near, key=rank)
 
 
 def noise_looks_uniform(scores: Sequence[Score], weights: FloatArray) -> bool:

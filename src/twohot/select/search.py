@@ -101,14 +101,14 @@ class Search:
         """Fit a candidate on every split and score it on the held-out rows."""
         parent = candidate.recipe.teacher or candidate.start
         starts = [None] * len(self.splits) if parent is None else self.trials[parent].evaluations
-        settings = replace(self.settings, tol=candidate.tol, min_iter=grid.LEAST_STEPS)
+        settings = replace(
+            self.settings, tol=coarse_tol(candidate.recipe), min_iter=grid.LEAST_STEPS
+        )
         evaluations, parts, n_passes = [], [], 0.0
         for split, start in zip(self.splits, starts, strict=True):
-            rows = split.fitted.rows
-            passes_before = rows.n_passes
             solver = Solver(split.fitted, settings)
-            solution, _ = fit_round(solver, self.given, candidate.recipe, start)
-            n_passes += rows.n_passes - passes_before
+            solution, _, passes = fit_round(solver, self.given, candidate.recipe, start)
+            n_passes += passes
             evaluations.append(solution.evaluation)
             parts.append(predict_held_out(split.held_out, solution.evaluation))
         trial = self._scored(candidate, evaluations, pool(parts), n_passes)
@@ -177,8 +177,8 @@ class Search:
     def _weaken(self, trial: Trial, gains: Callable[[Trial, Trial], bool]) -> bool:
         """Try smaller penalties while each gains over the one before; return whether any did."""
         n_gained = 0
-        while grid.can_be_weaker(trial.candidate):
-            weaker = self.attempt(grid.weaker(trial.candidate))
+        while candidate := grid.weaker(trial.candidate):
+            weaker = self.attempt(candidate)
             if not gains(weaker, trial):
                 break
             trial, n_gained = weaker, n_gained + 1

@@ -33,18 +33,15 @@ def choose_splits(
         counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
         return _default_splits(counted, labels, check_generator(random_state))
     splits = [_checked(pair, n_rows, weights) for pair in _pairs(cv, labels, random_state)]
-    if not splits:
-        raise ValueError("cv has no splits: pass at least one pair of row numbers.")
-    for rows in (side for pair in splits for side in pair):
-        if not rows.size:
-            raise ValueError(
-                "cv has a split without rows, or without weight, on one side: give each side rows "
-                "that count."
-            )
+    if not splits or not all(side.size for pair in splits for side in pair):
+        raise ValueError(
+            "cv has no splits, or one without rows, or without weight, on one side: pass at least "
+            "one pair of row numbers, and give each side rows that count."
+        )
     return splits
 
 
-def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
+def _pairs(cv: Any, labels: IntArray, random_state: Any) -> list[Any]:
     n_rows = len(labels)
     if is_integer(cv):
         n_folds = check_count("cv", cv, 2)
@@ -59,10 +56,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> Iterable[Any]:
             f"cv={cv!r} is not allowed: pass None, a number of folds, a splitter of scikit-learn "
             "or pairs of row numbers (to fit on, to hold out)."
         )
-    pairs: Iterable[Any] = cv
-    if hasattr(cv, "split"):
-        pairs = cv.split(np.zeros((n_rows, 1)), labels)
-    return pairs
+    return list(cv.split(np.zeros((n_rows, 1)), labels) if hasattr(cv, "split") else cv)
 
 
 def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:

@@ -51,7 +51,11 @@ class Solver:
         if loss.starts_from is None:
             return self._fit_convex(Objective(problem, loss), l2, last)
         if last is None and _is(self.settings.start, "teacher"):
-            last = self._coarse(problem, loss.starts_from)
+            # A fit that is only a start.
+            coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
+            solver = Solver(self.coordinates, coarse)
+            convex = Objective(problem, loss.starts_from)
+            last = solver._minimize(convex, None, History(problem.rows.dtype)).evaluation
             problem = replace(problem, means=last.means)
         objective = Objective(problem, loss)
         start = objective.evaluate(self._start(problem, last))
@@ -66,18 +70,10 @@ class Solver:
             self._history, self._history_l2 = History(self.coordinates.rows.dtype), l2
         return self._minimize(objective, start, self._history)
 
-    def _coarse(self, problem: FitProblem, loss: Loss) -> Evaluation:
-        """Return the end of a fit that is only a start."""
-        coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
-        history = History(problem.rows.dtype)
-        solver = Solver(self.coordinates, coarse)
-        return solver._minimize(Objective(problem, loss), None, history).evaluation
-
     def _start(self, problem: FitProblem, last: Evaluation | None) -> FloatArray:
         start = self.settings.start
         if not isinstance(start, str):
-            centred: FloatArray = start - start.mean(axis=0)
-            return centred
+            return np.asarray(start - start.mean(axis=0))
         if last is not None and _is(start, "teacher"):
             return last.coef
         return np.zeros_like(problem.target_moment)

@@ -155,8 +155,7 @@ class GeneralizedCrossEntropy(Loss):
     def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
         """Return the gradient at zero: p = 1/K, so K^-q times that of cross-entropy."""
         n_classes = len(problem.target_moment)
-        gradient: FloatArray = -problem.target_moment * float(n_classes) ** -self.power
-        return gradient
+        return np.asarray(-problem.target_moment * float(n_classes) ** -self.power)
 
 
 CROSS_ENTROPY = CrossEntropy()
@@ -181,5 +180,4 @@ def loss_from_json(fields: dict[str, Any]) -> Loss:
 
 def _class_means(moment: FloatArray, mass: FloatArray) -> FloatArray:
     """Return the mean row of each class, from its weighted sum and weight."""
-    means: FloatArray = moment / np.maximum(mass, LEAST_MASS)[:, np.newaxis]
-    return means
+    return np.asarray(moment / np.maximum(mass, LEAST_MASS)[:, np.newaxis])

@@ -46,8 +46,7 @@ class ClassMetrics:
 
 def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the inner product of each class, (K, 1)."""
-    inner: FloatArray = np.einsum("kd,kd->k", left, right)[:, np.newaxis]
-    return inner
+    return np.asarray(np.einsum("kd,kd->k", left, right)[:, np.newaxis])
 
 
 def metrics_at_zero(problem: FitProblem) -> ClassMetrics:

@@ -10,12 +10,12 @@ lists every erratum with its test.
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory.lemma import balanced_ridge, superclass_means
@@ -28,7 +28,7 @@ def case_3_balanced(
     same_superclass: float,
     n_per_class: float,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
 ) -> FloatArray:
     """Case III, last line: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K.
 
@@ -43,8 +43,8 @@ def case_3_balanced(
     array([0.964, 0.036])
     """
     shares = _checks.corruption_matrix(corruption)
-    c, d, _ = _checks.ordered_levels(same_class, same_superclass, same_superclass)
-    n_classes, power = len(shares), _checks.rounds(n_rounds)
+    c, d = _checks.ordered_levels(same_class=same_class, same_superclass=same_superclass)
+    n_classes, power = len(shares), check_count("n_rounds", n_rounds, 0)
     ridge = balanced_ridge(n_classes, n_per_class, l2)
     p = _ratio(1 - c, ridge) ** power
     q = _ratio(1 - c + n_per_class * (c - d), ridge) ** power
@@ -60,7 +60,7 @@ def case_5_printed(
     elsewhere: float,
     n_per_class: float,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
 ) -> FloatArray:
     """Case V's printed formula; use `cases.case_5_outputs` for right outputs.
 
@@ -79,8 +79,10 @@ def case_5_printed(
     """
     shares = _checks.corruption_matrix(corruption)
     groups = _checks.superclass_map(superclass, len(shares))
-    c, d, e = _checks.ordered_levels(same_class, same_superclass, elsewhere)
-    n_classes, power = groups.size, _checks.rounds(n_rounds)
+    c, d, e = _checks.ordered_levels(
+        same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
+    )
+    n_classes, power = groups.size, check_count("n_rounds", n_rounds, 0)
     sizes = np.bincount(groups)
     ridge = balanced_ridge(n_classes, n_per_class, l2)
     between = 1 - c + n_per_class * (c - d)
@@ -136,9 +138,9 @@ def algorithm_1(
     """
     matrix = _checks.symmetric(gram, "gram")
     rows = _checks.target_rows(targets, matrix.shape[0])
-    max_iter = _checks.whole_number(max_iter, "max_iter", least=1)
-    learning_rate = _checks.positive(learning_rate, "learning_rate")
-    scaled = matrix / (len(rows) * _checks.positive(l2, "l2"))
+    max_iter = check_count("max_iter", max_iter, 1)
+    learning_rate = check_positive("learning_rate", learning_rate)
+    scaled = matrix / (len(rows) * check_positive("l2", l2))
     outputs = np.random.default_rng(seed).uniform(size=rows.shape)
     outputs /= outputs.sum(axis=1, keepdims=True)
     losses = []

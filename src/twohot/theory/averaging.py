@@ -18,12 +18,13 @@ that would break the law above.
 """
 
 from dataclasses import dataclass
-from typing import Self, SupportsIndex
+from typing import Self
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory.correlation import CorrelationModel, check_model
@@ -31,9 +32,7 @@ from twohot.theory.correlation import CorrelationModel, check_model
 NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
 
 
-def shrinkage_factors(
-    eigenvalues: ArrayLike, *, ridge: float, n_rounds: SupportsIndex = 1
-) -> FloatArray:
+def shrinkage_factors(eigenvalues: ArrayLike, *, ridge: float, n_rounds: int = 1) -> FloatArray:
     """Return (λ / (ridge + λ))ᵗ, the eigenvalues of the averaging matrix of round t.
 
     Examples
@@ -43,13 +42,11 @@ def shrinkage_factors(
     """
     given = _checks.real_array(eigenvalues, "eigenvalues")
     _checks.eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
-    values, ridge = np.maximum(given, 0.0), _checks.positive(ridge, "ridge")
-    return np.asarray((values / (ridge + values)) ** _checks.rounds(n_rounds))
+    values, ridge = np.maximum(given, 0.0), check_positive("ridge", ridge)
+    return np.asarray((values / (ridge + values)) ** check_count("n_rounds", n_rounds, 0))
 
 
-def average_labels(
-    gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex
-) -> FloatArray:
+def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
     """Predict round `n_rounds` on the training samples, by solves with the Gram matrix.
 
     Parameters
@@ -74,10 +71,10 @@ def average_labels(
     _checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
     rows = _checks.target_rows(targets, matrix.shape[0])
     n_samples, n_classes = rows.shape
-    ridge = n_classes * n_samples * _checks.positive(l2, "l2")
+    ridge = n_classes * n_samples * check_positive("l2", l2)
     factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(n_samples))
     deviations = rows - 1 / n_classes
-    for _ in range(_checks.rounds(n_rounds)):
+    for _ in range(check_count("n_rounds", n_rounds, 0)):
         # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹; the product form keeps small outputs accurate.
         deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
     return np.asarray(1 / n_classes + deviations)
@@ -97,12 +94,12 @@ def sample_coefficients(
     >>> sample_coefficients([[1, 0], [0, 1]], [[0.8, 0.2], [0.3, 0.7]], l2=0.1).round(6).tolist()
     [[1.0, -1.0], [-1.5, 1.5]]
     """
-    given = _checks.finite_array(targets, "targets", ndim=2)
-    fitted = _checks.finite_array(outputs, "outputs", ndim=2)
+    given = _checks.real_array(targets, "targets", ndim=2)
+    fitted = _checks.real_array(outputs, "outputs", ndim=2)
     if given.shape != fitted.shape:
         raise ValueError(f"targets and outputs differ in shape: {given.shape} and {fitted.shape}.")
-    scale = _checks.positive(temperature, "temperature")
-    return np.asarray(scale * (given - fitted) / (given.shape[0] * _checks.positive(l2, "l2")))
+    scale = check_positive("temperature", temperature)
+    return np.asarray(scale * (given - fitted) / (given.shape[0] * check_positive("l2", l2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,30 +131,30 @@ class LabelAveraging:
     @classmethod
     def from_features(cls, features: ArrayLike) -> Self:
         """Diagonalise through the features; memory of the order of the features."""
-        rows = _checks.finite_array(features, "features", ndim=2)
+        rows = _checks.real_array(features, "features", ndim=2)
         left, singular, right = np.linalg.svd(rows, full_matrices=False)
         return cls(singular**2, left, right.T)
 
-    def matrix(self, *, ridge: float, n_rounds: SupportsIndex) -> FloatArray:
+    def matrix(self, *, ridge: float, n_rounds: int) -> FloatArray:
         """(n_samples, n_samples) averaging matrix Φ⁽ᵗ⁾, for looking at small data sets."""
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
-        if _checks.rounds(n_rounds) == 0:  # the identity, also where there are no features
+        if n_rounds == 0:  # the identity, also where there are no features
             return np.eye(self.eigenvectors.shape[0])
         return np.asarray((self.eigenvectors * factors) @ self.eigenvectors.T)
 
-    def outputs(self, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex) -> FloatArray:
+    def outputs(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
         """Predict round `n_rounds` on the training samples; round 0 returns the targets."""
         deviations = self.deviations(targets, l2=l2, n_rounds=n_rounds)
         return np.asarray(deviations + 1 / deviations.shape[1])
 
-    def deviations(self, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex) -> FloatArray:
+    def deviations(self, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
         """Return outputs minus 1/n_classes; take labels from these in late rounds.
 
         Outputs become uniform to the last digit after enough rounds; deviations keep theirs.
         """
         rows, ridge = self._rows_and_ridge(targets, l2)
         given: FloatArray = rows - 1 / rows.shape[1]
-        if _checks.rounds(n_rounds) == 0:
+        if check_count("n_rounds", n_rounds, 0) == 0:
             return given
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
         return np.asarray(self.eigenvectors @ (factors[:, None] * (self.eigenvectors.T @ given)))
@@ -167,7 +164,7 @@ class LabelAveraging:
         targets: ArrayLike,
         *,
         l2: float,
-        n_rounds: SupportsIndex,
+        n_rounds: int,
         temperature: float = 1.0,
     ) -> FloatArray:
         """(n_classes, n_features) coefficients of round `n_rounds`, 1 or later."""
@@ -176,28 +173,28 @@ class LabelAveraging:
                 "coefficients and unseen samples need the features; build with from_features."
             )
         rows, ridge = self._rows_and_ridge(targets, l2)
-        before = _checks.rounds(n_rounds, least=1) - 1
+        before = check_count("n_rounds", n_rounds, 1) - 1
         # coef = K Vᵀ-coordinates s/(x + s²) fᵗ⁻¹ Uᵀ(Y⁰ - 1/K), since logits are K (y - 1/K).
         filters = np.sqrt(self.eigenvalues) / (ridge + self.eigenvalues)
         filters *= shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=before)
         n_classes = rows.shape[1]
         shrunk = filters[:, None] * (self.eigenvectors.T @ (rows - 1 / n_classes))
-        scale = n_classes * _checks.positive(temperature, "temperature")
+        scale = n_classes * check_positive("temperature", temperature)
         return np.asarray(scale * (self.directions @ shrunk).T)
 
     def unseen_outputs(
-        self, features: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+        self, features: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int
     ) -> FloatArray:
         """Predict round `n_rounds` for samples that were not trained on."""
         coef = self.coef(targets, l2=l2, n_rounds=n_rounds)
-        rows = _checks.finite_array(features, "features", ndim=2)
+        rows = _checks.real_array(features, "features", ndim=2)
         if rows.shape[1] != coef.shape[1]:
             raise ValueError(f"features must have {coef.shape[1]} columns, got {rows.shape[1]}.")
         return np.asarray((1 + rows @ coef.T) / coef.shape[0])
 
     def _rows_and_ridge(self, targets: ArrayLike, l2: float) -> tuple[FloatArray, float]:
         rows = _checks.target_rows(targets, self.eigenvectors.shape[0])
-        return rows, rows.size * _checks.positive(l2, "l2")
+        return rows, rows.size * check_positive("l2", l2)
 
 
 class ClassReduction:
@@ -226,21 +223,21 @@ class ClassReduction:
         values, self._vectors = np.linalg.eigh(model.class_gram())
         self._values = np.maximum(values, 0.0)  # the model has checked all but the rounding
 
-    def class_means(self, deviations: ArrayLike, *, n_rounds: SupportsIndex = 1) -> FloatArray:
+    def class_means(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
         """Deviations of class means from uniform after `n_rounds` rounds: Fᵗ deviations."""
-        rows = _checks.finite_array(deviations, "deviations", ndim=2)
+        rows = _checks.real_array(deviations, "deviations", ndim=2)
         if len(rows) != len(self.own):
             raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")
         factors = self._values / (self.ridge + self._values)
-        return self._filter(factors ** _checks.rounds(n_rounds), rows)
+        return self._filter(factors ** check_count("n_rounds", n_rounds, 0), rows)
 
-    def unseen(self, deviations: ArrayLike, *, n_rounds: SupportsIndex) -> FloatArray:
+    def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
         """Deviations of an unseen sample of each class, from those of the given targets.
 
         It is W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x, with the difference of nearly equal means taken inside the
         eigenbasis, where (1 - f)/x = 1/(x + λ) exactly.
         """
-        before = self.class_means(deviations, n_rounds=_checks.rounds(n_rounds, least=1) - 1)
+        before = self.class_means(deviations, n_rounds=check_count("n_rounds", n_rounds, 1) - 1)
         change = self._filter(1 / (self.ridge + self._values), before)
         return self._correlation @ (self._root[:, None] ** 2 * change)
 

@@ -5,11 +5,12 @@ puts highest; the student is one round of label averaging from there (eq. 16, in
 of `outputs`).
 """
 
-from typing import Literal, SupportsIndex, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.numbers import check_candidates, check_choice
 from twohot._ties import top_shares
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
@@ -21,7 +22,7 @@ TieRule = Literal["spread", "lowest"]
 
 
 def candidate_targets(
-    outputs: ArrayLike, *, n_candidates: SupportsIndex = 2, ties: TieRule = "spread"
+    outputs: ArrayLike, *, n_candidates: int = 2, ties: TieRule = "spread"
 ) -> FloatArray:
     """Targets of the partial-label student: weight 1/n_candidates on each row's top labels.
 
@@ -47,12 +48,8 @@ def candidate_targets(
     values = _checks.real_array(outputs, "outputs")
     if values.ndim == 0:
         raise ValueError("outputs must have one number per class in its last axis, got one number.")
-    n_classes = values.shape[-1]
-    places = _checks.whole_number(n_candidates, "n_candidates", least=1)
-    if places > n_classes:
-        raise ValueError(f"n_candidates must be at most {n_classes} (classes), got {places}.")
-    if ties not in get_args(TieRule):
-        raise ValueError(f"ties must be one of {get_args(TieRule)}, got {ties!r}.")
+    places = check_candidates(n_candidates, values.shape[-1])
+    check_choice("ties", ties, get_args(TieRule))
     slack = TIE_TOLERANCE * np.ptp(values, axis=-1, keepdims=True)
     return top_shares(values, places, slack, lowest=ties == "lowest")
 
@@ -62,16 +59,14 @@ def partial_label_outputs(
     corruption: ArrayLike,
     *,
     l2: float,
-    n_candidates: SupportsIndex = 2,
+    n_candidates: int = 2,
     ties: TieRule = "spread",
 ) -> TypeOutputs:
     """Predict the partial-label student: one fit on the teacher's top labels (eq. 16).
 
     Examples
     --------
-    >>> model = CorrelationModel.case_3(
-    ...     n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100
-    ... )
+    >>> model = CorrelationModel.case_1(n_classes=4, same_class=0.4, n_per_class=100)
     >>> corruption = [[0.5, 0.3, 0.1, 0.1], [0.1, 0.5, 0.3, 0.1],
     ...               [0.1, 0.1, 0.5, 0.3], [0.3, 0.1, 0.1, 0.5]]
     >>> type_outputs(model, corruption, l2=3e-4, n_rounds=1).accuracy()

@@ -7,11 +7,10 @@ the others are it with terms removed or added. None needs balanced given labels.
 Conventions: returned arrays have axes [true class, given label, label].
 """
 
-from typing import SupportsIndex
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.numbers import check_count, check_within
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory.lemma import (
@@ -30,7 +29,7 @@ def case_1_outputs(
     same_class: float,
     n_per_class: float,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
 ) -> FloatArray:
     """Case I: y = pᵗ e(b) + (qᵗ - pᵗ) E_a + (1 - qᵗ)/K.
 
@@ -41,7 +40,7 @@ def case_1_outputs(
     array([[0.897, 0.103],
            [0.387, 0.613]])
     """
-    level = _checks.number(same_class, "same_class")
+    level = check_within("same_class", same_class, 0, 1)
     return case_2_outputs(
         corruption, same_class=level, n_per_class=n_per_class, l2=l2, n_rounds=n_rounds
     )
@@ -53,7 +52,7 @@ def case_2_outputs(
     same_class: ArrayLike,
     n_per_class: float,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
 ) -> FloatArray:
     """Case II: as Case I with p_a, q_a of each class.
 
@@ -66,8 +65,9 @@ def case_2_outputs(
            [0.083, 0.917]])
     """
     shares = _checks.corruption_matrix(corruption)
-    c = _checks.own_levels(_checks.per_class(same_class, "same_class", len(shares)))
-    ridge, power = balanced_ridge(len(shares), n_per_class, l2), _checks.rounds(n_rounds)
+    c = _checks.per_class(same_class, "same_class", len(shares), above=0, below=1)
+    ridge = balanced_ridge(len(shares), n_per_class, l2)
+    power = check_count("n_rounds", n_rounds, 0)
     p = ((1 - c) / (ridge + 1 - c))[:, None] ** power
     q = ((1 - c + n_per_class * c) / (ridge + 1 - c + n_per_class * c))[:, None] ** power
     return outputs_table(shares, own=p, class_mean=q, rest=(1 - q) / len(shares))
@@ -80,7 +80,7 @@ def case_3_outputs(
     same_superclass: float,
     n_per_class: float,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
 ) -> FloatArray:
     """Case III: the lemma with a single superclass.
 
@@ -113,7 +113,7 @@ def case_4_outputs(
     same_superclass: float,
     n_per_class: float,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
 ) -> FloatArray:
     """Case IV: the lemma, superclasses of any sizes.
 
@@ -144,7 +144,7 @@ def case_5_outputs(
     elsewhere: float,
     n_per_class: float,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
 ) -> FloatArray:
     """Case V, corrected: superclasses of any sizes with a correlation between them.
 
@@ -167,8 +167,10 @@ def case_5_outputs(
     """
     shares = _checks.corruption_matrix(corruption)
     groups = _checks.superclass_map(superclass, len(shares))
-    c, d, e = _checks.ordered_levels(same_class, same_superclass, elsewhere)
-    n, n_classes, power = n_per_class, groups.size, _checks.rounds(n_rounds)
+    c, d, e = _checks.ordered_levels(
+        same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
+    )
+    n, n_classes, power = n_per_class, groups.size, check_count("n_rounds", n_rounds, 0)
     x = balanced_ridge(n_classes, n, l2)
     class_mean = 1 - c + n * (c - d)
     p, q = ((1 - c) / (x + 1 - c)) ** power, (class_mean / (x + class_mean)) ** power

@@ -20,6 +20,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.numbers import check_count, check_positive, check_within
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
 
@@ -71,14 +72,11 @@ class CorrelationModel:
         n_classes = correlation.shape[0]
         if n_classes < 2:
             raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")
-        sizes = _checks.class_sizes(self.class_sizes, n_classes)
+        sizes = _checks.per_class(self.class_sizes, "class_sizes", n_classes, above=0)
         norms = _checks.per_class(self.squared_norms, "squared_norms", n_classes)
         object.__setattr__(self, "correlation", correlation)
         object.__setattr__(self, "class_sizes", sizes)
         object.__setattr__(self, "squared_norms", norms)
-        self._check_positive_semidefinite()
-
-    def _check_positive_semidefinite(self) -> None:
         if self.own_part.min() < 0:
             worst = int(self.own_part.argmin())
             raise ValueError(
@@ -115,15 +113,16 @@ class CorrelationModel:
     @classmethod
     def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
         """Case I: samples correlate inside their class only."""
-        n_classes = _checks.whole_number(n_classes, "n_classes", least=2)
-        level = _checks.number(same_class, "same_class")
+        n_classes = check_count("n_classes", n_classes, 2)
+        level = check_within("same_class", same_class, 0, 1)
         return cls.case_2(same_class=np.full(n_classes, level), n_per_class=n_per_class)
 
     @classmethod
     def case_2(cls, *, same_class: ArrayLike, n_per_class: ArrayLike) -> Self:
         """Case II: as Case I, with a correlation of its own for every class."""
-        levels = _checks.own_levels(_checks.finite_array(same_class, "same_class", ndim=1))
-        sizes = _checks.class_sizes(n_per_class, levels.size, name="n_per_class")
+        n_classes = len(_checks.real_array(same_class, "same_class", ndim=1))
+        levels = _checks.per_class(same_class, "same_class", n_classes, above=0, below=1)
+        sizes = _checks.per_class(n_per_class, "n_per_class", n_classes, above=0)
         return cls.from_correlation(np.diag(levels), class_sizes=sizes)
 
     @classmethod
@@ -131,7 +130,7 @@ class CorrelationModel:
         cls, *, n_classes: int, same_class: float, same_superclass: float, n_per_class: ArrayLike
     ) -> Self:
         """Case III: one correlation inside classes, one between them; a single superclass."""
-        n_classes = _checks.whole_number(n_classes, "n_classes", least=2)
+        n_classes = check_count("n_classes", n_classes, 2)
         return cls.case_5(
             superclass=np.zeros(n_classes, dtype=int),
             same_class=same_class,
@@ -174,10 +173,12 @@ class CorrelationModel:
         as long as the Gram matrix stays positive semidefinite.
         """
         groups = _checks.superclass_map(superclass)
-        c, d, e = _checks.ordered_levels(same_class, same_superclass, elsewhere)
+        c, d, e = _checks.ordered_levels(
+            same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
+        )
         correlation = np.where(groups[:, None] == groups[None, :], d, e)
         np.fill_diagonal(correlation, c)
-        sizes = _checks.class_sizes(n_per_class, groups.size, name="n_per_class")
+        sizes = _checks.per_class(n_per_class, "n_per_class", groups.size, above=0)
         return cls.from_correlation(correlation, class_sizes=sizes)
 
     @property
@@ -200,7 +201,7 @@ class CorrelationModel:
 
         Divide it by the squared norm to compare features that are not of unit norm.
         """
-        return self.n_classes * self.n_samples * _checks.positive(l2, "l2")
+        return self.n_classes * self.n_samples * check_positive("l2", l2)
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
         """Return the same correlations with other class sizes; one number for equal classes."""

@@ -12,13 +12,14 @@ where class k has a wrong label at all; a class without is right from the start.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.messages import ArgumentError
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
-from twohot.theory._checks import FloatArray, IntArray
+from twohot.theory._checks import BoolArray, FloatArray, IntArray
 from twohot.theory.correlation import CorrelationModel, check_model
 from twohot.theory.outputs import TypeOutputs, type_outputs
 
@@ -36,18 +37,22 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Guarantee:
-    """Whether each class is right, and by how much; see `judge`."""
-
-    margins: FloatArray  # (n_classes,) smallest margin of the true label over types that occur
-    tightest_label: IntArray  # (n_classes,) given label of the samples with that margin
+class _Verdicts:
     verdicts: tuple[Verdict, ...]  # per class
-    accuracy: float  # share of samples strictly right
 
     @property
     def holds(self) -> bool:
         """Whether every training sample is strictly right."""
         return all(verdict is Verdict.RIGHT for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, eq=False)
+class Guarantee(_Verdicts):
+    """Whether each class is right, and by how much; see `judge`."""
+
+    margins: FloatArray  # (n_classes,) smallest margin of the true label over types that occur
+    tightest_label: IntArray  # (n_classes,) given label of the samples with that margin
+    accuracy: float  # share of samples strictly right
 
     @property
     def weakest_class(self) -> int:
@@ -73,29 +78,26 @@ def judge(predicted: TypeOutputs) -> Guarantee:
     _checks.instance(predicted, TypeOutputs, "predicted", hint)
     margins = np.where(predicted.occurs, predicted.margins(), np.inf)
     width = predicted.tie_width
-    wrong = (margins < -width).any(axis=1)
-    right = (margins > width).all(axis=1)
-    verdicts = np.select([wrong, right], [Verdict.WRONG, Verdict.RIGHT], Verdict.TIE)
+    right, wrong = (margins > width).all(axis=1), (margins < -width).any(axis=1)
     return Guarantee(
+        verdicts=_verdicts(right, wrong),
         margins=margins.min(axis=1),
         tightest_label=margins.argmin(axis=1),
-        verdicts=tuple(Verdict(verdict) for verdict in verdicts),
         accuracy=predicted.accuracy(),
     )
 
 
+def _verdicts(right: BoolArray | np.bool_, wrong: BoolArray | np.bool_) -> tuple[Verdict, ...]:
+    chosen = np.select([right, wrong], [Verdict.RIGHT, Verdict.WRONG], Verdict.TIE)
+    return tuple(Verdict(each) for each in chosen)
+
+
 @dataclass(frozen=True, eq=False)
-class RoundsCondition:
+class RoundsCondition(_Verdicts):
     """Theorem 4.1 at one round; see `rounds_condition`."""
 
     gaps: FloatArray  # (n_classes,) C_kk - max_{k' ≠ k} C_kk'
     threshold: float  # 1/((q/p)ᵗ - 1); infinite for t = 0
-    verdicts: tuple[Verdict, ...]  # per class
-
-    @property
-    def holds(self) -> bool:
-        """Whether every training sample is strictly right."""
-        return all(verdict is Verdict.RIGHT for verdict in self.verdicts)
 
 
 def label_gaps(corruption: ArrayLike) -> FloatArray:
@@ -112,9 +114,7 @@ def label_gaps(corruption: ArrayLike) -> FloatArray:
     return np.asarray(np.diag(shares) - wrong.max(axis=1))
 
 
-def rounds_condition(
-    corruption: ArrayLike, *, separation: float, n_rounds: SupportsIndex
-) -> RoundsCondition:
+def rounds_condition(corruption: ArrayLike, *, separation: float, n_rounds: int) -> RoundsCondition:
     """Theorem 4.1, condition and converse: which classes are right after `n_rounds` rounds.
 
     It is exact in the paper's setting (equal class sizes, balanced given labels, equal
@@ -123,12 +123,10 @@ def rounds_condition(
 
     Parameters
     ----------
-    corruption : (n_classes, n_classes)
-        Share of each given label (column) in each true class (row).
+    corruption, n_rounds
+        As for `type_outputs`.
     separation : float
         q/p, above 1; see `Shrinkage.separation`.
-    n_rounds : int
-        0 for the given labels, 1 for the teacher, 2 and up for the students.
 
     Examples
     --------
@@ -141,16 +139,13 @@ def rounds_condition(
     ratio = _separation(separation)
     shares = _checks.corruption_matrix(corruption)
     gaps = label_gaps(shares)
-    power = _checks.rounds(n_rounds)
+    power = check_count("n_rounds", n_rounds, 0)
     decay = power * np.log(ratio)
     # 1/(eᶻ - 1) without overflow. The paper's converse has z = 0, 1/0: no gap is enough.
     threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
     slack = gaps - threshold
     right = (slack > CONDITION_TOLERANCE) | (np.diag(shares) == 1)
-    verdicts = np.select(
-        [right, slack < -CONDITION_TOLERANCE], [Verdict.RIGHT, Verdict.WRONG], Verdict.TIE
-    )
-    return RoundsCondition(gaps, float(threshold), tuple(Verdict(each) for each in verdicts))
+    return RoundsCondition(_verdicts(right, slack < -CONDITION_TOLERANCE), gaps, float(threshold))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +188,7 @@ def rounds_needed(corruption: ArrayLike, *, separation: float) -> RoundsNeeded:
 
 
 def rounds_until_right(
-    model: CorrelationModel, corruption: ArrayLike, *, l2: float, max_rounds: SupportsIndex = 50
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, max_rounds: int = 50
 ) -> RoundsNeeded:
     """First round at which each class is right, for any model, by trying rounds in turn.
 
@@ -207,7 +202,7 @@ def rounds_until_right(
     [3.0, 4.0]
     """
     check_model(model)
-    last = _checks.whole_number(max_rounds, "max_rounds", least=1)
+    last = check_count("max_rounds", max_rounds, 1)
     per_class = np.full(model.n_classes, np.inf)
     for n_rounds in range(1, last + 1):
         verdicts = judge(type_outputs(model, corruption, l2=l2, n_rounds=n_rounds)).verdicts
@@ -219,4 +214,6 @@ def rounds_until_right(
 
 
 def _separation(separation: float) -> float:
-    return _checks.number(separation, "separation (q/p)", above=1.0)
+    if check_positive("separation", separation) <= 1:
+        raise ArgumentError({"separation": separation}, "is not allowed", "pass a q/p above 1.")
+    return separation

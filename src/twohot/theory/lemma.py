@@ -13,11 +13,11 @@ Conventions: returned arrays have axes [true class, given label, label].
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
 
@@ -37,9 +37,9 @@ class Shrinkage:
         """q/p: how much faster a round forgets single labels than class means."""
         return self.class_mean / self.own
 
-    def after(self, n_rounds: SupportsIndex) -> "Shrinkage":
+    def after(self, n_rounds: int) -> "Shrinkage":
         """Return what `n_rounds` equal rounds keep."""
-        power = _checks.rounds(n_rounds)
+        power = check_count("n_rounds", n_rounds, 0)
         return Shrinkage(self.own**power, self.class_mean**power, self.superclass_mean**power)
 
     @staticmethod
@@ -76,7 +76,7 @@ def shrinkage(
     (0.5455, 0.9839, 1.804)
     """
     groups = _checks.superclass_map(superclass)
-    c, d, _ = _checks.ordered_levels(same_class, same_superclass, same_superclass)
+    c, d = _checks.ordered_levels(same_class=same_class, same_superclass=same_superclass)
     ridge = balanced_ridge(groups.size, n_per_class, l2)
     own = 1 - c
     class_mean = own + n_per_class * (c - d)
@@ -102,10 +102,10 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
     """
     shares = _checks.corruption_matrix(corruption)
     groups = _checks.superclass_map(superclass, len(shares))
-    if kept.superclass_mean.size != groups.max() + 1:
+    known, listed = kept.superclass_mean.size, groups.max() + 1
+    if known != listed:
         raise ValueError(
-            f"kept is of {kept.superclass_mean.size} superclass(es), superclass lists"
-            f" {groups.max() + 1}; compute it with the same superclass."
+            f"kept is of {known} superclass(es), superclass lists {listed}; they must be the same."
         )
     r = kept.superclass_mean[groups][:, None]
     rest = (r - kept.class_mean) * superclass_means(shares, groups)[groups] + (1 - r) / groups.size
@@ -114,8 +114,8 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
 
 def balanced_ridge(n_classes: int, n_per_class: float, l2: float) -> float:
     """Return K² n λ, the ridge of equal classes."""
-    n_samples = n_classes * _checks.positive(n_per_class, "n_per_class")
-    return n_classes * n_samples * _checks.positive(l2, "l2")
+    n_samples = n_classes * check_positive("n_per_class", n_per_class)
+    return n_classes * n_samples * check_positive("l2", l2)
 
 
 def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:

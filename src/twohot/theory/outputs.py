@@ -14,11 +14,12 @@ Conventions: arrays over types have axes [true class, given label, label].
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.classes import as_array, check_codes
+from twohot._checks.numbers import check_count
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray, FloatArray
 from twohot.theory.averaging import ClassReduction
@@ -54,12 +55,9 @@ class TypeOutputs:
 
     def of(self, true_labels: ArrayLike, given_labels: ArrayLike) -> FloatArray:
         """(n_samples, n_classes) outputs of samples with these true and given labels."""
-        true = _checks.labels(true_labels, "true_labels", len(self.own))
-        given = _checks.labels(given_labels, "given_labels", len(self.own))
-        if true.shape != given.shape:
-            raise ValueError(
-                f"true_labels and given_labels differ in shape: {true.shape} and {given.shape}."
-            )
+        true, given = as_array(true_labels), as_array(given_labels)
+        for name, labels in (("true_labels", true), ("given_labels", given)):
+            check_codes(name, labels, true.size, len(self.own), least=0)
         rows = self.own[true, None] * self.rows[true, given] + self.shared[true]
         return np.asarray(rows + 1 / len(self.own))
 
@@ -102,7 +100,7 @@ def one_hot_types(n_classes: int) -> FloatArray:
 
 
 def type_outputs(
-    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> TypeOutputs:
     """Predict round `n_rounds` on the training samples, per true class and given label.
 
@@ -133,11 +131,11 @@ def type_outputs(
     """
     check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    return _after(ClassReduction(model, l2=l2), model, shares, _checks.rounds(n_rounds))
+    return _after(ClassReduction(model, l2=l2), model, shares, check_count("n_rounds", n_rounds, 0))
 
 
 def outputs_by_round(
-    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> list[TypeOutputs]:
     """Predict rounds 1 … `n_rounds`, the class correlation diagonalised once.
 
@@ -151,7 +149,7 @@ def outputs_by_round(
     check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     reduction = ClassReduction(model, l2=l2)
-    last = _checks.rounds(n_rounds)
+    last = check_count("n_rounds", n_rounds, 0)
     return [_after(reduction, model, shares, round_) for round_ in range(1, last + 1)]
 
 
@@ -191,7 +189,7 @@ def evolving_outputs(
 
 
 def unseen_outputs(
-    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: SupportsIndex
+    model: CorrelationModel, corruption: ArrayLike, *, l2: float, n_rounds: int
 ) -> FloatArray:
     """(n_classes, n_classes) outputs of round `n_rounds` for an unseen sample of each class.
 
@@ -207,7 +205,7 @@ def unseen_outputs(
     """
     check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    last = _checks.rounds(n_rounds, least=1)
+    last = check_count("n_rounds", n_rounds, 1)
     deviations = shares - 1 / model.n_classes
     return 1 / model.n_classes + ClassReduction(model, l2=l2).unseen(deviations, n_rounds=last)
 

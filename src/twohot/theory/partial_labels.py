@@ -14,7 +14,6 @@ The exact test forms every type's actual candidate set, fits once, and looks at 
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,23 +56,17 @@ def partial_label_guarantee(
     corruption: ArrayLike,
     *,
     l2: float,
-    n_candidates: SupportsIndex = 2,
+    n_candidates: int = 2,
     ties: TieRule = "spread",
 ) -> PartialLabelGuarantee:
     """Test exactly whether the partial-label student gets every training sample right.
 
     Parameters
     ----------
-    model : CorrelationModel
-        Correlations, class sizes and norms of the data set.
-    corruption : (n_classes, n_classes)
-        Share of each given label (column) in each true class (row).
-    l2 : float
-        Penalty of teacher and student.
-    n_candidates : int
-        Size of the candidate set; the paper's student has 2.
-    ties : {"spread", "lowest"}
-        Labels tied for the last place: share it, or take the lowest.
+    model, corruption, l2
+        As for `type_outputs`; teacher and student have the same penalty.
+    n_candidates, ties
+        As for `candidate_targets`.
 
     Examples
     --------

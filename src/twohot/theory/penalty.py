@@ -13,6 +13,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.messages import ArgumentError
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory.correlation import CorrelationModel, check_model
 
@@ -28,10 +30,10 @@ class PairLevels:
     squared_norm: float = 1.0  # mean ‖φ(x)‖²
 
     def __post_init__(self) -> None:
-        _checks.whole_number(self.n_classes, "n_classes", least=2)
-        _checks.positive(self.n_per_class, "n_per_class")
-        _checks.positive(self.squared_norm, "squared_norm")
-        _checks.ordered_levels(self.same_class, self.same_superclass, self.same_superclass)
+        check_count("n_classes", self.n_classes, 2)
+        check_positive("n_per_class", self.n_per_class)
+        check_positive("squared_norm", self.squared_norm)
+        _checks.ordered_levels(same_class=self.same_class, same_superclass=self.same_superclass)
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
@@ -102,7 +104,7 @@ def separation_at(levels: PairLevels, *, l2: float) -> float:
     105.81
     """
     _check_levels(levels)
-    ridge = levels.ridge_per_l2 * _checks.positive(l2, "l2")
+    ridge = levels.ridge_per_l2 * check_positive("l2", l2)
     own, class_mean = levels.own, levels.class_mean
     return class_mean * (ridge + own) / (own * (ridge + class_mean))
 
@@ -123,11 +125,12 @@ def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
     '1.520e-04'
     """
     largest = largest_separation(levels)
-    ratio = _checks.number(separation, "separation (q/p)")
+    ratio = check_positive("separation", separation)
     if not 1 < ratio < largest:
-        raise ValueError(
-            f"separation (q/p) must lie between 1 and {largest:.6g} for these correlations and"
-            f" {levels.n_per_class:g} samples a class, both ends excluded, got {separation}."
+        raise ArgumentError(
+            {"separation": separation},
+            f"is not between 1 and {largest:.6g}",
+            f"no penalty brings another q/p at {levels.n_per_class:g} samples a class.",
         )
     own, class_mean = levels.own, levels.class_mean
     ridge = own * class_mean * (ratio - 1) / (class_mean - ratio * own)

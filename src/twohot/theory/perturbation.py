@@ -11,12 +11,12 @@ inequality it gives the form above where that is below 1, and above 1 there is n
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 
@@ -31,9 +31,7 @@ class SubspaceShift:
     bound: float  # what Davis and Kahan allow the sine to be; 1 or more says nothing
 
 
-def davis_kahan(
-    gram: ArrayLike, perturbed: ArrayLike, *, n_leading: SupportsIndex
-) -> SubspaceShift:
+def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> SubspaceShift:
     """Compare the leading eigenvectors of a Gram matrix with those of a perturbed one.
 
     Examples
@@ -46,7 +44,7 @@ def davis_kahan(
     before, after = _checks.symmetric(gram, "gram"), _checks.symmetric(perturbed, "perturbed")
     if before.shape != after.shape:
         raise ValueError(f"gram and perturbed differ in shape: {before.shape}, {after.shape}.")
-    leading = _checks.whole_number(n_leading, "n_leading", least=1)
+    leading = check_count("n_leading", n_leading, 1)
     if leading >= len(before):
         raise ValueError(f"n_leading must be below the matrix size {len(before)}, got {leading}.")
     values, vectors = np.linalg.eigh(before)
@@ -59,7 +57,7 @@ def davis_kahan(
 
 
 def uniform_perturbation(
-    n_samples: SupportsIndex, *, amplitude: float, seed: int | np.random.Generator
+    n_samples: int, *, amplitude: float, seed: int | np.random.Generator
 ) -> FloatArray:
     """Draw the matrix E of the paper's figures, made symmetric.
 
@@ -72,8 +70,8 @@ def uniform_perturbation(
     >>> bool(np.abs(noise).max() <= 0.05), bool((noise == noise.T).all())
     (True, True)
     """
-    size = _checks.whole_number(n_samples, "n_samples", least=1)
-    amplitude = _checks.positive(amplitude, "amplitude")
+    size = check_count("n_samples", n_samples, 1)
+    amplitude = check_positive("amplitude", amplitude)
     entries = np.random.default_rng(seed).uniform(-amplitude, amplitude, size=(size, size))
     mirrored = (entries + entries.T) / 2
     np.fill_diagonal(mirrored, 0.0)
@@ -100,10 +98,7 @@ def repair_gram(gram: ArrayLike) -> FloatArray:
     diagonal = np.diag(clipped)
     if diagonal.min() <= 0:
         worst = int(diagonal.argmin())
-        raise ValueError(
-            f"gram cannot be repaired: sample {worst} has no positive part left to scale to unit"
-            f" norm; remove it."
-        )
+        raise ValueError(f"gram cannot be repaired: sample {worst} has no norm left; remove it.")
     root = np.sqrt(diagonal)
     repaired = clipped / np.outer(root, root)
     np.fill_diagonal(repaired, 1.0)

@@ -12,22 +12,16 @@ basis, l2 + λ_i/(N K), and preconditions it.
 """
 
 from dataclasses import dataclass
-from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import softmax
 
+from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory._newton import (
-    Direction,
-    NewtonResult,
-    cross_entropy,
-    damped_newton,
-    softmax_deviations,
-)
+from twohot.theory._newton import Direction, cross_entropy, damped_newton, softmax_deviations
 from twohot.theory.averaging import LabelAveraging
 
 # Newton's own convergence is quadratic only if its systems are solved to the order of the
@@ -52,7 +46,7 @@ def softmax_rounds(
     targets: ArrayLike,
     *,
     l2: float,
-    n_rounds: SupportsIndex,
+    n_rounds: int,
     max_steps: int = 50,
 ) -> list[SoftmaxRound]:
     """Exact outputs of rounds 1 … `n_rounds`, each from zero coefficients.
@@ -61,10 +55,8 @@ def softmax_rounds(
     ----------
     averaging : LabelAveraging
         The data set, from a Gram matrix or from features.
-    targets : (n_samples, n_classes)
-        Given labels, one-hot or soft.
-    l2 : float
-        Penalty: mean cross-entropy + ½ l2 ‖coef‖².
+    targets, l2
+        As for `average_labels`.
     n_rounds : int
         How many rounds; each learns the outputs of the one before.
     max_steps : int
@@ -81,26 +73,24 @@ def softmax_rounds(
     hint = "build one with LabelAveraging.from_gram or LabelAveraging.from_features"
     _checks.instance(averaging, LabelAveraging, "averaging", hint)
     rows = _checks.target_rows(targets, averaging.eigenvectors.shape[0])
-    penalty = _checks.positive(l2, "l2")
-    most = _checks.whole_number(max_steps, "max_steps", least=1)
+    penalty = check_positive("l2", l2)
+    most = check_count("max_steps", max_steps, 1)
     deviations = rows - 1 / rows.shape[1]
     fitted = []
-    for _ in range(_checks.rounds(n_rounds)):
+    for _ in range(check_count("n_rounds", n_rounds, 0)):
         result = damped_newton(_DenseProblem(averaging, deviations, penalty), max_steps=most)
-        fitted.append(_round(result))
         deviations = result.deviations
+        fitted.append(
+            SoftmaxRound(
+                outputs=deviations + 1 / rows.shape[1],
+                logits=result.logits,
+                coef_norm=float(np.linalg.norm(result.dual)),
+                residual=result.residual,
+                n_steps=result.n_steps,
+                converged=result.converged,
+            )
+        )
     return fitted
-
-
-def _round(result: NewtonResult) -> SoftmaxRound:
-    return SoftmaxRound(
-        outputs=result.deviations + 1 / result.deviations.shape[1],
-        logits=result.logits,
-        coef_norm=float(np.linalg.norm(result.dual)),
-        residual=result.residual,
-        n_steps=result.n_steps,
-        converged=result.converged,
-    )
 
 
 class _DenseProblem:

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.numbers import check_positive
 from twohot.theory import _checks
-from twohot.theory._checks import BoolArray, FloatArray
+from twohot.theory._checks import FloatArray
 from twohot.theory.guarantees import Verdict, judge
 from twohot.theory.outputs import TypeOutputs
 
@@ -67,37 +68,19 @@ def noise_tolerated(
     >>> round(noise_tolerated(symmetric, third_round).overall, 4)
     0.596
     """
-    _checks.function(corruption_at, "corruption_at")
-    _checks.function(predict, "predict")
+    _checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
+    _checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")
 
     @cache  # classes that break together ask for the same rates
     def works(rate: float) -> tuple[bool, ...]:
         shares = _checks.corruption_matrix(corruption_at(rate))
         return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
 
-    rates = np.append(np.arange(0, 1, _checks.positive(step, "step")), 1.0)
-    width = _checks.positive(resolution, "resolution")
+    rates = np.append(np.arange(0, 1, check_positive("step", step)), 1.0)
+    width = check_positive("resolution", resolution)
     table = np.array([works(float(rate)) for rate in rates])  # (n_rates, n_classes)
-    edges = [
-        _working_range(works, k, rates=rates, tried=table[:, k], width=width)
-        for k in range(table.shape[1])
-    ]
-    return NoiseTolerance(*np.array(edges).T)
 
-
-def _working_range(
-    works: Callable[[float], tuple[bool, ...]],
-    label: int,
-    *,
-    rates: FloatArray,
-    tried: BoolArray,
-    width: float,
-) -> tuple[float, float]:
-    """First range of rates that work for a class, its two edges bisected to `width`."""
-    if not tried.any():
-        return np.nan, np.nan
-
-    def edge(inside: float, outside: float) -> float:
+    def edge(label: int, inside: float, outside: float) -> float:
         while abs(outside - inside) > width:
             middle = (inside + outside) / 2
             if middle in {inside, outside}:  # no number lies between them
@@ -105,9 +88,16 @@ def _working_range(
             inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
         return inside
 
-    first = int(tried.argmax())
-    lowest = edge(rates[first], rates[first - 1]) if first else float(rates[0])
-    failures = first + np.flatnonzero(~tried[first:])
-    if not failures.size:
-        return lowest, float(rates[-1])
-    return lowest, edge(rates[failures[0] - 1], rates[failures[0]])
+    def working_range(label: int) -> tuple[float, float]:
+        """First range of rates that work for a class, its two edges bisected."""
+        tried = table[:, label]
+        if not tried.any():
+            return np.nan, np.nan
+        first = int(tried.argmax())
+        lowest = edge(label, rates[first], rates[first - 1]) if first else float(rates[0])
+        failures = first + np.flatnonzero(~tried[first:])
+        if not failures.size:
+            return lowest, float(rates[-1])
+        return lowest, edge(label, rates[failures[0] - 1], rates[failures[0]])
+
+    return NoiseTolerance(*np.array([working_range(k) for k in range(table.shape[1])]).T)
