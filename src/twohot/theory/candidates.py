@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot._checks.numbers import check_candidates, check_choice
+from twohot._checks.numbers import check_choice, check_class_count
 from twohot._ties import top_shares
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
@@ -48,7 +48,7 @@ def candidate_targets(
     values = _checks.real_array(outputs, "outputs")
     if values.ndim == 0:
         raise ValueError("outputs must have one number per class in its last axis, got one number.")
-    places = check_candidates(n_candidates, values.shape[-1])
+    places = check_class_count("n_candidates", n_candidates, values.shape[-1])
     check_choice("ties", ties, get_args(TieRule))
     slack = TIE_TOLERANCE * np.ptp(values, axis=-1, keepdims=True)
     return top_shares(values, places, slack, lowest=ties == "lowest")
