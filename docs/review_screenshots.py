@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from sklearn.datasets import load_digits
 
 from twohot import find_label_issues
-from twohot.audit.folder import write_audit_folder
+from twohot.audit.audit_folder import write_audit_folder
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.digits_demo import grey_picture
 from twohot.noise import corrupt_labels, symmetric

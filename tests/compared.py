@@ -3,7 +3,7 @@
 import numpy as np
 
 from twohot.distill.recipe import Recipe
-from twohot.forecast.comparison import Comparison
+from twohot.forecast.gains import Comparison
 from twohot.select.result import Choice, Tried
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 

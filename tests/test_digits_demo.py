@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import twohot
 from twohot import LinearProbe, PartialLabelProbe
-from twohot.audit.folder import read_audit_folder
+from twohot.audit.audit_folder import read_audit_folder
 from twohot.cli import app
 from twohot.digits_demo import check_demo_folder, demo_data
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.solver.problems import Load, Problem, Source
 from benchmarks.solver.results import Penalty, RoundCount
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, Round
-from twohot.solve.fit import START_TOLERANCE
+from twohot.solve.solver import START_TOLERANCE
 
 PLL = "PLL"
 

@@ -1,8 +1,8 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
 from twohot._types import Round
-from twohot.audit.issues import find_label_issues
-from twohot.audit.label_issues import LabelIssues
+from twohot.audit.find_issues import find_label_issues
+from twohot.audit.issue_table import LabelIssues
 from twohot.audit.why import Explanation, explain_label
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.fitted import load

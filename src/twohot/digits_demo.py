@@ -13,9 +13,9 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from twohot._files import whole_file
-from twohot.audit.folder import write_audit_folder
-from twohot.audit.issues import find_label_issues
-from twohot.audit.label_issues import LabelIssues
+from twohot.audit.audit_folder import write_audit_folder
+from twohot.audit.find_issues import find_label_issues
+from twohot.audit.issue_table import LabelIssues
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.noise.corruption import corrupt_labels, symmetric

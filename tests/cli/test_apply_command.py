@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from audits import ANIMALS, audit_rows
-from twohot.audit.folder import write_audit_folder
+from twohot.audit.audit_folder import write_audit_folder
 from twohot.cli import app
 from twohot.review.records import ReviewSummary
 from twohot.tables.csv_file import read_csv, write_csv

@@ -11,7 +11,7 @@ import archives
 from pictures import noise
 from twohot.extract import load_data_set
 from twohot.extract._torchvision import load_torchvision
-from twohot.extract.cifar_classes import COARSE_CLASSES
+from twohot.extract.cifar100 import COARSE_CLASSES
 
 
 @pytest.fixture(autouse=True)

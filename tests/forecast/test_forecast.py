@@ -8,8 +8,8 @@ from problems import digits, synthetic
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot.forecast.advice import Action
+from twohot.forecast.as_json import candidate_rows
 from twohot.forecast.forecast import forecast
-from twohot.forecast.record import candidate_rows
 from twohot.noise import corrupt_labels, make_features, pair_flip, symmetric
 from twohot.theory import LabelAveraging, judge, type_outputs
 

@@ -25,8 +25,8 @@ from twohot.select.agreement import TEMPERATURES
 from twohot.select.auto_probe import search_probe
 from twohot.select.grid import Candidate
 from twohot.select.search import Search, predict_held_out
-from twohot.solve.fit import Settings
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+from twohot.solve.solver import Settings
 
 TIGHT = 1e-9
 DATA = problems.synthetic()

@@ -20,7 +20,7 @@ from twohot.distill.targets import (
     candidate_rows,
 )
 from twohot.rows.coordinates import choose_coordinates
-from twohot.solve.kernels import deviation, softmax
+from twohot.solve.loss_kernels import deviation, softmax
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 from twohot.solve.objective import Objective, pose, target_moment
 

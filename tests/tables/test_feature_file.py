@@ -14,7 +14,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from twohot.tables import FeatureBlocks, FeatureTable, read_features, write_features
-from twohot.tables import feature_blocks as blocks
+from twohot.tables import feature_stream as blocks
 from twohot.tables.packed_strings import Items
 
 CODES = ("labels", "true_labels", "split", "superclass")

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.ma import is_masked
 from numpy.typing import NDArray
 
-from twohot._checks.cells import as_cells, as_text, is_missing, order_key, plain
 from twohot._checks.classes import check_codes
+from twohot._checks.column_cells import as_cells, as_text, is_missing, order_key, plain
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.block import Block
+from twohot.rows.row_span import products_with, span_of
 from twohot.rows.rows import Rows, Terms
-from twohot.rows.span import products_with, span_of
 from twohot.rows.stores import fit_preparation, open_rows
 
 # Weights held at once: some rows asked for times all training rows, 32 MB.

@@ -11,7 +11,7 @@ from twohot._checks.arrays import check_soft_targets
 from twohot._checks.labels import Labels, check_classes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, Matrix
-from twohot.audit.rows_and_labels import take_rows
+from twohot.audit.partly_labelled import take_rows
 
 # Rows whose probabilities are held at once.
 BLOCK_ROWS = 10_000

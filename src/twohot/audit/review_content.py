@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import twohot
-from twohot._checks.cells import as_text
+from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
-from twohot.audit.label_issues import LabelIssues
+from twohot.audit.issue_table import LabelIssues
 from twohot.classes import class_correlation, cluster_classes
 from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
 from twohot.select.result import Choice

@@ -20,8 +20,8 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.averaging_weights import AveragingWeights, prepared_rows
-from twohot.audit.rows_and_labels import check_rows_and_labels
-from twohot.distill.probe import STUDENT_RIDGE
+from twohot.audit.partly_labelled import check_rows_and_labels
+from twohot.distill.base import STUDENT_RIDGE
 from twohot.rows.threads import count_threads
 
 

@@ -1,7 +1,7 @@
 """How the classes of labelled features relate: correlations, superclasses, pairs of rows."""
 
 from twohot.classes.correlation import ClassCorrelation, class_correlation
-from twohot.classes.pairs import PairGroup, PairStatistics, pair_statistics
+from twohot.classes.row_pairs import PairGroup, PairStatistics, pair_statistics
 from twohot.classes.superclasses import Superclasses, cluster_classes
 
 __all__ = [

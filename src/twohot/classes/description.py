@@ -12,7 +12,7 @@ from twohot._checks.messages import ArgumentError
 from twohot._files import json_safe
 from twohot._types import IntArray
 from twohot.classes.correlation import ClassCorrelation, class_correlation
-from twohot.classes.pairs import MAX_FEATURES, PairStatistics, pair_statistics
+from twohot.classes.row_pairs import MAX_FEATURES, PairStatistics, pair_statistics
 from twohot.classes.superclasses import PAPER_CUT, Superclasses, cluster_classes
 from twohot.tables.table import FeatureTable
 

@@ -7,8 +7,8 @@ from typer import Argument, Option
 
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
+from twohot.audit.audit_folder import read_audit_folder
 from twohot.audit.decisions import Applied, apply_decisions, read_decisions
-from twohot.audit.folder import read_audit_folder
 from twohot.audit.issue_files import write_labels
 from twohot.cli._terminal import say
 

@@ -8,9 +8,9 @@ from typer import Option
 
 from twohot._checks.labels import label_notes
 from twohot._checks.messages import ArgumentError, FileThereError
-from twohot.audit.folder import FILES, write_audit_folder
-from twohot.audit.issues import check_flagging, find_label_issues
-from twohot.audit.label_issues import LabelIssues
+from twohot.audit.audit_folder import FILES, write_audit_folder
+from twohot.audit.find_issues import check_flagging, find_label_issues
+from twohot.audit.issue_table import LabelIssues
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, print_table, say

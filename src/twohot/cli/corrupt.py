@@ -9,7 +9,7 @@ from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import print_table, say
-from twohot.noise.noisy_tables import corrupt_table, corruption_for, read_matrix
+from twohot.noise.corrupt_table import corrupt_table, corruption_for, read_matrix
 from twohot.tables.feature_file import write_features
 from twohot.tables.table import FeatureTable
 

@@ -14,9 +14,9 @@ from twohot.cli._outputs import write_json, write_report
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, print_table, say
 from twohot.figures.forecast import forecast_figure
+from twohot.forecast.as_json import candidate_rows, class_rows, forecast_record
 from twohot.forecast.forecast import Forecast
 from twohot.forecast.forecast import forecast as make_forecast
-from twohot.forecast.record import candidate_rows, class_rows, forecast_record
 from twohot.tables import FeatureTable
 
 # Classes that are shown, the ones with the smallest margin.

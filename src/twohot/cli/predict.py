@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option
 
-from twohot._checks.cells import as_text
+from twohot._checks.column_cells import as_text
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot.cli._table_options import FeatureOptions

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from twohot._checks.arrays import check_precision
-from twohot._checks.cells import order_key
+from twohot._checks.column_cells import order_key
 from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice, check_within

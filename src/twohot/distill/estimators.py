@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twohot._checks.numbers import check_class_count, check_count, check_within
-from twohot.distill.probe import Probe
+from twohot.distill.base import Probe
 from twohot.distill.recipe import Recipe
 
 

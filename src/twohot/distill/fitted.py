@@ -24,7 +24,7 @@ from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation
 from twohot.rows.stores import open_rows
 from twohot.rows.threads import count_threads
-from twohot.solve.kernels import softmax
+from twohot.solve.loss_kernels import softmax
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

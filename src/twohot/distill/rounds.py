@@ -13,10 +13,10 @@ from twohot._types import Round
 from twohot.distill.recipe import Recipe
 from twohot.distill.targets import CANDIDATES, next_targets, tied_classes
 from twohot.rows.coordinates import Coordinates
-from twohot.solve.fit import Settings, Solver
-from twohot.solve.kernels import Targets
 from twohot.solve.lbfgs import Solution
+from twohot.solve.loss_kernels import Targets
 from twohot.solve.objective import Evaluation
+from twohot.solve.solver import Settings, Solver
 
 # What tied classes keep of the last round: more than rounding, less than a tolerance would show.
 TRACE = 1e-6

@@ -20,7 +20,7 @@ from twohot.distill.recipe import Recipe
 from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import Rows, Terms
-from twohot.solve.kernels import Targets, softmax
+from twohot.solve.loss_kernels import Targets, softmax
 
 # Outputs that differ by less than this, relative to the boundary, share its weight. Two solves
 # to the default tolerance agree to about this.

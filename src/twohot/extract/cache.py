@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from twohot._files import whole_file
 from twohot._types import FloatArray
-from twohot.tables.tensor_file import DTYPES, map_tensors, streamed, write_tensors
+from twohot.tables.safetensors_file import DTYPES, map_tensors, streamed, write_tensors
 
 # Parts that stay mapped while rows are gathered: rows that follow each other are mostly in one.
 N_MAPPED = 8

@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_choice
 from twohot.extract._torchvision import load_torchvision
-from twohot.extract.cifar_classes import COARSE_CLASSES, coarse_of, read_human_labels
+from twohot.extract.cifar100 import COARSE_CLASSES, coarse_of, read_human_labels
 from twohot.extract.items import LabelledItems
 
 # The classes of torchvision that read the six.

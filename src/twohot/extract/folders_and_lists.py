@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.cells import as_text
+from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.extract.items import LabelledItems

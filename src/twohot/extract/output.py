@@ -10,8 +10,8 @@ from twohot._checks.messages import counted
 from twohot.extract.cache import PartStore
 from twohot.extract.loading import Loaded, prefetch
 from twohot.extract.plan import ExtractionPlan
-from twohot.tables.feature_blocks import FeatureBlocks
 from twohot.tables.feature_file import read_features, write_features
+from twohot.tables.feature_stream import FeatureBlocks
 from twohot.tables.table import FeatureTable
 
 

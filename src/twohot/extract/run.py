@@ -22,7 +22,7 @@ from twohot._checks.messages import ArgumentError, FileThereError
 from twohot._checks.numbers import check_choice, check_count
 from twohot._checks.outputs import check_output
 from twohot.extract.backbone import Backbone
-from twohot.extract.backbones import check_takes, load_backbone
+from twohot.extract.backbone_registry import check_takes, load_backbone
 from twohot.extract.cache import PartStore
 from twohot.extract.items import LabelledItems
 from twohot.extract.loading import Loaded, prefetch

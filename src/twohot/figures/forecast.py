@@ -19,7 +19,7 @@ NAMED_CLASSES = 40
 def forecast_figure(candidates: Sequence[Row], classes: Sequence[Row], ridge: float) -> Any:
     """Draw the gain of every candidate, and the margin of every class in theory at a ridge.
 
-    The rows are those of `twohot.forecast.record`.
+    The rows are those of `twohot.forecast.as_json`.
     """
     figure = new_figure(12.0, 4.0)
     gains, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))

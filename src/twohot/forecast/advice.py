@@ -9,7 +9,7 @@ from twohot._checks.labels import Labels
 from twohot._checks.messages import counted, first_few
 from twohot._types import IntArray
 from twohot.distill import recipe as grid
-from twohot.forecast.comparison import Comparison
+from twohot.forecast.gains import Comparison
 from twohot.forecast.noise_estimate import NoiseEstimate
 from twohot.forecast.true_correlations import CorrelationEstimate
 from twohot.select.result import Choice, Tried

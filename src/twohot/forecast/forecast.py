@@ -20,11 +20,11 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive, is_integer
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
-from twohot.audit.rows_and_labels import check_rows_and_labels, labelled_rows
+from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
 from twohot.classes import class_correlation, cluster_classes
-from twohot.distill.probe import STUDENT_RIDGE
+from twohot.distill.base import STUDENT_RIDGE
 from twohot.forecast.advice import Advice, advise
-from twohot.forecast.comparison import Comparison, compare
+from twohot.forecast.gains import Comparison, compare
 from twohot.forecast.noise_estimate import NoiseEstimate, count_noise, take_noise
 from twohot.forecast.theory_answer import TheoryAnswer, ask_theory
 from twohot.forecast.true_correlations import CorrelationEstimate, unmix

@@ -1,6 +1,7 @@
 """Labels with a known noise, and synthetic features to try things on."""
 
 from twohot._checks.classes import check_corruption
+from twohot.noise.corrupt_table import corrupt_table, corruption_for
 from twohot.noise.corruption import (
     Corrupted,
     asymmetric,
@@ -9,8 +10,7 @@ from twohot.noise.corruption import (
     superclass_noise,
     symmetric,
 )
-from twohot.noise.noisy_tables import corrupt_table, corruption_for
-from twohot.noise.synthetic import SyntheticFeatures, make_features
+from twohot.noise.synthetic_features import SyntheticFeatures, make_features
 
 __all__ = [
     "Corrupted",

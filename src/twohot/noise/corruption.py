@@ -28,7 +28,7 @@ from twohot._checks.classes import (
 from twohot._checks.labels import Labels, check_some_labelled, code_labels
 from twohot._checks.numbers import check_count, check_within
 from twohot._types import IntArray
-from twohot.noise.exact_counts import controlled_rounding
+from twohot.noise.controlled_rounding import controlled_rounding
 
 
 @dataclass(frozen=True, eq=False)

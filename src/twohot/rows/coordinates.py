@@ -6,8 +6,8 @@ from typing import Any
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.preparation import Preparation
 from twohot.rows.principal_axes import PrincipalAxes, measure_axes
+from twohot.rows.row_span import Span, span_of
 from twohot.rows.rows import Rows
-from twohot.rows.span import Span, span_of
 from twohot.rows.stores import fit_preparation, open_rows
 
 

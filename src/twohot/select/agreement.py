@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot._types import FloatArray, IntArray
-from twohot.solve.kernels import softmax
+from twohot.solve.loss_kernels import softmax
 
 # What logits may be divided by, and shares of wrong labels, to choose from.
 TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 4.5)

@@ -18,7 +18,7 @@ from twohot.rows.threads import one_blas_thread
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.search import Search, Trial
 from twohot.select.splits import choose_splits
-from twohot.solve.fit import Settings
+from twohot.solve.solver import Settings
 
 # What the largest label has beyond its share of the rows, from which on there is an intercept. The
 # mean of all rows is then near the rows of one class: centred, they point nowhere in particular,

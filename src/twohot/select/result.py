@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+from twohot.distill.base import Probe
 from twohot.distill.estimators import probe_for
-from twohot.distill.probe import Probe
 from twohot.distill.recipe import Recipe, recipe_from_json
 from twohot.figures.choice import choice_figure
 from twohot.select.agreement import mean, standard_error
-from twohot.select.chance import CHANCE_ERRORS, chance_agreement
+from twohot.select.chance_agreement import CHANCE_ERRORS, chance_agreement
 from twohot.select.search import Search, Trial
 
 WIDTH = 48  # of the longest name in the printed table

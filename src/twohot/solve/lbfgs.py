@@ -12,7 +12,7 @@ import numpy as np
 
 from twohot._types import FloatArray
 from twohot.solve.objective import Evaluation, Objective
-from twohot.solve.precondition import metrics_at, metrics_at_zero
+from twohot.solve.preconditioner import metrics_at, metrics_at_zero
 from twohot.solve.secants import History
 
 # A step whose slope at its end is steeper than this share of the slope at its start has gone

@@ -28,7 +28,7 @@ import numpy as np
 
 from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray
-from twohot.solve.kernels import cross_entropy_terms, generalized_terms
+from twohot.solve.loss_kernels import cross_entropy_terms, generalized_terms
 from twohot.solve.objective import Evaluation, FitProblem
 
 # The curvature of a class that no row is predicted to be in; the preconditioner divides by it.

@@ -17,7 +17,7 @@ from twohot._types import FloatArray
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.principal_axes import PrincipalAxes
 from twohot.rows.rows import Rows
-from twohot.solve.kernels import Targets, target_terms
+from twohot.solve.loss_kernels import Targets, target_terms
 
 if TYPE_CHECKING:
     from twohot.solve.losses import Loss

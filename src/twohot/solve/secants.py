@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from twohot._types import FloatArray
-from twohot.solve.precondition import ClassMetrics, class_inner
+from twohot.solve.preconditioner import ClassMetrics, class_inner
 
 CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little, and take memory
 OVERALL_PAIRS = 10  # pairs of the overall recursion

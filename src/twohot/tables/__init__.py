@@ -1,7 +1,7 @@
 """Features with their labels, from and to files and frames."""
 
-from twohot.tables.feature_blocks import FeatureBlocks
 from twohot.tables.feature_file import read_features, write_features
+from twohot.tables.feature_stream import FeatureBlocks
 from twohot.tables.read import read_table
 from twohot.tables.table import FeatureTable
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.cells import WHOLE_NUMBER, as_cells, as_text, holds_numbers, order_key
+from twohot._checks.column_cells import WHOLE_NUMBER, as_cells, as_text, holds_numbers, order_key
 from twohot._checks.labels import NO_LABEL, Labels, check_classes, code_labels
 from twohot._checks.messages import ArgumentError
 

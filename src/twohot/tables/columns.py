@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.cells import as_text, holds_numbers, is_missing
+from twohot._checks.column_cells import as_text, holds_numbers, is_missing
 from twohot._checks.labels import NO_LABEL, code_labels
 from twohot._checks.messages import ArgumentError, first_few
 from twohot._types import FloatArray, IntArray

@@ -21,10 +21,16 @@ from numpy.typing import NDArray
 from twohot._checks.messages import ArgumentError
 from twohot._files import whole_file
 from twohot._types import Matrix
-from twohot.tables.feature_blocks import stored_blocks
+from twohot.tables.feature_stream import stored_blocks
 from twohot.tables.packed_strings import Items
+from twohot.tables.safetensors_file import (
+    DTYPES,
+    StreamedTensor,
+    map_tensors,
+    streamed,
+    write_tensors,
+)
 from twohot.tables.table import FeatureTable
-from twohot.tables.tensor_file import DTYPES, StreamedTensor, map_tensors, streamed, write_tensors
 
 FORMAT_VERSION = 1
 HEADER = "twohot.features"

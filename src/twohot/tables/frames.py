@@ -7,7 +7,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.cells import as_cells
+from twohot._checks.column_cells import as_cells
 from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.cells import as_cells, as_text
+from twohot._checks.column_cells import as_cells, as_text
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.tables.columns import LABELS, Columns, pick
 from twohot.tables.csv_file import csv_columns

@@ -13,15 +13,21 @@ from twohot.theory.averaging import (
     sample_coefficients,
     shrinkage_factors,
 )
-from twohot.theory.candidates import candidate_targets, partial_label_outputs
-from twohot.theory.cases import (
+from twohot.theory.closed_forms import (
     case_1_outputs,
     case_2_outputs,
     case_3_outputs,
     case_4_outputs,
     case_5_outputs,
 )
-from twohot.theory.correlation import CorrelationModel, Spectrum
+from twohot.theory.correlation_models import CorrelationModel, Spectrum
+from twohot.theory.exact_softmax import SoftmaxRound, softmax_rounds
+from twohot.theory.exact_softmax_by_type import (
+    PopulationRound,
+    population_partial_labels,
+    population_rounds,
+    softmax_error,
+)
 from twohot.theory.guarantees import (
     Guarantee,
     RoundsCondition,
@@ -33,7 +39,8 @@ from twohot.theory.guarantees import (
     rounds_needed,
     rounds_until_right,
 )
-from twohot.theory.lemma import Shrinkage, lemma_outputs, shrinkage
+from twohot.theory.lemma_4_1 import Shrinkage, lemma_outputs, shrinkage
+from twohot.theory.noise_tolerance import NoiseTolerance, noise_tolerated
 from twohot.theory.outputs import (
     TypeOutputs,
     evolving_outputs,
@@ -41,12 +48,13 @@ from twohot.theory.outputs import (
     type_outputs,
     unseen_outputs,
 )
-from twohot.theory.partial_labels import (
+from twohot.theory.partial_label_guarantees import (
     PartialLabelGuarantee,
     partial_label_guarantee,
     printed_condition,
     sufficient_condition,
 )
+from twohot.theory.partial_label_student import candidate_targets, partial_label_outputs
 from twohot.theory.penalty import (
     PairLevels,
     l2_for_separation,
@@ -59,14 +67,6 @@ from twohot.theory.perturbation import (
     repair_gram,
     uniform_perturbation,
 )
-from twohot.theory.population import (
-    PopulationRound,
-    population_partial_labels,
-    population_rounds,
-    softmax_error,
-)
-from twohot.theory.softmax import SoftmaxRound, softmax_rounds
-from twohot.theory.tolerance import NoiseTolerance, noise_tolerated
 
 __all__ = [
     "ClassReduction",

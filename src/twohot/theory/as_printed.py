@@ -18,7 +18,7 @@ from scipy.special import softmax
 from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.lemma import balanced_ridge, superclass_means
+from twohot.theory.lemma_4_1 import balanced_ridge, superclass_means
 
 
 def case_3_balanced(

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.correlation import CorrelationModel, check_model
+from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
 

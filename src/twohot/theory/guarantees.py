@@ -20,7 +20,7 @@ from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray, FloatArray, IntArray
-from twohot.theory.correlation import CorrelationModel, check_model
+from twohot.theory.correlation_models import CorrelationModel, check_model
 from twohot.theory.outputs import TypeOutputs, type_outputs
 
 # Both sides of the theorem's condition, at most about 1 where it is decided, are good to some

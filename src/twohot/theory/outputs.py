@@ -23,7 +23,7 @@ from twohot._checks.numbers import check_count
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray, FloatArray
 from twohot.theory.averaging import ClassReduction
-from twohot.theory.correlation import CorrelationModel, check_model
+from twohot.theory.correlation_models import CorrelationModel, check_model
 
 # Two labels of a sample are tied if their outputs differ by no more than this fraction of the
 # range of its outputs. Exact ties come out at 1e-15 of it, the rounding of the K × K eigenbasis

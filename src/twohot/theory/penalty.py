@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
-from twohot.theory.correlation import CorrelationModel, check_model
+from twohot.theory.correlation_models import CorrelationModel, check_model
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from twohot._checks.numbers import check_count, check_within
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.lemma import (
+from twohot.theory.lemma_4_1 import (
     NOT_PSD,
     balanced_ridge,
     lemma_outputs,

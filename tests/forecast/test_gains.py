@@ -8,7 +8,7 @@ from problems import synthetic
 from twohot import AutoProbe
 from twohot._checks.labels import code_labels
 from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, TEACHER
-from twohot.forecast.comparison import compare
+from twohot.forecast.gains import compare
 from twohot.select.auto_probe import search_probe
 from twohot.select.result import choice_of
 

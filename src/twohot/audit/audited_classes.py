@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.cells import as_text
+from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._types import FloatArray, IntArray
 

@@ -8,7 +8,7 @@ import pytest
 import problems
 from compared import make_tried
 from twohot import AutoProbe
-from twohot.select.chance import CHANCE_ERRORS, chance_agreement
+from twohot.select.chance_agreement import CHANCE_ERRORS, chance_agreement
 from twohot.select.result import Choice
 
 

@@ -23,9 +23,9 @@ from twohot.distill.recipe import Recipe
 from twohot.distill.rounds import run_rounds
 from twohot.distill.targets import SOFT, LabelTargets, StoredTargets
 from twohot.rows.threads import one_blas_thread
-from twohot.solve.fit import Settings
-from twohot.solve.kernels import Targets
+from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import USUAL_POWER, Loss, make_loss
+from twohot.solve.solver import Settings
 
 Penalty: TypeAlias = float | Sequence[float] | None
 

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from labelled_rows import CountedRows, dense_correlations, labelled_rows
 
-from twohot.classes import class_correlation, pair_statistics, pairs
+from twohot.classes import class_correlation, pair_statistics
+from twohot.classes import row_pairs as pairs
 
 CASES = ("same_class", "same_superclass", "elsewhere")
 

@@ -33,9 +33,9 @@ from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory._newton import Direction, cross_entropy, damped_newton, softmax_deviations
-from twohot.theory.candidates import TieRule, candidate_targets
-from twohot.theory.correlation import CorrelationModel, check_model
+from twohot.theory.correlation_models import CorrelationModel, check_model
 from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
+from twohot.theory.partial_label_student import TieRule, candidate_targets
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import choose_coordinates
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 from twohot.solve.objective import pose
-from twohot.solve.precondition import ClassMetrics, metrics_at, metrics_at_zero
+from twohot.solve.preconditioner import ClassMetrics, metrics_at, metrics_at_zero
 from twohot.solve.secants import History
 
 N_CLASSES, N_FEATURES = 5, 12

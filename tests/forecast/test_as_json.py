@@ -7,8 +7,8 @@ import pytest
 
 from problems import digits
 from twohot.figures.forecast import forecast_figure
+from twohot.forecast.as_json import candidate_rows, class_rows, forecast_record
 from twohot.forecast.forecast import forecast
-from twohot.forecast.record import candidate_rows, class_rows, forecast_record
 from twohot.noise import symmetric
 
 

@@ -15,7 +15,7 @@ from twohot._ties import top_shares
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory.averaging import ClassReduction
-from twohot.theory.correlation import CorrelationModel
+from twohot.theory.correlation_models import CorrelationModel
 from twohot.theory.outputs import TIE_TOLERANCE, TypeOutputs, type_outputs
 
 TieRule = Literal["spread", "lowest"]

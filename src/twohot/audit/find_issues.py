@@ -12,16 +12,14 @@ from twohot._checks.labels import Labels, check_two_classes, code_labels, label_
 from twohot._checks.messages import ArgumentError, first_few
 from twohot._checks.numbers import check_count, check_within
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.class_probabilities import (
     is_calibrated,
     known_classes,
     probe_blocks,
     stored_blocks,
 )
-from twohot.audit.label_issues import LabelIssues
-from twohot.audit.offered_classes import OfferedClasses, offered_classes
-from twohot.audit.rows_and_labels import check_lengths, labelled_rows
-from twohot.audit.verdict import (
+from twohot.audit.flagging import (
     CLOSE,
     Evidence,
     count_transitions,
@@ -32,6 +30,8 @@ from twohot.audit.verdict import (
     probability_wrong,
     weigh,
 )
+from twohot.audit.issue_table import LabelIssues
+from twohot.audit.partly_labelled import check_lengths, labelled_rows
 from twohot.select.auto_probe import AutoProbe
 
 # A class with fewer labels than this is never flagged: nothing else says what it looks like.

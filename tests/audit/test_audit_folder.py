@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from audits import ANIMALS, HOSTILE, audit_rows
 from twohot._checks.labels import NO_LABEL
-from twohot.audit import folder as audit_folder
-from twohot.audit.folder import FILES, read_audit_folder, write_audit_folder
+from twohot.audit import audit_folder
+from twohot.audit.audit_folder import FILES, read_audit_folder, write_audit_folder
 from twohot.audit.issue_files import read_issues, write_issues
 from twohot.review.records import Method, ReviewRows, ReviewSummary
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot import find_label_issues
-from twohot.audit.verdict import (
+from twohot.audit.flagging import (
     COUNTING_TURNS,
     LEAST_PROBABILITY,
     UNCOUNTED,

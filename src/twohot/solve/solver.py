@@ -7,8 +7,8 @@ import numpy as np
 
 from twohot._types import FloatArray
 from twohot.rows.coordinates import Coordinates
-from twohot.solve.kernels import Targets
 from twohot.solve.lbfgs import Solution, minimize
+from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import Loss
 from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
 from twohot.solve.secants import History

@@ -18,8 +18,8 @@ import stored
 from twohot import LabelIssues, LinearProbe, find_label_issues, forecast
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot.audit import class_probabilities
-from twohot.audit import issues as issues_module
-from twohot.audit.label_issues import COLUMNS
+from twohot.audit import find_issues as issues_module
+from twohot.audit.issue_table import COLUMNS
 from twohot.rows.selected import SelectedRows
 from twohot.rows.threads import one_blas_thread
 

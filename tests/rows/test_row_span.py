@@ -12,9 +12,9 @@ from twohot.distill.rounds import run_rounds
 from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates, choose_coordinates
 from twohot.rows.principal_axes import measure_axes
-from twohot.rows.span import span_of
-from twohot.solve.fit import Settings
+from twohot.rows.row_span import span_of
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+from twohot.solve.solver import Settings
 
 N_SAMPLES, N_FEATURES = 100, 130
 SETTINGS = Settings(tol=1e-10, max_iter=500)
