@@ -23,7 +23,7 @@ from twohot._checks.messages import counted
 NOTES = Path(__file__).parent / "notes.md"
 
 # Passes at 1e-4 / 1e-6 of teacher, student 1 and student 2 by L-BFGS with the metric of
-# solve.precondition alone, counted once, before solve.secants was written.
+# solve.preconditioner alone, counted once, before solve.secants was written.
 BEFORE = {
     ("CIFAR-100", 100): ["15 / 22", "12 / 18", "11 / 17"],
     ("CIFAR-100", 10): ["26 / 44", "22 / 37", "18 / 34"],

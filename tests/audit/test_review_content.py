@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from twohot import AutoProbe, LinearProbe, find_label_issues
+from twohot._checks.labels import code_labels
 from twohot.audit.decisions import Decision, apply_decisions
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.tables import FeatureTable
@@ -87,7 +88,8 @@ def test_own_probabilities_show_no_choice(audited) -> None:
 @pytest.mark.parametrize("known", [[10, 2, 7, 30], ["10", "2", "7", "30"]])
 def test_classes_that_a_probe_alone_knows_come_behind_those_of_the_table(audited, known) -> None:
     table, _, true = audited
-    probe = LinearProbe().fit(table.features, np.array(known)[np.array([3, 1, 0])[true]])
+    names = code_labels(np.array(known)[np.array([3, 1, 0])[true]])
+    probe = LinearProbe().fit(table.features, names)
     probe.classes_ = np.array(known)  # it knows a class that it saw no row of
     probe.predict_proba = lambda rows: np.full((len(rows), 4), 0.25)
     issues = find_label_issues(table.features, table.coded, probe=probe)

@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 import problems
 import twin
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot._checks.labels import code_labels
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -347,3 +348,33 @@ def test_features_without_spread(make, dtype):
     probe = make().fit(np.full((20, 3), 0.3, dtype=dtype), np.arange(20) % 4)
     assert all(entry.converged for entry in probe.rounds_)
     np.testing.assert_allclose(probe.predict_proba(np.ones((2, 3))), 0.25)
+
+
+def test_numerals_as_text_are_ordered_by_value_and_it_is_said():
+    by_value, alike = ["0", "10", "20", "30", "100"], ["0", "10", "20", "30", "40"]
+    names = np.array(by_value)[Y]
+    with pytest.warns(UserWarning, match=r"numbers by value.*pass integers as labels for these"):
+        probe = LinearProbe().fit(X, names)
+    assert probe.classes_.tolist() == by_value
+    # Nothing to say where both orders are the same, nor of labels that are coded already.
+    assert LinearProbe().fit(X, np.array(alike)[Y]).classes_.tolist() == alike
+    assert LinearProbe().fit(X, code_labels(names)).classes_.tolist() == by_value
+
+
+def test_cells_of_soft_targets_that_are_stored_in_parts_count_once():
+    n_rows, n_classes = SOFT.shape
+    # Every cell twice, by half, side by side in its row.
+    halves = sp.csr_array(
+        (
+            np.repeat(SOFT.ravel() / 2, 2),
+            np.tile(np.repeat(np.arange(n_classes), 2), n_rows),
+            2 * n_classes * np.arange(n_rows + 1),
+        ),
+        shape=SOFT.shape,
+    )
+    assert halves.nnz == 2 * SOFT.size
+    for loss in ("ce", "gce"):
+        whole = LinearProbe(loss=loss).fit_soft(X, SOFT)
+        found = LinearProbe(loss=loss).fit_soft(X, halves)
+        np.testing.assert_allclose(found.coef_, whole.coef_, atol=1e-4)
+    assert halves.nnz == 2 * SOFT.size  # a user's own is left as it was

@@ -17,8 +17,8 @@ from twohot.distill.targets import (
     LabelTargets,
     OutputTargets,
     StoredTargets,
-    candidate_rows,
     tied_classes,
+    top_targets,
 )
 
 
@@ -190,7 +190,7 @@ def test_outputs_are_kept_as_they_are():
 def test_candidates_of_a_round_are_those_of_its_outputs(n_candidates, n_jobs):
     coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows(n_jobs)
     outputs = twin.outputs(twin.prepare(rows.X), coef)
-    rows.derive(CANDIDATES, candidate_rows, OutputTargets(coef), n_candidates, GIVEN, 0.0)
+    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), n_candidates, GIVEN, 0.0)
     expected = top_candidates(outputs, n_candidates).toarray()
     np.testing.assert_allclose(whole(StoredTargets(CANDIDATES), rows), expected, rtol=1e-7)
 
@@ -198,7 +198,7 @@ def test_candidates_of_a_round_are_those_of_its_outputs(n_candidates, n_jobs):
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_a_share_of_the_candidates_goes_to_what_was_given(share):
     coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows()
-    rows.derive(CANDIDATES, candidate_rows, OutputTargets(coef), 2, GIVEN, share)
+    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), 2, GIVEN, share)
     made = top_candidates(twin.outputs(twin.prepare(rows.X), coef)).toarray()
     expected = (1 - share) * made + share * whole(GIVEN, rows)
     np.testing.assert_allclose(rows.columns[CANDIDATES].toarray(), expected, rtol=1e-6)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from prepared import prepared_rows
 from twohot.rows.rows import Rows
-from twohot.rows.rows import prepared_rows as copy_of
+from twohot.rows.rows import copy_prepared as copy_of
 
 N_ROWS = 23 * 64
 

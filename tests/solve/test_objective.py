@@ -17,7 +17,7 @@ from twohot.distill.targets import (
     LabelTargets,
     OutputTargets,
     StoredTargets,
-    candidate_rows,
+    top_targets,
 )
 from twohot.rows.coordinates import choose_coordinates
 from twohot.solve.loss_kernels import deviation, softmax
@@ -82,7 +82,7 @@ class Case:
         two = np.argsort(last, axis=1)[:, -2:]
         dense = np.zeros_like(last)
         np.put_along_axis(dense, two, 0.5, axis=1)
-        rows.derive(CANDIDATES, candidate_rows, OutputTargets(coef), 2, None, 0.0)
+        rows.derive(CANDIDATES, top_targets, OutputTargets(coef), 2, None, 0.0)
         return StoredTargets(CANDIDATES), dense
 
     def objective(self, loss):

@@ -178,9 +178,9 @@ def check_some_labelled(labels: Labels, advice: str, *, name: str = "y") -> None
 
 
 def check_two_classes(labels: Labels) -> None:
-    """Raise unless there are rows of two classes."""
+    """Raise unless some row has a label, and there are two classes."""
     check_some_labelled(labels, "pass labels for rows of at least two classes.")
-    only, *others = labels.classes[labels.sizes > 0].tolist()
+    only, *others = labels.classes.tolist()
     if not others:
         problem = f"has one class only ({only!r})"
         raise ArgumentError("y", problem, "pass rows of at least two classes.")

@@ -48,9 +48,10 @@ def offered_classes(labels: Labels, known: NDArray[Any], *, in_order: bool) -> O
     texts = dict.fromkeys([*own, *others] if in_order else others)
     place = {text: number for number, text in enumerate(texts)}
     names = [named[text] for text in texts]
-    # Arrays that say the same keep their type.
+    # Arrays that say the same keep their type; numbers beside text are not to become text.
     same = [kept for kept in (labels.classes, known) if names == kept.tolist()]
+    of_one_type = len({type(name) for name in names}) == 1 and not is_text
     return OfferedClasses(
-        same[0] if same else np.array(names, dtype=object if is_text else None),
+        same[0] if same else np.array(names, dtype=None if of_one_type else object),
         np.array([place[text] for text in others]),
     )

@@ -56,7 +56,7 @@ def check_probabilities(
     return rows
 
 
-def stored_blocks(probabilities: ArrayLike, labels: Labels) -> Iterator[FloatArray]:
+def given_blocks(probabilities: ArrayLike, labels: Labels) -> Iterator[FloatArray]:
     """Return a user's own probabilities in blocks, checked before the first."""
     advice = "pass one column per class, and name them by {classes} if y does not have them all."
     rows = check_probabilities(probabilities, labels, advice, classes=...)

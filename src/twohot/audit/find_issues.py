@@ -14,10 +14,10 @@ from twohot._checks.numbers import check_count, check_within
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.class_probabilities import (
+    given_blocks,
     is_calibrated,
     known_classes,
     probe_blocks,
-    stored_blocks,
 )
 from twohot.audit.flagging import (
     CLOSE,
@@ -112,7 +112,7 @@ def find_label_issues(
     labels = given.among(known_classes(given, probe, classes))
     check_two_classes(labels)
     if probabilities is not None:
-        blocks = stored_blocks(probabilities, labels)
+        blocks = given_blocks(probabilities, labels)
     else:
         if probe is None:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)

@@ -1,6 +1,7 @@
 """What a user passes to a probe, checked and turned into what the rounds take."""
 
 import sys
+import warnings
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 from twohot._checks.arrays import check_precision
 from twohot._checks.column_cells import order_key
 from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
-from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.selected import SelectedRows
@@ -83,6 +84,14 @@ def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
         raise ArgumentError("y", problem, "pass one label per row.")
     check_all_labelled(labels)
     check_two_classes(labels)
+    values = labels.classes.tolist()
+    if not isinstance(y, Labels) and values != sorted(values):
+        warnings.warn(
+            f"classes_ has numbers by value ({first_few(values, 3)}), and scikit-learn's scores of "
+            "probabilities take text in alphabetical order: pass integers as labels for these.",
+            UserWarning,
+            stacklevel=4,
+        )
     return labels
 
 

@@ -1,6 +1,6 @@
 """The probes: thin scikit-learn estimators over the loop of rounds."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from twohot._checks.numbers import check_class_count, check_count, check_within
@@ -44,7 +44,8 @@ class LinearProbe(Probe):
         Precision to compute in. None: float64 for float64 features, else float32. Sums over rows
         are always accumulated in float64.
     n_jobs : int or None
-        Threads; None or -1 means all cores. The result is the same for any number.
+        Threads; None means all cores, in a joblib worker its share; -1 all cores in any case.
+        The result is the same for any number.
     random_state : int, RandomState or None
         Not used: fits are deterministic. Taken so that probes can replace other classifiers.
     verbose : int
@@ -186,7 +187,7 @@ def probe_for(recipe: Recipe, **parameters: Any) -> Probe:
     >>> probe_for(Recipe(GeneralizedCrossEntropy(), ridge=4.0))
     LinearProbe(loss='gce', ridge=4.0)
     """
-    parameters["loss"] = recipe.loss.name
+    parameters |= {"loss": recipe.loss.name, **asdict(recipe.loss)}
     if recipe.teacher is None:
         return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)
     for name in ("ridge", "l2"):

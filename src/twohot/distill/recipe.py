@@ -57,7 +57,8 @@ class Recipe:
 
     def __str__(self) -> str:
         strength = f"l2 {self.l2:g}" if self.ridge is None else f"ridge {self.ridge:g}"
-        made = "" if self.teacher is None else f", round {self.n_rounds}"
+        made = "" if self.loss.is_usual else f", {self.loss.name}"
+        made += "" if self.teacher is None else f", round {self.n_rounds}"
         if self.given_share:
             made += f", {self.given_share:.0%} given"
         return f"{self.method} ({strength}{made})"

@@ -81,11 +81,11 @@ def next_targets(
         return outputs
     # All classes as candidates would say nothing: of two classes, the likelier one is kept.
     n_kept = min(step.n_candidates, rows.n_classes - 1)
-    rows.derive(CANDIDATES, candidate_rows, outputs, n_kept, given, step.given_share)
+    rows.derive(CANDIDATES, top_targets, outputs, n_kept, given, step.given_share)
     return StoredTargets(CANDIDATES)
 
 
-def candidate_rows(
+def top_targets(
     block: Block, outputs: Targets, n_candidates: int, given: Targets, given_share: float
 ) -> Matrix:
     """Return the top candidates of the outputs, with a share for what was given. A kernel."""

@@ -134,6 +134,9 @@ def forecast(
     groups = None if superclass is None else check_superclass(superclass, labels.n_classes)
     known = None if probabilities is None else _count_by(probabilities, labels)
     if corruption is not None:
+        if known is not None:
+            problem = "and probabilities both say what the noise is"
+            raise ArgumentError("corruption", problem, "pass one of them.")
         known = take_noise(corruption, sizes)
     probe = AutoProbe(cv=_labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
     # From here on there are no other rows than those with a label.

@@ -70,6 +70,7 @@ class Rows:
         self.given_weights = weights
         self.columns: dict[str, Matrix] = {}
         entries = BLOCK_ENTRIES // max(self.n_columns, n_classes)
+        self._asked_block_rows = block_rows  # None: as many as the width suggests
         self.block_rows = block_rows or max(LEAST_BLOCK_ROWS, min(self.n_samples, entries))
         self.n_blocks = -(-self.n_samples // self.block_rows)
         n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
@@ -119,17 +120,19 @@ class Rows:
 
     def take(self, index: IntArray) -> "Rows":
         """Return some of the rows, prepared as all of them are; none is copied."""
-        return self._like(SelectedRows(self.X, index), self.preparation, index)
+        return self._like(type(self), SelectedRows(self.X, index), self.preparation, index)
 
     def in_memory(self, index: IntArray) -> "Rows":
         """Return some of the rows in memory, prepared once and for all."""
-        prepared = stack(list(self.take(index).map(prepared_rows, self.dtype)))
-        return self._like(prepared, AS_THEY_ARE, index)
+        prepared = stack(list(self.take(index).map(copy_prepared, self.dtype)))
+        return self._like(Rows, prepared, AS_THEY_ARE, index)
 
-    def _like(self, X: Matrix, preparation: Preparation | None, index: IntArray) -> "Rows":
-        """Return rows X with what stands beside some of these."""
+    def _like(
+        self, kind: type["Rows"], X: Matrix, preparation: Preparation | None, index: IntArray
+    ) -> "Rows":
+        """Return rows X in a kind of store, with what stands beside some of these."""
         weights = self.given_weights
-        rows = Rows(
+        rows = kind(
             X,
             preparation,
             dtype=self.dtype,
@@ -138,6 +141,7 @@ class Rows:
             intercept=self.intercept,
             n_jobs=self.n_jobs,
             keep_small=self._keeps_rows,
+            block_rows=self._asked_block_rows,
         )
         rows.columns = {name: values[index] for name, values in self.columns.items()}
         return rows
@@ -194,7 +198,7 @@ def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[A
     return result, block.n_products * len(block)
 
 
-def prepared_rows(block: Block, dtype: np.dtype[Any]) -> FloatArray:
+def copy_prepared(block: Block, dtype: np.dtype[Any]) -> FloatArray:
     """Return a copy of the prepared rows; a kernel."""
     return np.array(block.prepared(), dtype=dtype)
 

@@ -32,7 +32,8 @@ class SelectedRows:
         # Rows of rows are rows of the same X: nothing is gathered twice.
         nested = isinstance(X, SelectedRows)
         stored = X.X if nested else X
-        self.X: Matrix = sp.csr_array(stored) if sp.issparse(stored) else stored
+        is_other = sp.issparse(stored) and not isinstance(stored, sp.csr_array)
+        self.X: Matrix = sp.csr_array(stored) if is_other else stored
         self.index: IntArray = (X.index if nested else np.arange(X.shape[0]))[index]
         self.shape = len(self.index), X.shape[1]
         self.dtype = X.dtype

@@ -1,6 +1,6 @@
 """The loop: directions from preconditioned L-BFGS, steps that take one pass each.
 
-The curvature comes from solve.precondition (a model) and solve.secants (past steps). The
+The curvature comes from solve.preconditioner (a model) and solve.secants (past steps). The
 tolerance is relative to the gradient at zero coefficients of the same fit: the targets of late
 rounds are nearly uniform, and a tolerance that did not shrink with them would stop at zero.
 """

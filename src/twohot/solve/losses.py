@@ -21,7 +21,7 @@ A new loss is a subclass of `Loss` here and an entry of `LOSSES`; nothing else k
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,6 +48,7 @@ class Loss(ABC):
 
     name: ClassVar[str]
     is_robust: ClassVar[bool]  # whether what one wrong label can cost is bounded
+    is_usual: ClassVar[bool] = False  # goes without saying where a recipe is named
     default_ridge: ClassVar[float]  # at which one fit did best on many noisy sets of embeddings
     # Relative gradients at which candidates are compared, on given labels and on a teacher's
     # outputs. Tighter ones change no comparison: on real features test accuracy moves by about
@@ -79,6 +80,7 @@ class CrossEntropy(Loss):
 
     name = "ce"
     is_robust = False
+    is_usual = True
     default_ridge = 50.0
     coarse_tol = 3e-2
     coarse_student_tol = 1e-2  # students differ from their teacher by little
@@ -127,10 +129,11 @@ class CrossEntropy(Loss):
 class GeneralizedCrossEntropy(Loss):
     """Generalised cross-entropy, which bounds what one wrong label can cost. Not convex."""
 
-    power: float = USUAL_POWER
+    gce_power: float = USUAL_POWER
 
     name = "gce"
     is_robust = True
+    is_usual = True
     default_ridge = 10.0
     coarse_tol = coarse_student_tol = 3e-1
     starts_from = CrossEntropy()
@@ -138,7 +141,9 @@ class GeneralizedCrossEntropy(Loss):
     def evaluate(self, problem: FitProblem, coef: FloatArray) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows."""
         rows, coordinates = problem.rows, problem.coordinates
-        sums = rows.sum(generalized_terms, coordinates.on_rows(coef), problem.targets, self.power)
+        sums = rows.sum(
+            generalized_terms, coordinates.on_rows(coef), problem.targets, self.gce_power
+        )
         agreement, moment, curvature, mass, *credited = (term / rows.n_samples for term in sums)
         moment = coordinates.along_axes(moment)
         means = problem.means  # dense targets give no better ones
@@ -146,7 +151,7 @@ class GeneralizedCrossEntropy(Loss):
             means = _class_means(moment + coordinates.along_axes(credited[0]), mass)
         return Evaluation(
             coef=coef,
-            value=(1 - float(agreement)) / self.power + problem.penalty_value(coef),
+            value=(1 - float(agreement)) / self.gce_power + problem.penalty_value(coef),
             gradient=moment + problem.penalty * coef,
             curvature=np.maximum(curvature, LEAST_CURVATURE),
             means=means,
@@ -155,10 +160,8 @@ class GeneralizedCrossEntropy(Loss):
     def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
         """Return the gradient at zero: p = 1/K, so K^-q times that of cross-entropy."""
         n_classes = len(problem.target_moment)
-        return np.asarray(-problem.target_moment * float(n_classes) ** -self.power)
+        return np.asarray(-problem.target_moment * float(n_classes) ** -self.gce_power)
 
-
-CROSS_ENTROPY = CrossEntropy()
 
 LOSSES: dict[str, type[Loss]] = {
     kind.name: kind for kind in (CrossEntropy, GeneralizedCrossEntropy)
@@ -166,15 +169,15 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def make_loss(argument: str, name: str, gce_power: float = USUAL_POWER) -> Loss:
-    """Return the loss that an argument names; the power serves generalised cross-entropy."""
+    """Return the loss that an argument names; its fields are parameters of the probes."""
     kind = LOSSES[check_choice(argument, name, tuple(LOSSES))]
-    power = check_within("gce_power", gce_power, LEAST_POWER, 1)
-    return GeneralizedCrossEntropy(power) if kind is GeneralizedCrossEntropy else kind()
+    given = {"gce_power": check_within("gce_power", gce_power, LEAST_POWER, 1)}
+    return kind(**{each.name: given[each.name] for each in fields(kind)})
 
 
-def loss_from_json(fields: dict[str, Any]) -> Loss:
+def loss_from_json(record: dict[str, Any]) -> Loss:
     """Return the loss that `to_json` wrote; anything may be raised if it did not."""
-    parameters = dict(fields)
+    parameters = dict(record)
     return LOSSES[parameters.pop("name")](**parameters)
 
 

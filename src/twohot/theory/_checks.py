@@ -56,7 +56,7 @@ def instance(value: object, kind: Any, name: str, hint: str) -> None:
         raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}; {hint}.")
 
 
-def symmetric(values: ArrayLike, name: str) -> FloatArray:
+def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
     """Return a square matrix that equals its transpose, rounding averaged away."""
     matrix = real_array(values, name, ndim=2)
     if len(matrix) != len(matrix.T):

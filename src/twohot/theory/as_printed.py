@@ -136,7 +136,7 @@ def algorithm_1(
     >>> result.converged
     False
     """
-    matrix = _checks.symmetric(gram, "gram")
+    matrix = _checks.symmetric_matrix(gram, "gram")
     rows = _checks.target_rows(targets, matrix.shape[0])
     max_iter = check_count("max_iter", max_iter, 1)
     learning_rate = check_positive("learning_rate", learning_rate)

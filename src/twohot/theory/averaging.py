@@ -67,7 +67,7 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
     >>> average_labels(gram, one_hot, l2=0.1, n_rounds=2).round(3).tolist()
     [[0.667, 0.333], [0.667, 0.333], [0.461, 0.539]]
     """
-    matrix = _checks.symmetric(gram, "gram")
+    matrix = _checks.symmetric_matrix(gram, "gram")
     _checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
     rows = _checks.target_rows(targets, matrix.shape[0])
     n_samples, n_classes = rows.shape
@@ -124,7 +124,7 @@ class LabelAveraging:
     @classmethod
     def from_gram(cls, gram: ArrayLike) -> Self:
         """Diagonalise a Gram matrix; unseen samples then cannot be predicted."""
-        values, vectors = np.linalg.eigh(_checks.symmetric(gram, "gram"))
+        values, vectors = np.linalg.eigh(_checks.symmetric_matrix(gram, "gram"))
         kept = _checks.eigenvalues(values, NOT_A_GRAM_MATRIX)
         return cls(kept[::-1], vectors[:, ::-1], None)
 

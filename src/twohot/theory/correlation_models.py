@@ -68,7 +68,7 @@ class CorrelationModel:
     squared_norms: FloatArray  # (n_classes,) ‖φ(x)‖² of the samples of each class
 
     def __post_init__(self) -> None:
-        correlation = _checks.symmetric(self.correlation, "correlation")
+        correlation = _checks.symmetric_matrix(self.correlation, "correlation")
         n_classes = correlation.shape[0]
         if n_classes < 2:
             raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")

@@ -41,7 +41,10 @@ def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> Sub
     >>> round(shift.eigengap, 6), shift.sin_angle < shift.bound
     (3.0, True)
     """
-    before, after = _checks.symmetric(gram, "gram"), _checks.symmetric(perturbed, "perturbed")
+    before, after = (
+        _checks.symmetric_matrix(gram, "gram"),
+        _checks.symmetric_matrix(perturbed, "perturbed"),
+    )
     if before.shape != after.shape:
         raise ValueError(f"gram and perturbed differ in shape: {before.shape}, {after.shape}.")
     leading = check_count("n_leading", n_leading, 1)
@@ -93,7 +96,7 @@ def repair_gram(gram: ArrayLike) -> FloatArray:
     >>> bool(np.linalg.eigvalsh(repaired)[0] > -1e-12), np.diag(repaired).round(12).tolist()
     (True, [1.0, 1.0, 1.0])
     """
-    values, vectors = np.linalg.eigh(_checks.symmetric(gram, "gram"))
+    values, vectors = np.linalg.eigh(_checks.symmetric_matrix(gram, "gram"))
     clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
     diagonal = np.diag(clipped)
     if diagonal.min() <= 0:
