@@ -1,0 +1,85 @@
+"""A loss is one object: registered, it can be fitted, searched with, named, saved and loaded."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import problems
+from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
+from twohot.distill.estimators import probe_for
+from twohot.distill.recipe import Recipe
+from twohot.select import grid
+from twohot.select.grid import Candidate
+from twohot.solve.losses import (
+    LOSSES,
+    CrossEntropy,
+    GeneralizedCrossEntropy,
+    loss_from_json,
+    make_loss,
+)
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+
+
+@dataclass(frozen=True)
+class Plain(CrossEntropy):
+    """Cross-entropy under another name."""
+
+    name = "plain"
+    is_usual = False
+
+
+@dataclass(frozen=True)
+class Bounded(GeneralizedCrossEntropy):
+    """Generalised cross-entropy under another name, its parameter included."""
+
+    name = "bounded"
+    is_usual = False
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    monkeypatch.setitem(LOSSES, "plain", Plain)
+    monkeypatch.setitem(LOSSES, "bounded", Bounded)
+
+
+def test_a_registered_loss_is_fitted_by_every_probe():
+    np.testing.assert_array_equal(
+        LinearProbe(loss="plain").fit(X, Y).coef_, LinearProbe().fit(X, Y).coef_
+    )
+    for power in (0.3, 0.7):
+        np.testing.assert_array_equal(
+            LinearProbe(loss="bounded", gce_power=power).fit(X, Y).coef_,
+            LinearProbe(loss="gce", gce_power=power).fit(X, Y).coef_,
+        )
+    distilled = DistilledProbe(loss="bounded", teacher_loss="plain").fit(X, Y)
+    assert [entry.loss for entry in distilled.rounds_] == ["plain", "plain", "bounded"]
+    partial = PartialLabelProbe(loss="bounded", teacher_loss="plain").fit(X, Y)
+    np.testing.assert_array_equal(partial.coef_, PartialLabelProbe().fit(X, Y).coef_)
+
+
+def test_a_registered_loss_is_searched_named_saved_and_loaded(monkeypatch, tmp_path):
+    monkeypatch.setattr(grid, "FIRST_ROBUST", Candidate(Recipe(Bounded(), ridge=10.0)))
+    probe = AutoProbe(cv=2).fit(X, Y)
+    names = [entry.name for entry in probe.choice_.tried]
+    assert "robust (ridge 10, bounded)" in names
+    assert len(set(names)) == len(names)
+    assert probe.choice_.figure() is not None
+    probe.save(tmp_path / "probe.safetensors")
+    assert load(tmp_path / "probe.safetensors").choice_ == probe.choice_
+
+
+@pytest.mark.parametrize("loss", [CrossEntropy(), GeneralizedCrossEntropy(0.4), Bounded(0.2)])
+def test_a_loss_comes_back_from_json_and_from_a_probe(loss):
+    assert loss_from_json(loss.to_json()) == loss
+    for recipe in (Recipe(loss, ridge=3.0), Recipe(loss, l2=1e-3, teacher=Recipe(loss, l2=1e-3))):
+        assert probe_for(recipe)._recipe(5) == recipe
+
+
+def test_what_is_no_loss_is_refused():
+    with pytest.raises(ValueError, match=r"loss='hinge' is not known: pass one of 'ce', 'gce'"):
+        make_loss("loss", "hinge")
+    with pytest.raises(ValueError, match=r"gce_power=2 is not allowed: pass a number from 0.001"):
+        make_loss("loss", "gce", 2)
