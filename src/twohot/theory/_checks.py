@@ -40,9 +40,8 @@ def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floa
     """Return `values` as finite float64 numbers; of `ndim` dimensions and not empty, if given."""
     array = as_array(values)
     if array.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{name} must hold real numbers in rows of equal length, got {reprlib.repr(values)}."
-        )
+        shown = reprlib.repr(values)
+        raise ValueError(f"{name} must hold real numbers in rows of equal length, got {shown}.")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
     if ndim is not None and (array.ndim != ndim or array.size == 0):
@@ -73,9 +72,8 @@ def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
 def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
     """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
-        raise ValueError(
-            f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and features have none below 0."
-        )
+        found = f"it has the eigenvalue {ascending[0]:.6g}"
+        raise ValueError(f"{problem}: {found}, and features have none below 0.")
     return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
 
@@ -105,9 +103,7 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
     """Return class sizes as whole numbers, to list samples one by one."""
     rounded = np.rint(sizes)
     if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
-        raise ValueError(
-            f"class_sizes must be whole numbers to list samples, got {sizes.tolist()}; round them."
-        )
+        raise ValueError(f"class_sizes must be whole numbers to list samples; round {sizes}.")
     return rounded.astype(np.intp)
 
 

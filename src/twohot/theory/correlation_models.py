@@ -20,6 +20,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.classes import as_array
 from twohot._checks.numbers import check_count, check_positive, check_within
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
@@ -74,9 +75,7 @@ class CorrelationModel:
             raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")
         sizes = _checks.per_class(self.class_sizes, "class_sizes", n_classes, above=0)
         norms = _checks.per_class(self.squared_norms, "squared_norms", n_classes)
-        object.__setattr__(self, "correlation", correlation)
-        object.__setattr__(self, "class_sizes", sizes)
-        object.__setattr__(self, "squared_norms", norms)
+        vars(self).update(correlation=correlation, class_sizes=sizes, squared_norms=norms)
         if self.own_part.min() < 0:
             worst = int(self.own_part.argmin())
             raise ValueError(
@@ -104,11 +103,7 @@ class CorrelationModel:
         >>> model.n_samples
         250.0
         """
-        return cls(
-            _checks.real_array(correlation, "correlation"),
-            _checks.real_array(class_sizes, "class_sizes"),
-            _checks.real_array(squared_norms, "squared_norms"),
-        )
+        return cls(as_array(correlation), as_array(class_sizes), as_array(squared_norms))
 
     @classmethod
     def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
@@ -205,7 +200,7 @@ class CorrelationModel:
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
         """Return the same correlations with other class sizes; one number for equal classes."""
-        return replace(self, class_sizes=_checks.real_array(class_sizes, "class_sizes"))
+        return replace(self, class_sizes=as_array(class_sizes))
 
     def class_gram(self) -> FloatArray:
         """(n_classes, n_classes) Gram matrix √n W √n + diag(δ) of the scaled class means."""

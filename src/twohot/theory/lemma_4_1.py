@@ -46,9 +46,7 @@ class Shrinkage:
     def product(rounds: Sequence["Shrinkage"]) -> "Shrinkage":
         """Return what rounds with different features keep together (the corollary)."""
         if len({each.superclass_mean.size for each in rounds}) != 1:
-            raise ValueError(
-                "rounds must hold one Shrinkage or more, all with the same number of superclasses."
-            )
+            raise ValueError("rounds must hold one Shrinkage or more, of the same superclasses.")
         return Shrinkage(
             float(np.prod([each.own for each in rounds])),
             float(np.prod([each.class_mean for each in rounds])),

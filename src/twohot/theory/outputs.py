@@ -129,9 +129,9 @@ def type_outputs(
     [0.253 0.659 0.088] 0.6
     [0.477 0.355 0.168] 1.0
     """
-    check_model(model)
+    reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    return _after(ClassReduction(model, l2=l2), model, shares, check_count("n_rounds", n_rounds, 0))
+    return _after(reduction, model, shares, check_count("n_rounds", n_rounds, 0))
 
 
 def outputs_by_round(
@@ -146,9 +146,8 @@ def outputs_by_round(
     >>> [predicted.accuracy() for predicted in rounds]
     [0.7, 0.7, 1.0, 1.0]
     """
-    check_model(model)
-    shares = _checks.corruption_matrix(corruption, model.n_classes)
     reduction = ClassReduction(model, l2=l2)
+    shares = _checks.corruption_matrix(corruption, model.n_classes)
     last = check_count("n_rounds", n_rounds, 0)
     return [_after(reduction, model, shares, round_) for round_ in range(1, last + 1)]
 
@@ -203,11 +202,9 @@ def unseen_outputs(
     >>> unseen_outputs(model, [[0.7, 0.3], [0.3, 0.7]], l2=2e-3, n_rounds=1).round(3).tolist()
     [[0.686, 0.314], [0.314, 0.686]]
     """
-    check_model(model)
+    reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    last = check_count("n_rounds", n_rounds, 1)
-    deviations = shares - 1 / model.n_classes
-    return 1 / model.n_classes + ClassReduction(model, l2=l2).unseen(deviations, n_rounds=last)
+    return 1 / model.n_classes + reduction.unseen(shares - 1 / model.n_classes, n_rounds=n_rounds)
 
 
 def _one_hot_outputs(
