@@ -88,8 +88,7 @@ def asymmetric(
 
     Returns
     -------
-    array of shape (n_classes, n_classes)
-        Row true class, column given label.
+    array of shape (n_classes, n_classes), as for `symmetric`
 
     Examples
     --------
@@ -120,8 +119,7 @@ def pair_flip(
 
     Returns
     -------
-    array of shape (n_classes, n_classes)
-        Row true class, column given label.
+    array of shape (n_classes, n_classes), as for `symmetric`
 
     Examples
     --------
@@ -149,8 +147,7 @@ def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.flo
 
     Returns
     -------
-    array of shape (n_classes, n_classes)
-        Row true class, column given label.
+    array of shape (n_classes, n_classes), as for `symmetric`
 
     Examples
     --------

@@ -62,10 +62,8 @@ def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
         raise ValueError(f"{name} must be square, got shape {matrix.shape}.")
     asymmetry = float(np.abs(matrix - matrix.T).max(initial=0.0))
     if asymmetry > SYMMETRY_TOLERANCE * max(1.0, float(np.abs(matrix).max(initial=0.0))):
-        raise ValueError(
-            f"{name} must be symmetric, but it differs from its transpose by up to {asymmetry:.3g};"
-            f" average it with its transpose if that is meant."
-        )
+        problem = f"it differs from its transpose by up to {asymmetry:.3g}"
+        raise ValueError(f"{name} must be symmetric, but {problem}; average the two if meant.")
     return (matrix + matrix.T) / 2
 
 
@@ -112,12 +110,9 @@ def ordered_levels(**levels: float) -> list[float]:
     values = [check_within(name, level, -1, 1) for name, level in levels.items()]
     c, d, *e = values
     if not 1 > c > d >= min(e, default=d):
-        raise ArgumentError(
-            levels,
-            "are out of order",
-            "samples of a class correlate by less than 1, by more than those of different classes, "
-            "and these the more inside a superclass: same_class > same_superclass >= elsewhere.",
-        )
+        why = "the nearer two samples are, the more they correlate, and by less than 1"
+        advice = f"{why}: same_class > same_superclass >= elsewhere."
+        raise ArgumentError(levels, "are out of order", advice)
     return values
 
 
@@ -125,10 +120,9 @@ def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
     """Return soft targets, one row per sample, rows sum to one."""
     rows = real_array(targets, "targets")
     if rows.ndim != 2 or len(rows) != n_samples or rows.shape[1] < 2:
-        raise ValueError(
-            f"targets must have {n_samples} rows, one a sample, and a column for each of 2 classes"
-            f" or more, got shape {rows.shape}; use np.eye(n_classes)[labels] for labels."
-        )
+        needed = f"{n_samples} rows, one a sample, and a column for each of 2 classes or more"
+        advice = "use np.eye(n_classes)[labels] for labels"
+        raise ValueError(f"targets must have {needed}, got shape {rows.shape}; {advice}.")
     worst = float(np.abs(rows.sum(axis=1) - 1).max())
     if worst > ROW_SUM_TOLERANCE:
         raise ValueError(f"rows of targets must sum to 1, but one is off by {worst:.3g}.")

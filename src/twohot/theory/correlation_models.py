@@ -79,15 +79,13 @@ class CorrelationModel:
         if self.own_part.min() < 0:
             worst = int(self.own_part.argmin())
             raise ValueError(
-                f"correlation[{worst}, {worst}] = {self.correlation[worst, worst]:g} must not"
-                f" exceed squared_norms[{worst}] = {self.squared_norms[worst]:g}: no features"
-                f" correlate more with each other than with themselves."
+                f"correlation[{worst}, {worst}] = {correlation[worst, worst]:g} must not exceed"
+                f" squared_norms[{worst}] = {norms[worst]:g}: no features correlate more with each"
+                " other than with themselves."
             )
-        _checks.eigenvalues(
-            np.linalg.eigvalsh(self.class_gram()),
-            "the Gram matrix of this correlation is not positive semidefinite (raise the diagonal"
-            " of correlation or shrink what is off it)",
-        )
+        advice = "raise the diagonal of correlation or shrink what is off it"
+        problem = f"the Gram matrix of this correlation is not positive semidefinite ({advice})"
+        _checks.eigenvalues(np.linalg.eigvalsh(self.class_gram()), problem)
 
     @classmethod
     def from_correlation(
