@@ -16,9 +16,7 @@ def score(candidate, agrees, likelihood):
     return Score(
         np.asarray(agrees, dtype=float),
         np.broadcast_to(likelihood, len(agrees)).astype(float),
-        candidate.preference,
-        candidate.recipe.ridge,
-        candidate.recipe.loss.is_robust,
+        candidate,
     )
 
 

@@ -239,7 +239,7 @@ def test_no_candidate_is_its_start_under_another_name():
 def test_the_third_teacher_is_on_the_likelier_side(noise_rate, third):
     data = problems.digits(noise_rate)
     labels = code_labels(data.given_labels)
-    search = search_probe(AutoProbe(n_jobs=1), data.X, labels).search
+    search = search_probe(AutoProbe(n_jobs=1), data.X, labels)[1]
     teachers = [each for each in search.trials if each.method == TEACHER]
     assert teachers[:2] == [grid.TEACHER_30.recipe, grid.TEACHER_10.recipe]
     assert teachers[2].ridge == third
@@ -277,13 +277,13 @@ def test_the_set_up_happens_once_for_all_splits_and_candidates(monkeypatch):
 def test_passes_of_a_search_are_those_of_its_fits(monkeypatch):
     fits = count_calls(monkeypatch, search_module, "fit_round")
     refits = count_calls(monkeypatch, search_module, "make_round")
-    finished = search_probe(AutoProbe(cv=3), DATA.X, code_labels(DATA.given_labels))
-    finished.search.refit(finished.best)
-    n_fits = 3 * len(finished.search.trials)
+    _, search = search_probe(AutoProbe(cv=3), DATA.X, code_labels(DATA.given_labels))
+    search.refit(search.best())
+    n_fits = 3 * len(search.trials)
     assert len(fits) == n_fits
-    assert len(refits) == finished.best.candidate.recipe.n_rounds
-    passes = sum(split.fitted.rows.n_passes for split in finished.search.splits)
-    trials = finished.search.trials.values()
+    assert len(refits) == search.best().candidate.recipe.n_rounds
+    passes = sum(split.fitted.rows.n_passes for split in search.splits)
+    trials = search.trials.values()
     assert sum(trial.n_passes for trial in trials) == pytest.approx(passes)
     # Coarse tolerances and warm starts: about four passes a candidate and split.
     assert passes < 8 * n_fits
@@ -354,16 +354,16 @@ def test_rows_that_are_searched_are_taken_once(monkeypatch):
     monkeypatch.setattr("twohot.rows.rows.KEPT_BYTES", 0)
     monkeypatch.setattr(CountedRows, "n_read", 0)
     labels = code_labels(DATA.given_labels)
-    finished = search_probe(AutoProbe(cv=2), DATA.X.view(CountedRows), labels)
+    _, search = search_probe(AutoProbe(cv=2), DATA.X.view(CountedRows), labels)
     # Once for the mean, once for the axes, once for the search, however many passes that takes.
     assert CountedRows.n_read == 3 * len(DATA.X)
-    assert sum(trial.n_passes for trial in finished.search.trials.values()) > 20
+    assert sum(trial.n_passes for trial in search.trials.values()) > 20
 
 
 def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
     monkeypatch.setattr("twohot.select.splits.SEARCH_ROWS", 100)
-    finished = search_probe(AutoProbe(), DATA.X, code_labels(DATA.given_labels))
-    for split in finished.search.splits:
+    _, search = search_probe(AutoProbe(), DATA.X, code_labels(DATA.given_labels))
+    for split in search.splits:
         assert split.fitted.rows.n_samples + split.held_out.rows.n_samples == 100
         assert split.fitted.rows.X.X.shape[0] == 100
-    assert finished.search.coordinates.rows.n_samples == len(DATA.X)
+    assert search.coordinates.rows.n_samples == len(DATA.X)

@@ -98,7 +98,7 @@ def test_what_is_no_way_to_split_is_refused(cv):
     ("cv", "message"),
     [
         (1, r"cv=1 is not allowed: pass an integer of at least 2"),
-        (31, r"cv=31 is more than the 30 rows: pass at most 30 folds"),
+        (31, r"cv=31 is more than 30 rows: pass at most 30 folds"),
         ([], r"cv has no splits.*: pass at least one pair"),
         ([([0, 1], [30])], r"no pair of rows .*as numbers from 0 to 29 or as masks"),
         ([([0, 1], [2.5])], r"no pair of rows"),

@@ -86,12 +86,10 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     rows, coded = check_labelled(X, labels, len(superclasses))
     n_features = rows.shape[1]
     if n_features > MAX_FEATURES:
-        raise ArgumentError(
-            "X",
-            f"has {n_features} features, and the spread takes three matrices of as many columns",
-            f"pass at most {MAX_FEATURES}, for instance the leading components of "
-            "sklearn.decomposition.TruncatedSVD, or take the means alone from class_correlation.",
-        )
+        problem = f"has {n_features} features, and three matrices of as many columns are held"
+        how = "for instance the leading components of sklearn.decomposition.TruncatedSVD"
+        advice = f"pass at most {MAX_FEATURES}, {how}, or take the means from class_correlation."
+        raise ArgumentError("X", problem, advice)
     # On one thread the sums are the same on every machine, and small products do not wait.
     with one_blas_thread():
         return _sum_pairs(rows, coded, superclasses)

@@ -33,9 +33,8 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
         return X
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind == "c":
-        raise ArgumentError(
-            "X", f"has dtype {X.dtype} (Complex data not supported)", "pass X.real or abs(X)."
-        )
+        problem = f"has dtype {X.dtype} (Complex data not supported)"
+        raise ArgumentError("X", problem, "pass X.real or abs(X).")
     try:
         checked = validate_data(
             estimator,
@@ -47,9 +46,8 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
         )
     except (TypeError, ValueError) as error:
         if kind == "O" or "could not convert" in str(error):
-            raise type(error)(
-                f"X is not numeric ({error}): pass numbers, one column per feature."
-            ) from error
+            problem = f"X is not numeric ({error})"
+            raise type(error)(f"{problem}: pass numbers, one column per feature.") from error
         raise
     return sp.csr_array(checked) if sp.issparse(checked) else checked
 
@@ -72,10 +70,8 @@ def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa:
 def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
     """Return one label per row, of at least two classes."""
     if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None: pass "
-            "one label per row of X."
-        )
+        problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        raise ValueError(f"{problem}: pass one label per row of X.")
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
     labels = code_labels(y).present()
@@ -102,12 +98,9 @@ def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]
     names = np.asarray(classes)
     values = names.tolist()
     if names.shape != (n_classes,) or sorted(set(values), key=order_key) != values:
-        raise ArgumentError(
-            "classes",
-            f"has shape {names.shape}, or names a class twice or out of order, for targets of "
-            f"{n_classes} columns",
-            "pass one name per column, numbers by value and then text, and sort the columns alike.",
-        )
+        wrong = f"has shape {names.shape}, or names a class twice or out of order"
+        advice = "pass one name per column, numbers by value, then text, and sort columns alike."
+        raise ArgumentError("classes", f"{wrong}, for targets of {n_classes} columns", advice)
     return names
 
 
@@ -145,9 +138,8 @@ def _class_weights(
     """Return the weight of each class, given the weight of the rows in it."""
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise ArgumentError(
-                {"class_weight": class_weight}, "is not known", "pass 'balanced', a dict or None."
-            )
+            given, advice = {"class_weight": class_weight}, "pass 'balanced', a dict or None."
+            raise ArgumentError(given, "is not known", advice)
         return np.asarray(mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf)))
     known = classes.tolist()
     unknown = [name for name in class_weight if name not in known]

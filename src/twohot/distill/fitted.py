@@ -74,7 +74,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """Return logits (n_samples, n_classes); for two classes their difference (n_samples,)."""
-        logits = self._map_logits(X, self._last(), _logits)
+        logits = self._map_logits(X, self._last(), np.asarray)
         return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
 
     def predict_proba(self, X: Matrix) -> FloatArray:
@@ -198,10 +198,6 @@ def predicted_rows(
     check_finite("X", block.x, block.first)
     prepared = preparation.apply(block.x, np.empty(block.x.shape, coef.dtype))
     return function(prepared @ coef.T + intercept)
-
-
-def _logits(logits: FloatArray) -> FloatArray:
-    return logits
 
 
 def _outputs(logits: FloatArray) -> FloatArray:

@@ -45,8 +45,9 @@ class FittedState:
 def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
     """Write a fitted probe; the file is complete or not there at all."""
     tensors: dict[str, NDArray[Any]] = {}
-    if state.preparation.mean is not None:
-        tensors["mean"] = state.preparation.mean
+    preparation = state.preparation
+    if preparation.mean is not None:
+        tensors["mean"] = preparation.mean
     rounds = []
     for number, entry in enumerate(state.rounds, start=1):
         fields = asdict(entry)
@@ -56,7 +57,6 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
     parameters = dict(state.parameters)
     if not isinstance(parameters.get("start", ""), str):
         tensors["parameter.start"] = np.array(parameters.pop("start"), dtype=np.float64)
-    preparation = state.preparation
     header = {"format_version": FORMAT_VERSION, **vars(state)} | {
         "parameters": {name: _encode(name, value) for name, value in parameters.items()},
         "classes": _encode_labels("classes_", state.classes),
@@ -134,13 +134,11 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
-        raise ValueError(
-            f"{path} is not a safetensors file, or is cut short ({error}): save the probe again."
-        ) from error
+        problem = f"{path} is not a safetensors file, or is cut short ({error})"
+        raise ValueError(f"{problem}: save the probe again.") from error
     if HEADER not in metadata:
-        raise ValueError(
-            f"{path} is a safetensors file but holds no probe: pass a file that `save` wrote."
-        )
+        problem = f"{path} is a safetensors file but holds no probe"
+        raise ValueError(f"{problem}: pass a file that `save` wrote.")
     return metadata[HEADER], tensors
 
 
@@ -157,20 +155,16 @@ def _encode(name: str, value: Any) -> Any:
         return np.dtype(value).name
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise ValueError(
-        f"{name}={value!r} cannot be written to a file: set it to a number, a string or None "
-        "before saving."
-    )
+    problem = f"{name}={value!r} cannot be written to a file"
+    raise ValueError(f"{problem}: set it to a number, a string or None before saving.")
 
 
 def _encode_labels(name: str, labels: NDArray[Any]) -> dict[str, Any]:
     """Return labels as JSON, with their type."""
     values = labels.tolist()
     if not all(isinstance(value, bool | int | float | str) for value in values):
-        raise ValueError(
-            f"{name} holds labels of type {type(values[0]).__name__}, which cannot be written to "
-            "a file: use numbers or strings as labels."
-        )
+        problem = f"{name} holds labels of type {type(values[0]).__name__}"
+        raise ValueError(f"{problem}, which cannot be written to a file: use numbers or strings.")
     return {"dtype": labels.dtype.str, "values": values}
 
 

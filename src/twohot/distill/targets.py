@@ -143,11 +143,9 @@ def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
     """
     scores: NDArray[Any] = np.asarray(outputs)
     if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not np.isfinite(scores).all():
-        raise ArgumentError(
-            "outputs",
-            f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity",
-            "pass one row of finite scores per sample and one column per class.",
-        )
+        problem = f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity"
+        advice = "pass one row of finite scores per sample and one column per class."
+        raise ArgumentError("outputs", problem, advice)
     n_candidates = check_class_count("n_candidates", n_candidates, scores.shape[1])
     slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
     return sp.csr_array(top_shares(scores, n_candidates, slack))

@@ -31,11 +31,9 @@ def as_json(value: object) -> Any:
     is_number = isinstance(value, float) and math.isfinite(value)
     if value is None or isinstance(value, str | int) or is_number:
         return value
-    raise ArgumentError(
-        "",
-        f"{value!r} of type {type(value).__name__} is no value of JSON",
-        "write it as a number, a text, None, or a list or dict of them.",
-    )
+    problem = f"{value!r} of type {type(value).__name__} is no value of JSON"
+    advice = "write it as a number, a text, None, or a list or dict of them."
+    raise ArgumentError("", problem, advice)
 
 
 def canonical(value: object) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from twohot._types import IntArray
 from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, TEACHER
 from twohot.select.result import Choice, Tried, choice_of
-from twohot.select.search import Search, Trial
+from twohot.select.search import Search
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +33,9 @@ class Comparison:
         return float(difference.mean()), float(difference.std() / np.sqrt(len(self.given)))
 
 
-def compare(search: Search, best: Trial) -> Comparison:
+def compare(search: Search) -> Comparison:
     """Return what a finished search knows about held-out rows; nothing is fitted or predicted."""
-    choice = choice_of(search, best)
+    choice = choice_of(search)
     entries = dict(zip(search.trials.values(), choice.tried, strict=True))
     return Comparison(
         choice,

@@ -69,11 +69,8 @@ def symmetric(n_classes: int, noise_rate: float) -> NDArray[np.float64]:
            [0.25, 0.5 , 0.25],
            [0.25, 0.25, 0.5 ]])
     """
-    n_classes = check_count("n_classes", n_classes, 2)
-    noise_rate = check_within("noise_rate", noise_rate, 0, 1)
-    corruption = np.full((n_classes, n_classes), noise_rate / (n_classes - 1))
-    np.fill_diagonal(corruption, 1 - noise_rate)
-    return corruption
+    one_superclass = np.zeros(check_count("n_classes", n_classes, 2), dtype=int)
+    return superclass_noise(one_superclass, noise_rate)
 
 
 def asymmetric(
@@ -91,8 +88,7 @@ def asymmetric(
 
     Returns
     -------
-    array of shape (n_classes, n_classes)
-        Row true class, column given label.
+    array of shape (n_classes, n_classes), as for `symmetric`
 
     Examples
     --------
@@ -123,8 +119,7 @@ def pair_flip(
 
     Returns
     -------
-    array of shape (n_classes, n_classes)
-        Row true class, column given label.
+    array of shape (n_classes, n_classes), as for `symmetric`
 
     Examples
     --------
@@ -152,8 +147,7 @@ def superclass_noise(superclass: ArrayLike, noise_rate: float) -> NDArray[np.flo
 
     Returns
     -------
-    array of shape (n_classes, n_classes)
-        Row true class, column given label.
+    array of shape (n_classes, n_classes), as for `symmetric`
 
     Examples
     --------

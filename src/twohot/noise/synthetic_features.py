@@ -217,12 +217,9 @@ def _not_semidefinite(
     if excess(start) < 0:
         lowest = brentq(excess, start, -correlations.elsewhere)
         advice = f"raise elsewhere to at least {-math.floor(lowest * 1e6) / 1e6:g}."
-    return ArgumentError(
-        asdict(correlations),
-        f"contradict each other for {len(superclass)} classes in {len(sizes)} superclasses",
-        f"their matrix has the eigenvalue {eigenvalue:.3g}, and no vectors have a negative one; "
-        f"{advice}",
-    )
+    problem = f"contradict each other for {len(superclass)} classes in {len(sizes)} superclasses"
+    why = f"their matrix has the eigenvalue {eigenvalue:.3g}, and no vectors have a negative one"
+    return ArgumentError(asdict(correlations), problem, f"{why}; {advice}")
 
 
 def _check_correlations(

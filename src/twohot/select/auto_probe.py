@@ -103,10 +103,10 @@ class AutoProbe(FittedProbe):
         labels = check_labels(self, y, rows.shape[0])
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
-            finished = search_probe(self, rows, labels, weights, report)
-            rounds = finished.search.refit(finished.best)
-        self._take_rounds(rounds, labels.classes, finished.preparation)
-        self.choice_ = choice_of(finished.search, finished.best)
+            preparation, search = search_probe(self, rows, labels, weights, report)
+            rounds = search.refit(search.best())
+        self._take_rounds(rounds, labels.classes, preparation)
+        self.choice_ = choice_of(search)
         self._warn_of_early_ends("raise max_iter or tol.", stacklevel=3)
         return self
 
@@ -134,25 +134,16 @@ class AutoProbe(FittedProbe):
         self.choice_ = choice_from_json(notes)
 
 
-@dataclass(frozen=True, eq=False)
-class FinishedSearch:
-    """A search that has ended, and how the rows of it were prepared."""
-
-    preparation: Preparation
-    search: Search
-    best: Trial
-
-
 def search_probe(
     probe: AutoProbe,
     X: Matrix,
     labels: Labels,
     weights: FloatArray | None = None,
     callback: Callable[[str], None] | None = None,
-) -> FinishedSearch:
+) -> tuple[Preparation, Search]:
     """Search as a probe's parameters say, on checked rows that all have a label; nothing is kept.
 
-    `callback` is called with a line for every candidate.
+    Return how the rows were prepared, and the search. `callback` gets a line for every candidate.
     """
     settings = Settings(
         tol=check_positive("tol", probe.tol), max_iter=check_count("max_iter", probe.max_iter, 1)
@@ -165,7 +156,8 @@ def search_probe(
     coordinates.rows.attach(LABELS, labels.codes)
     said = None if callback is None else lambda trial: callback(_in_words(trial))
     search = Search(coordinates, splits, settings, said)
-    return FinishedSearch(preparation, search, search.run())
+    search.run()
+    return preparation, search
 
 
 def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:

@@ -130,8 +130,9 @@ def choice_from_json(notes: dict[str, Any]) -> Choice:
     return choice
 
 
-def choice_of(search: Search, best: Trial) -> Choice:
+def choice_of(search: Search) -> Choice:
     """Return the record of a finished search."""
+    best = search.best()
     return Choice(
         tuple(_tried(search, trial, best) for trial in search.trials.values()),
         n_held_out=len(search.weights),

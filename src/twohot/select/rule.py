@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from twohot._types import FloatArray
 from twohot.select.agreement import mean, standard_error
+from twohot.select.grid import Candidate
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,9 +20,7 @@ class Score:
 
     agrees: FloatArray  # (n,), one where a held-out label is predicted, else zero
     likelihood: FloatArray  # (n,), log of the probability of every held-out label
-    preference: int  # of its method, larger is better
-    ridge: float
-    is_robust: bool  # by its loss
+    candidate: Candidate
 
 
 def best(scores: Sequence[Score], weights: FloatArray, *, uniform: bool) -> int:
@@ -31,8 +30,9 @@ def best(scores: Sequence[Score], weights: FloatArray, *, uniform: bool) -> int:
         near = _near(near, [score.likelihood for score in scores], weights)
 
     def rank(place: int) -> tuple[int, float]:
-        score = scores[place]
-        return score.preference, mean(score.likelihood, weights) if uniform else score.ridge
+        likelihood, candidate = scores[place].likelihood, scores[place].candidate
+        second = mean(likelihood, weights) if uniform else candidate.recipe.ridge or 0.0
+        return candidate.preference, second
 
     return max(near, key=rank)
 
@@ -43,7 +43,8 @@ def noise_looks_uniform(scores: Sequence[Score], weights: FloatArray) -> bool:
     Outputs of cross-entropy follow any noise, those of a robust probe pass over it. Where the
     former are likelier, noise has a structure that the likelihood does not know of.
     """
-    return max(scores, key=lambda score: mean(score.likelihood, weights)).is_robust
+    likeliest = max(scores, key=lambda score: mean(score.likelihood, weights))
+    return likeliest.candidate.recipe.loss.is_robust
 
 
 def is_likelier(one: Score, other: Score, weights: FloatArray) -> bool:

@@ -111,7 +111,19 @@ class Search:
             n_passes += passes
             evaluations.append(solution.evaluation)
             parts.append(predict_held_out(split.held_out, solution.evaluation))
-        trial = self._scored(candidate, evaluations, pool(parts), n_passes)
+        held_out = pool(parts)
+        agrees = (held_out.predicted == self.held_out_labels).astype(float)
+        calibration = calibrate(held_out, self.given.n_classes, self.weights)
+        trial = Trial(
+            candidate,
+            evaluations,
+            held_out.predicted,
+            Score(agrees, calibration.likelihood, candidate),
+            calibration,
+            agreement=mean(agrees, self.weights),
+            agreement_error=standard_error(agrees, self.weights),
+            n_passes=n_passes,
+        )
         self.trials[candidate.recipe] = trial
         if self.callback is not None:
             self.callback(trial)
@@ -142,32 +154,6 @@ class Search:
             made, last = make_round(solver, self.given, step, last)
             rounds.append(made)
         return rounds
-
-    def _scored(
-        self,
-        candidate: Candidate,
-        evaluations: list[Evaluation],
-        held_out: HeldOut,
-        n_passes: float,
-    ) -> Trial:
-        agrees = (held_out.predicted == self.held_out_labels).astype(float)
-        calibration = calibrate(held_out, self.given.n_classes, self.weights)
-        return Trial(
-            candidate,
-            evaluations,
-            held_out.predicted,
-            Score(
-                agrees,
-                calibration.likelihood,
-                candidate.preference,
-                candidate.recipe.ridge or 0.0,
-                candidate.recipe.loss.is_robust,
-            ),
-            calibration,
-            agreement=mean(agrees, self.weights),
-            agreement_error=standard_error(agrees, self.weights),
-            n_passes=n_passes,
-        )
 
     def _best_of(self, trials: list[Trial]) -> Trial:
         everything = [trial.score for trial in self.trials.values()]

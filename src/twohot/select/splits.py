@@ -46,9 +46,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> list[Any]:
     if is_integer(cv):
         n_folds = check_count("cv", cv, 2)
         if n_folds > n_rows:
-            raise ValueError(
-                f"cv={cv} is more than the {n_rows} rows: pass at most {n_rows} folds."
-            )
+            raise ValueError(f"cv={cv} is more than {n_rows} rows: pass at most {n_rows} folds.")
         return _folds(check_generator(random_state).permutation(n_rows), labels, n_folds)
     # A string has a method `split` too.
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
@@ -61,9 +59,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> list[Any]:
 
 def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:
     if len(counted) < 2:
-        raise ValueError(
-            "sample_weight leaves one row only: pass weights for rows of at least two classes."
-        )
+        raise ValueError("sample_weight leaves one row only: pass weights for two classes or more.")
     order = rng.permutation(counted)[:SEARCH_ROWS]
     folds = _folds(order, labels, min(N_FOLDS, len(order)))
     return folds[: -(-SCORED_ROWS * len(folds) // len(order))]

@@ -40,9 +40,8 @@ def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floa
     """Return `values` as finite float64 numbers; of `ndim` dimensions and not empty, if given."""
     array = as_array(values)
     if array.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{name} must hold real numbers in rows of equal length, got {reprlib.repr(values)}."
-        )
+        shown = reprlib.repr(values)
+        raise ValueError(f"{name} must hold real numbers in rows of equal length, got {shown}.")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
     if ndim is not None and (array.ndim != ndim or array.size == 0):
@@ -63,19 +62,16 @@ def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
         raise ValueError(f"{name} must be square, got shape {matrix.shape}.")
     asymmetry = float(np.abs(matrix - matrix.T).max(initial=0.0))
     if asymmetry > SYMMETRY_TOLERANCE * max(1.0, float(np.abs(matrix).max(initial=0.0))):
-        raise ValueError(
-            f"{name} must be symmetric, but it differs from its transpose by up to {asymmetry:.3g};"
-            f" average it with its transpose if that is meant."
-        )
+        problem = f"it differs from its transpose by up to {asymmetry:.3g}"
+        raise ValueError(f"{name} must be symmetric, but {problem}; average the two if meant.")
     return (matrix + matrix.T) / 2
 
 
 def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
     """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
-        raise ValueError(
-            f"{problem}: it has the eigenvalue {ascending[0]:.6g}, and features have none below 0."
-        )
+        found = f"it has the eigenvalue {ascending[0]:.6g}"
+        raise ValueError(f"{problem}: {found}, and features have none below 0.")
     return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
 
 
@@ -105,9 +101,7 @@ def whole_sizes(sizes: FloatArray) -> IntArray:
     """Return class sizes as whole numbers, to list samples one by one."""
     rounded = np.rint(sizes)
     if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
-        raise ValueError(
-            f"class_sizes must be whole numbers to list samples, got {sizes.tolist()}; round them."
-        )
+        raise ValueError(f"class_sizes must be whole numbers to list samples; round {sizes}.")
     return rounded.astype(np.intp)
 
 
@@ -116,12 +110,9 @@ def ordered_levels(**levels: float) -> list[float]:
     values = [check_within(name, level, -1, 1) for name, level in levels.items()]
     c, d, *e = values
     if not 1 > c > d >= min(e, default=d):
-        raise ArgumentError(
-            levels,
-            "are out of order",
-            "samples of a class correlate by less than 1, by more than those of different classes, "
-            "and these the more inside a superclass: same_class > same_superclass >= elsewhere.",
-        )
+        why = "the nearer two samples are, the more they correlate, and by less than 1"
+        advice = f"{why}: same_class > same_superclass >= elsewhere."
+        raise ArgumentError(levels, "are out of order", advice)
     return values
 
 
@@ -129,10 +120,9 @@ def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
     """Return soft targets, one row per sample, rows sum to one."""
     rows = real_array(targets, "targets")
     if rows.ndim != 2 or len(rows) != n_samples or rows.shape[1] < 2:
-        raise ValueError(
-            f"targets must have {n_samples} rows, one a sample, and a column for each of 2 classes"
-            f" or more, got shape {rows.shape}; use np.eye(n_classes)[labels] for labels."
-        )
+        needed = f"{n_samples} rows, one a sample, and a column for each of 2 classes or more"
+        advice = "use np.eye(n_classes)[labels] for labels"
+        raise ValueError(f"targets must have {needed}, got shape {rows.shape}; {advice}.")
     worst = float(np.abs(rows.sum(axis=1) - 1).max())
     if worst > ROW_SUM_TOLERANCE:
         raise ValueError(f"rows of targets must sum to 1, but one is off by {worst:.3g}.")

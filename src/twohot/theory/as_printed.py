@@ -18,7 +18,7 @@ from scipy.special import softmax
 from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.lemma_4_1 import balanced_ridge, superclass_means
+from twohot.theory.lemma_4_1 import balanced_ridge, outputs_table, superclass_means
 
 
 def case_3_balanced(
@@ -95,10 +95,8 @@ def case_5_printed(
     )
     shift = (q - s) / n_classes
     mu = (q + sizes * (shift + delta)) ** power - (q + sizes * shift) ** power
-    by_class = (q**power - p**power) * shares
-    by_class += mu[groups, None] * superclass_means(shares, groups)[groups]
-    by_class += ((1 - mu - q**power) / n_classes)[groups, None]
-    return p**power * np.eye(n_classes) + by_class[:, None, :]
+    rest = mu[:, None] * superclass_means(shares, groups) + (1 - mu - q**power)[:, None] / n_classes
+    return outputs_table(shares, own=p**power, class_mean=q**power, rest=rest[groups])
 
 
 @dataclass(frozen=True, eq=False)

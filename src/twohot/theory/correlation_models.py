@@ -20,6 +20,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.classes import as_array
 from twohot._checks.numbers import check_count, check_positive, check_within
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
@@ -74,21 +75,17 @@ class CorrelationModel:
             raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")
         sizes = _checks.per_class(self.class_sizes, "class_sizes", n_classes, above=0)
         norms = _checks.per_class(self.squared_norms, "squared_norms", n_classes)
-        object.__setattr__(self, "correlation", correlation)
-        object.__setattr__(self, "class_sizes", sizes)
-        object.__setattr__(self, "squared_norms", norms)
+        vars(self).update(correlation=correlation, class_sizes=sizes, squared_norms=norms)
         if self.own_part.min() < 0:
             worst = int(self.own_part.argmin())
             raise ValueError(
-                f"correlation[{worst}, {worst}] = {self.correlation[worst, worst]:g} must not"
-                f" exceed squared_norms[{worst}] = {self.squared_norms[worst]:g}: no features"
-                f" correlate more with each other than with themselves."
+                f"correlation[{worst}, {worst}] = {correlation[worst, worst]:g} must not exceed"
+                f" squared_norms[{worst}] = {norms[worst]:g}: no features correlate more with each"
+                " other than with themselves."
             )
-        _checks.eigenvalues(
-            np.linalg.eigvalsh(self.class_gram()),
-            "the Gram matrix of this correlation is not positive semidefinite (raise the diagonal"
-            " of correlation or shrink what is off it)",
-        )
+        advice = "raise the diagonal of correlation or shrink what is off it"
+        problem = f"the Gram matrix of this correlation is not positive semidefinite ({advice})"
+        _checks.eigenvalues(np.linalg.eigvalsh(self.class_gram()), problem)
 
     @classmethod
     def from_correlation(
@@ -104,11 +101,7 @@ class CorrelationModel:
         >>> model.n_samples
         250.0
         """
-        return cls(
-            _checks.real_array(correlation, "correlation"),
-            _checks.real_array(class_sizes, "class_sizes"),
-            _checks.real_array(squared_norms, "squared_norms"),
-        )
+        return cls(as_array(correlation), as_array(class_sizes), as_array(squared_norms))
 
     @classmethod
     def case_1(cls, *, n_classes: int, same_class: float, n_per_class: ArrayLike) -> Self:
@@ -205,7 +198,7 @@ class CorrelationModel:
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
         """Return the same correlations with other class sizes; one number for equal classes."""
-        return replace(self, class_sizes=_checks.real_array(class_sizes, "class_sizes"))
+        return replace(self, class_sizes=as_array(class_sizes))
 
     def class_gram(self) -> FloatArray:
         """(n_classes, n_classes) Gram matrix √n W √n + diag(δ) of the scaled class means."""

@@ -75,21 +75,14 @@ def softmax_rounds(
     rows = _checks.target_rows(targets, averaging.eigenvectors.shape[0])
     penalty = check_positive("l2", l2)
     most = check_count("max_steps", max_steps, 1)
-    deviations = rows - 1 / rows.shape[1]
+    uniform = 1 / rows.shape[1]
+    deviations = rows - uniform
     fitted = []
     for _ in range(check_count("n_rounds", n_rounds, 0)):
         result = damped_newton(_DenseProblem(averaging, deviations, penalty), max_steps=most)
-        deviations = result.deviations
-        fitted.append(
-            SoftmaxRound(
-                outputs=deviations + 1 / rows.shape[1],
-                logits=result.logits,
-                coef_norm=float(np.linalg.norm(result.dual)),
-                residual=result.residual,
-                n_steps=result.n_steps,
-                converged=result.converged,
-            )
-        )
+        deviations, norm = result.deviations, float(np.linalg.norm(result.dual))
+        ended = (result.residual, result.n_steps, result.converged)
+        fitted.append(SoftmaxRound(deviations + uniform, result.logits, norm, *ended))
     return fitted
 
 

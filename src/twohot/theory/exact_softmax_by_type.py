@@ -126,10 +126,8 @@ def softmax_error(
     linear = outputs_by_round(model, corruption, l2=l2, n_rounds=n_rounds)
     exact = population_rounds(model, corruption, l2=l2, n_rounds=n_rounds, max_steps=max_steps)
     if not all(fitted.converged for fitted in exact):
-        raise RuntimeError(
-            f"the exact softmax was not reached in {max_steps} Newton steps at l2={l2}; raise"
-            f" max_steps, or look at population_rounds."
-        )
+        problem = f"the exact softmax was not reached in {max_steps} Newton steps at l2={l2}"
+        raise RuntimeError(f"{problem}; raise max_steps, or look at population_rounds.")
     return np.array(
         [
             np.abs(theory.deviations - truth.predicted.deviations)[theory.occurs].max()
@@ -142,23 +140,11 @@ def _solve(
     model: CorrelationModel, shares: FloatArray, targets: FloatArray, *, l2: float, max_steps: int
 ) -> PopulationRound:
     problem = _TypeProblem(model, shares, targets, check_positive("l2", l2))
-    most = check_count("max_steps", max_steps, 1)
-    result = damped_newton(problem, max_steps=most)
-    n_classes = model.n_classes
-    predicted = TypeOutputs(
-        own=np.ones(n_classes),
-        shared=np.zeros((n_classes, n_classes)),
-        rows=result.deviations,
-        corruption=shares,
-        class_sizes=model.class_sizes,
-    )
-    return PopulationRound(
-        predicted=predicted,
-        unseen=softmax(problem.from_others(result.logits), axis=1),
-        residual=result.residual,
-        n_steps=result.n_steps,
-        converged=result.converged,
-    )
+    result = damped_newton(problem, max_steps=check_count("max_steps", max_steps, 1))
+    own, shared = np.ones(model.n_classes), np.zeros(shares.shape)
+    predicted = TypeOutputs(own, shared, result.deviations, shares, model.class_sizes)
+    unseen = softmax(problem.from_others(result.logits), axis=1)
+    return PopulationRound(predicted, unseen, result.residual, result.n_steps, result.converged)
 
 
 class _TypeProblem:

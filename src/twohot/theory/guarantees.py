@@ -65,16 +65,13 @@ def judge(predicted: TypeOutputs) -> Guarantee:
 
     Examples
     --------
-    >>> from twohot.theory import CorrelationModel, type_outputs
     >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=50)
     >>> corruption = [[0.8, 0.1, 0.1], [0.1, 0.7, 0.2], [0.1, 0.2, 0.7]]
     >>> guarantee = judge(type_outputs(model, corruption, l2=2e-3, n_rounds=1))
     >>> [str(verdict) for verdict in guarantee.verdicts], guarantee.weakest_class
     (['wrong', 'wrong', 'wrong'], 1)
     """
-    hint = (
-        "pass what type_outputs or partial_label_outputs return, or `predicted` of an exact round"
-    )
+    hint = "pass what type_outputs or partial_label_outputs return, or an exact round's `predicted`"
     _checks.instance(predicted, TypeOutputs, "predicted", hint)
     margins = np.where(predicted.occurs, predicted.margins(), np.inf)
     width = predicted.tie_width
@@ -194,10 +191,7 @@ def rounds_until_right(
 
     Examples
     --------
-    >>> from twohot.theory import CorrelationModel
-    >>> model = CorrelationModel.from_correlation(
-    ...     [[0.5, 0.1], [0.1, 0.3]], class_sizes=[100, 60]
-    ... )
+    >>> model = CorrelationModel.from_correlation([[0.5, 0.1], [0.1, 0.3]], class_sizes=[100, 60])
     >>> rounds_until_right(model, [[0.7, 0.3], [0.3, 0.7]], l2=1e-3).per_class.tolist()
     [3.0, 4.0]
     """

@@ -46,9 +46,7 @@ class Shrinkage:
     def product(rounds: Sequence["Shrinkage"]) -> "Shrinkage":
         """Return what rounds with different features keep together (the corollary)."""
         if len({each.superclass_mean.size for each in rounds}) != 1:
-            raise ValueError(
-                "rounds must hold one Shrinkage or more, all with the same number of superclasses."
-            )
+            raise ValueError("rounds must hold one Shrinkage or more, of the same superclasses.")
         return Shrinkage(
             float(np.prod([each.own for each in rounds])),
             float(np.prod([each.class_mean for each in rounds])),
@@ -104,9 +102,8 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
     groups = _checks.superclass_map(superclass, len(shares))
     known, listed = kept.superclass_mean.size, groups.max() + 1
     if known != listed:
-        raise ValueError(
-            f"kept is of {known} superclass(es), superclass lists {listed}; they must be the same."
-        )
+        problem = f"kept is of {known} superclass(es), superclass lists {listed}"
+        raise ValueError(f"{problem}; they must be the same.")
     r = kept.superclass_mean[groups][:, None]
     rest = (r - kept.class_mean) * superclass_means(shares, groups)[groups] + (1 - r) / groups.size
     return outputs_table(shares, own=kept.own, class_mean=kept.class_mean, rest=rest)

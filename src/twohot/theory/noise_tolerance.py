@@ -57,16 +57,13 @@ def noise_tolerated(
 
     Examples
     --------
+    >>> from functools import partial
+    >>> from twohot.noise import symmetric
     >>> from twohot.theory import CorrelationModel, type_outputs
-    >>> model = CorrelationModel.case_3(
-    ...     n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100
-    ... )
-    >>> def symmetric(rate):
-    ...     return (1 - rate) * np.eye(4) + rate / 3 * (1 - np.eye(4))
-    >>> def third_round(corruption):
-    ...     return type_outputs(model, corruption, l2=3.125e-4, n_rounds=3)
-    >>> round(noise_tolerated(symmetric, third_round).overall, 4)
-    0.596
+    >>> model = CorrelationModel.case_1(n_classes=4, same_class=0.4, n_per_class=100)
+    >>> third_round = partial(type_outputs, model, l2=3.125e-4, n_rounds=3)
+    >>> round(noise_tolerated(partial(symmetric, 4), third_round).overall, 4)
+    0.5982
     """
     _checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
     _checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")

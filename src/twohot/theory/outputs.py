@@ -119,19 +119,17 @@ def type_outputs(
     --------
     What do the teacher and the third round say of a sample of class 0 that was labelled 1?
 
-    >>> model = CorrelationModel.case_3(
-    ...     n_classes=3, same_class=0.4, same_superclass=0.1, n_per_class=100
-    ... )
+    >>> model = CorrelationModel.case_1(n_classes=3, same_class=0.4, n_per_class=100)
     >>> corruption = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
     >>> for n_rounds in (1, 3):
     ...     predicted = type_outputs(model, corruption, l2=5e-4, n_rounds=n_rounds)
     ...     print(predicted.outputs[0, 1].round(3), round(predicted.accuracy(), 3))
-    [0.253 0.659 0.088] 0.6
-    [0.477 0.355 0.168] 1.0
+    [0.254 0.659 0.087] 0.6
+    [0.479 0.354 0.167] 1.0
     """
-    check_model(model)
+    reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    return _after(ClassReduction(model, l2=l2), model, shares, check_count("n_rounds", n_rounds, 0))
+    return _after(reduction, model, shares, check_count("n_rounds", n_rounds, 0))
 
 
 def outputs_by_round(
@@ -146,9 +144,8 @@ def outputs_by_round(
     >>> [predicted.accuracy() for predicted in rounds]
     [0.7, 0.7, 1.0, 1.0]
     """
-    check_model(model)
-    shares = _checks.corruption_matrix(corruption, model.n_classes)
     reduction = ClassReduction(model, l2=l2)
+    shares = _checks.corruption_matrix(corruption, model.n_classes)
     last = check_count("n_rounds", n_rounds, 0)
     return [_after(reduction, model, shares, round_) for round_ in range(1, last + 1)]
 
@@ -203,11 +200,9 @@ def unseen_outputs(
     >>> unseen_outputs(model, [[0.7, 0.3], [0.3, 0.7]], l2=2e-3, n_rounds=1).round(3).tolist()
     [[0.686, 0.314], [0.314, 0.686]]
     """
-    check_model(model)
+    reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    last = check_count("n_rounds", n_rounds, 1)
-    deviations = shares - 1 / model.n_classes
-    return 1 / model.n_classes + ClassReduction(model, l2=l2).unseen(deviations, n_rounds=last)
+    return 1 / model.n_classes + reduction.unseen(shares - 1 / model.n_classes, n_rounds=n_rounds)
 
 
 def _one_hot_outputs(

@@ -44,11 +44,8 @@ class PartialLabelGuarantee:
     @property
     def broken_promises(self) -> list[int]:
         """Classes that satisfy the printed condition and yet are not strictly right."""
-        return [
-            k
-            for k, verdict in enumerate(self.exact.verdicts)
-            if self.printed[k] and verdict is not Verdict.RIGHT
-        ]
+        right = np.array([verdict is Verdict.RIGHT for verdict in self.exact.verdicts])
+        return [int(k) for k in np.flatnonzero(self.printed & ~right)]
 
 
 def partial_label_guarantee(

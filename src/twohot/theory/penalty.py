@@ -127,11 +127,9 @@ def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
     largest = largest_separation(levels)
     ratio = check_positive("separation", separation)
     if not 1 < ratio < largest:
-        raise ArgumentError(
-            {"separation": separation},
-            f"is not between 1 and {largest:.6g}",
-            f"no penalty brings another q/p at {levels.n_per_class:g} samples a class.",
-        )
+        problem = f"is not between 1 and {largest:.6g}"
+        advice = f"no penalty brings another q/p at {levels.n_per_class:g} samples a class."
+        raise ArgumentError({"separation": separation}, problem, advice)
     own, class_mean = levels.own, levels.class_mean
     ridge = own * class_mean * (ratio - 1) / (class_mean - ratio * own)
     return ridge / levels.ridge_per_l2

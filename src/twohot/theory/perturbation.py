@@ -41,10 +41,8 @@ def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> Sub
     >>> round(shift.eigengap, 6), shift.sin_angle < shift.bound
     (3.0, True)
     """
-    before, after = (
-        _checks.symmetric_matrix(gram, "gram"),
-        _checks.symmetric_matrix(perturbed, "perturbed"),
-    )
+    before = _checks.symmetric_matrix(gram, "gram")
+    after = _checks.symmetric_matrix(perturbed, "perturbed")
     if before.shape != after.shape:
         raise ValueError(f"gram and perturbed differ in shape: {before.shape}, {after.shape}.")
     leading = check_count("n_leading", n_leading, 1)
