@@ -4,8 +4,8 @@
 * `case_5_printed`: the final formula of Case V, wrong for elsewhere > 0 and several superclasses.
 * `algorithm_1`: the numerical method for the exact softmax, which does not converge.
 
-The printed condition of Theorem 5.1 is `partial_labels.printed_condition`. The right results are
-`cases.case_3_outputs`, `cases.case_5_outputs` and `softmax.softmax_rounds`; `docs/theory.md`
+The printed condition of Theorem 5.1 is `partial_label_guarantees.printed_condition`. The right results are
+`closed_forms.case_3_outputs`, `case_5_outputs` and `exact_softmax.softmax_rounds`; `docs/theory.md`
 lists every erratum with its test.
 """
 

@@ -1,7 +1,7 @@
 """The paper's closed forms of Cases I-V, one function each.
 
 Each writes out its formula for equal class sizes and stands apart from the general form in
-`averaging`, so that each is a check of the other. Cases III and IV are the lemma (see `lemma`);
+`averaging`, so that each is a check of the other. Cases III and IV are the lemma (see `lemma_4_1`);
 the others are it with terms removed or added. None needs balanced given labels.
 
 Conventions: returned arrays have axes [true class, given label, label].
