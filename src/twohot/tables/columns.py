@@ -78,10 +78,8 @@ def table_from_columns(
     item = pick("item_column", choice.item, tuple(ITEM_KINDS), columns)
     for name in (label, true_label, split, item):
         if name is not None and columns[name].shape != (len(features),):
-            raise ValueError(
-                f"{name!r} has shape {columns[name].shape} for {len(features)} rows of features: "
-                "pass one value per row."
-            )
+            rows = f"{len(features)} rows of features: pass one value per row."
+            raise ValueError(f"{name!r} has shape {columns[name].shape} for {rows}")
     given, true = code_given_and_true(columns, label, true_label, classes, missing=missing)
     split_codes, split_names = (None, ()) if split is None else code_splits(columns[split])
     return FeatureTable(

@@ -103,10 +103,8 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
         if version <= FORMAT_VERSION:
             return _table(header, tensors)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} says it holds features, but part of it is missing or wrong ({error}): write "
-            "it again."
-        ) from error
+        problem = f"{path} says it holds features, but part of it is missing or wrong ({error})"
+        raise ValueError(f"{problem}: write it again.") from error
     raise ValueError(
         f"{path} has format version {version} and this version of twohot reads up to "
         f"{FORMAT_VERSION}: upgrade twohot to read it."
