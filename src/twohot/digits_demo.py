@@ -102,9 +102,8 @@ def check_demo_folder(folder: Path) -> None:
     except (OSError, ValueError, LookupError, TypeError):  # none, or not of an audit
         title = ""
     if title != TITLE and folder.exists() and any(folder.iterdir()):
-        raise FileExistsError(
-            f"{folder} holds other files than those of a demo: choose another folder, or empty it."
-        )
+        problem = f"{folder} holds other files than those of a demo"
+        raise FileExistsError(f"{problem}: choose another folder, or empty it.")
 
 
 def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:

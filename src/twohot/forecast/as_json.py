@@ -47,16 +47,8 @@ def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
     rows = []
     for entry in found.comparison.choice.tried:
         gain, error = (found.noise.as_accuracy(value) for value in found.comparison.gain(entry))
-        rows.append(
-            {
-                "candidate": entry.name,
-                "code": entry.estimator,
-                "chosen": entry.chosen,
-                "agreement": entry.agreement,
-                "gain": gain,
-                "gain_error": error,
-            }
-        )
+        about = {"candidate": entry.name, "code": entry.estimator, "chosen": entry.chosen}
+        rows.append({**about, "agreement": entry.agreement, "gain": gain, "gain_error": error})
     return rows
 
 

@@ -104,9 +104,8 @@ def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     )
     codes = found.among(np.array(names, dtype=object)).codes
     if np.any(codes == NO_LABEL):
-        raise ValueError(
-            f"split[{int(np.argmin(codes))}] is empty: name the split of every row, or of none."
-        )
+        empty = f"split[{int(np.argmin(codes))}] is empty"
+        raise ValueError(f"{empty}: name the split of every row, or of none.")
     return codes, tuple(names)
 
 

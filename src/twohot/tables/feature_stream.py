@@ -44,9 +44,8 @@ def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[An
         yield _converted(given, dtype, row)
         row += len(given)
     if row != n_rows:
-        raise ValueError(
-            f"the blocks of features end after {row} of {n_rows} rows: pass as many rows as labels."
-        )
+        problem = f"the blocks of features end after {row} of {n_rows} rows"
+        raise ValueError(f"{problem}: pass as many rows as labels.")
 
 
 def _given_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
