@@ -127,7 +127,7 @@ def test_the_demo_replaces_nothing_but_a_demo(demo_folder, demo, tmp_path):
     check_demo_folder(demo_folder)
     check_demo_folder(tmp_path)
     check_demo_folder(tmp_path / "new")
-    for content in ("{}", '{"title": "Labels of mine"}'):
+    for content in ("{}", "[]", "half", '{"title": "Labels of mine"}'):
         (tmp_path / "summary.json").write_text(content)
         result = run("demo", "-o", str(tmp_path))
         assert result.exit_code == 1

@@ -1,5 +1,6 @@
 """Files that are whole or not there at all, and what JSON can hold."""
 
+import json
 import math
 import os
 import tempfile
@@ -39,6 +40,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
+    """Write a record as JSON, which has no number that is not finite."""
+    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+    with whole_file(path) as file:
+        # A half character has no UTF-8: it is spelt out, which in JSON is its escape.
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def json_safe(value: Any) -> Any:

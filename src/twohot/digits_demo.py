@@ -96,13 +96,14 @@ def _row(method: str, data: DemoData, predicted: list[np.ndarray], n_passes: flo
 
 def check_demo_folder(folder: Path) -> None:
     """Raise unless a folder is new, empty, or of an earlier demo: nothing else is replaced."""
-    if not folder.exists() or not any(folder.iterdir()):
-        return
     summary = folder / "summary.json"
-    if not (summary.is_file() and json.loads(summary.read_bytes()).get("title") == TITLE):
-        raise FileExistsError(
-            f"{folder} holds other files than those of a demo: choose another folder, or empty it."
-        )
+    try:
+        title = json.loads(summary.read_bytes())["title"]
+    except (OSError, ValueError, LookupError, TypeError):  # none, or not of an audit
+        title = ""
+    if title != TITLE and folder.exists() and any(folder.iterdir()):
+        problem = f"{folder} holds other files than those of a demo"
+        raise FileExistsError(f"{problem}: choose another folder, or empty it.")
 
 
 def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:

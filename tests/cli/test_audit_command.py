@@ -194,7 +194,7 @@ def test_an_audit_is_replaced_only_by_force(noisy, tmp_path) -> None:
     before = everything(tmp_path)
     result = run(*arguments, "--budget", 3)
     assert result.exit_code == 1
-    assert "already holds an audit: choose another folder or pass --force" in result.output
+    assert "summary.json: choose another folder, or replace them by --force" in result.output
     assert everything(tmp_path) == before
     assert run(*arguments, "--budget", 3, "--force").exit_code == 0
     flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")

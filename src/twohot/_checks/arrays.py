@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, IntArray, Matrix
 
+# Precisions that features may be stored in; anything else is converted to the first.
+STORED = [np.float64, np.float32, np.float16]
 # Soft targets may miss one by what storing them as float16 costs.
 SOFT_TARGET_TOLERANCE = 1e-3
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.messages import FileThereError
-from twohot._files import json_safe, whole_file
+from twohot._checks.messages import ArgumentError, FileThereError
+from twohot._files import json_safe, write_json
 from twohot.audit.issue_files import read_issues, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
@@ -57,14 +57,7 @@ def write_audit_folder(
         The name of the report, which decisions carry.
     """
     target = Path(folder)
-    present = [name for name in FILES if (target / name).exists()]
-    if present and not force:
-        raise FileThereError(
-            "",
-            f"{target} already holds {', '.join(present)}",
-            "choose another folder, or replace them by {force}.",
-            force=True,
-        )
+    check_audit_folder(target, force=force)
     target.mkdir(parents=True, exist_ok=True)
     report = write_review(target / "report.html", rows, summary, **pictures)
     write_issues(target / "issues.csv", rows)
@@ -72,10 +65,19 @@ def write_audit_folder(
     taken = rows.is_label_issue & ~rows.is_undecided
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
     write_labels(target / "corrected.csv", rows, labels)
-    fields = json_safe(_summary_fields(rows, summary, report))
-    with whole_file(target / "summary.json") as file:
-        file.write(json.dumps(fields, indent=1, allow_nan=False).encode())
+    write_json(target / "summary.json", json_safe(_summary_fields(rows, summary, report)))
     return report
+
+
+def check_audit_folder(folder: Path, *, force: bool) -> None:
+    """Raise if no audit may be written there."""
+    if folder.exists() and not folder.is_dir():
+        raise ArgumentError("", f"{folder} is a file", "pass the name of a folder.")
+    present = [name for name in FILES if (folder / name).exists()]
+    if present and not force:
+        problem = f"{folder} already holds {', '.join(present)}"
+        advice = "choose another folder, or replace them by {force}."
+        raise FileThereError("", problem, advice, force=True)
 
 
 def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
@@ -96,10 +98,8 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     issues, report, digest = source / "issues.csv", fields.pop("report"), fields.pop(DIGEST)
     rows = read_issues(issues, **fields)
     if (rows.report_id(), rows.given_labels_digest()) != (report, digest):
-        raise ValueError(
-            f"{issues} does not hold the rows and given labels of report {report!r} in "
-            "summary.json: one of them was changed, so run the audit again."
-        )
+        said = f"the rows and given labels of report {report!r} in summary.json"
+        raise ValueError(f"{issues} does not hold {said}: one was changed, so run the audit again.")
     return rows
 
 
@@ -136,12 +136,9 @@ def _read_summary(path: Path) -> dict[str, Any]:
         needed = ("report", DIGEST, "classes", "has_items", "item_kind")
         found = {name: fields[name] for name in needed}
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"{path} is no summary of an audit ({error!r}): run the audit again."
-        ) from error
+        problem = f"{path} is no summary of an audit ({error!r})"
+        raise ValueError(f"{problem}: run the audit again.") from error
     if version != FORMAT_VERSION:
-        raise ValueError(
-            f"{path} has format_version {version!r}, and this twohot reads {FORMAT_VERSION}: "
-            "install the twohot that wrote it, or run the audit again."
-        )
+        other = f"format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
+        raise ValueError(f"{path} has {other}: run the audit again.")
     return found

@@ -21,11 +21,9 @@ def known_classes(labels: Labels, probe: Any, classes: ArrayLike | None) -> NDAr
     """Return the classes of the columns: those of the probe, or named, or those that rows have."""
     if probe is not None:
         if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
-            raise ArgumentError(
-                {"probe": probe},
-                "is not a fitted classifier with classes_ and predict_proba",
-                "fit it first, or pass None to have an AutoProbe fitted.",
-            )
+            problem = "is not a fitted classifier with classes_ and predict_proba"
+            advice = "fit it first, or pass None to have an AutoProbe fitted."
+            raise ArgumentError({"probe": probe}, problem, advice)
         return np.asarray(probe.classes_)
     return labels.present().classes if classes is None else check_classes(classes)
 

@@ -112,18 +112,14 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     outcomes: dict[int, tuple[int, str]] = {}  # position → label, decision
     for decision in decisions:
         if decision.report != report:
-            raise ArgumentError(
-                "",
-                f"row {decision.row} was decided in report {decision.report!r}, and the audit's is "
-                f"{report!r}",
-                "pass the folder of the report that was reviewed by {audit}.",
-                audit=...,
-            )
+            seen = f"report {decision.report!r}, and the audit's is {report!r}"
+            problem = f"row {decision.row} was decided in {seen}"
+            advice = "pass the folder of the report that was reviewed by {audit}."
+            raise ArgumentError("", problem, advice, audit=...)
         if decision.row not in position:
-            raise ValueError(
-                f"row {decision.row} was decided and is not in the audit, which has "
-                f"{counted(rows.n_rows, 'row')}: take the decisions exported from its report.html."
-            )
+            audit = f"the audit, which has {counted(rows.n_rows, 'row')}"
+            problem = f"row {decision.row} was decided and is not in {audit}"
+            raise ValueError(f"{problem}: take the decisions exported from its report.html.")
         place = position[decision.row]
         label = _outcome(decision, rows, place, code)
         before = outcomes.setdefault(place, (label, decision.decision))[0]
@@ -146,35 +142,27 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
 
 def _outcome(decision: Decision, rows: ReviewRows, place: int, code: Mapping[str, int]) -> int:
     """Return the label that a decision leads to, or say what contradicts it."""
-    row, named = decision.row, decision.label
-    given, suggested, second = (
-        int(codes[place])
-        for codes in (rows.given_labels, rows.suggested_labels, rows.second_labels)
-    )
+    row, named, made = f"row {decision.row}", decision.label, decision.decision
+    columns = (rows.given_labels, rows.suggested_labels, rows.second_labels)
+    given, suggested, second = (int(codes[place]) for codes in columns)
     for column, label in (("given_label", given), ("suggested_label", suggested)):
         seen, name = getattr(decision, column), rows.label_name(label)
         if seen not in (None, name):
-            raise ValueError(
-                f"row {row} has the {column} {seen!r} in the decisions and {name!r} in the audit: "
-                "export the decisions again, their lines were mixed up."
-            )
+            what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
+            raise ValueError(f"{row} has {what}: export them again, their lines were mixed up.")
     if named and named not in code:
-        raise ValueError(
-            f"row {row} was given the label {named!r}, which is none of the {len(code)} classes: "
-            f"use one of them ({first_few(rows.classes)})."
-        )
-    if decision.decision == "relabel":
+        known = f"none of the {len(code)} classes: use one of them ({first_few(rows.classes)})."
+        raise ValueError(f"{row} was given the label {named!r}, which is {known}")
+    if made == "relabel":
         if not named:
-            raise ValueError(f"row {row} is to be relabelled and has no label: fill it in.")
+            raise ValueError(f"{row} is to be relabelled and has no label: fill it in.")
         return code[named]
-    meant = {"accept": suggested, "reject": given, "second": second}[decision.decision]
-    if meant == NO_LABEL and decision.decision == "second":
-        raise ValueError(f"row {row} has no second candidate to take: use relabel.")
+    meant = {"accept": suggested, "reject": given, "second": second}[made]
+    if meant == NO_LABEL and made == "second":
+        raise ValueError(f"{row} has no second candidate to take: use relabel.")
     if named and code[named] != meant:
-        raise ValueError(
-            f"row {row}: {decision.decision} means {rows.label_name(meant)!r}, but its label says "
-            f"{named!r}: make them agree, or use relabel."
-        )
+        problem = f"{row}: {made} means {rows.label_name(meant)!r}, but its label says {named!r}"
+        raise ValueError(f"{problem}: make them agree, or use relabel.")
     return meant
 
 
@@ -195,10 +183,8 @@ def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
 def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decision:
     """Return one decision, or say what is wrong with its line."""
     if len(line) != len(header):
-        raise ValueError(
-            f"{place} has {len(line)} fields and the header has {len(header)}: export the "
-            "decisions again, or mend the line."
-        )
+        fields_found = f"{len(line)} fields and the header has {len(header)}"
+        raise ValueError(f"{place} has {fields_found}: export the decisions again.")
     cells: dict[str, Any] = dict(zip(header, line, strict=True))
     row, decision = cells["row"], cells["decision"]
     if not (row.isascii() and row.isdigit()):

@@ -128,9 +128,8 @@ def find_label_issues(
 def check_flagging(budget: int | None, precision: float | None) -> None:
     """Raise if how many rows to flag is not said once, or not in numbers that make sense."""
     if budget is not None and precision is not None:
-        raise ArgumentError(
-            {"budget": budget, "precision": precision}, "both say how many to flag", "pass one."
-        )
+        both = {"budget": budget, "precision": precision}
+        raise ArgumentError(both, "both say how many to flag", "pass one.")
     if budget is not None:
         check_count("budget", budget, 0)
     if precision is not None:

@@ -144,10 +144,8 @@ def probability_wrong(
     labelled = labels >= 0
     label = labels[labelled]
     likely = [(label, evidence.given[labelled])]
-    for found, probability in (
-        (evidence.first[labelled], evidence.confidence[labelled]),
-        (evidence.second[labelled], evidence.runner_up[labelled]),
-    ):
+    pairs = (evidence.first, evidence.confidence), (evidence.second, evidence.runner_up)
+    for found, probability in ((code[labelled], chance[labelled]) for code, chance in pairs):
         likely.append((found, np.where(found == label, 0, probability)))
     posterior = _posterior(likely, label, corruption)
     for _ in range(COUNTING_TURNS - 1 if calibrated else 0):

@@ -55,10 +55,8 @@ def read_issues(
     """Return the rows that `write_issues` wrote."""
     header, *lines = read_csv(path) or [[]]
     if header != list(ISSUE_COLUMNS):
-        raise ValueError(
-            f"{path} has the columns {header}: expected {list(ISSUE_COLUMNS)}, so run the audit "
-            "again."
-        )
+        expected = f"expected {list(ISSUE_COLUMNS)}, so run the audit again."
+        raise ValueError(f"{path} has the columns {header}: {expected}")
     code = {"": NO_LABEL, **{name: i for i, name in enumerate(classes)}}
     read: dict[str, tuple[Any, Any]] = {
         "count": (int, np.int64),

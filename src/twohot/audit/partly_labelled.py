@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from twohot._checks.arrays import STORED
 from twohot._checks.labels import Labels, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
-from twohot.distill._inputs import STORED, check_features
+from twohot.distill._inputs import check_features
 from twohot.distill.estimators import LinearProbe
 from twohot.rows.selected import SelectedRows
 
@@ -27,11 +28,8 @@ def check_lengths(labels: Labels, n_rows: int) -> None:
     """Raise unless there is one label per row."""
     n_labels = len(labels.codes)
     if n_labels != n_rows:
-        raise ArgumentError(
-            "y",
-            f"has {counted(n_labels, 'label')} and X has {counted(n_rows, 'row')}",
-            "pass one label per row, None for a row without.",
-        )
+        problem = f"has {counted(n_labels, 'label')} and X has {counted(n_rows, 'row')}"
+        raise ArgumentError("y", problem, "pass one label per row, None for a row without.")
 
 
 def labelled_rows(X: Matrix, labels: Labels) -> Matrix:

@@ -141,11 +141,9 @@ def check_asked_rows(rows: ArrayLike, n_rows: int) -> IntArray:
     if asked.size == 0:
         return np.zeros(0, dtype=np.intp)
     if asked.ndim != 1 or asked.dtype.kind not in "iu":
-        raise ArgumentError(
-            "rows",
-            f"has shape {asked.shape} and dtype {asked.dtype}",
-            "pass places of rows, integers in one dimension (np.flatnonzero of a mask).",
-        )
+        problem = f"has shape {asked.shape} and dtype {asked.dtype}"
+        advice = "pass places of rows, integers in one dimension (np.flatnonzero of a mask)."
+        raise ArgumentError("rows", problem, advice)
     outside = asked[(asked < 0) | (asked >= n_rows)]
     if outside.size:
         problem = f"asks for row {outside[0]} of {n_rows}"

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from twohot._checks.arrays import STORED
 from twohot._checks.classes import check_codes, check_integers
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
@@ -13,9 +14,6 @@ from twohot._types import Matrix
 from twohot.rows.preparation import Preparation
 from twohot.rows.selected import SelectedRows
 from twohot.rows.stores import fit_preparation
-
-# Precisions that features may be stored in; anything else is converted to the first.
-STORED = [np.float64, np.float32, np.float16]
 
 
 def check_labelled(

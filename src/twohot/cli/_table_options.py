@@ -56,10 +56,9 @@ class FeatureOptions:
     def check_width(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
         """Raise if a probe was fitted on other features than those of the table."""
         if table.n_features != fitted.n_features_in_:
-            raise ValueError(
-                f"{self.source} has {table.n_features} features, but {probe} is expecting "
-                f"{fitted.n_features_in_}: extract both with the same backbone."
-            )
+            expected = f"{probe} is expecting {fitted.n_features_in_}"
+            problem = f"{self.source} has {table.n_features} features, but {expected}"
+            raise ValueError(f"{problem}: extract both with the same backbone.")
 
 
 @dataclass(frozen=True, kw_only=True)

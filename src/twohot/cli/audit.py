@@ -7,8 +7,8 @@ from typing import Annotated
 from typer import Option
 
 from twohot._checks.labels import label_notes
-from twohot._checks.messages import ArgumentError, FileThereError
-from twohot.audit.audit_folder import FILES, write_audit_folder
+from twohot._checks.messages import ArgumentError
+from twohot.audit.audit_folder import check_audit_folder, write_audit_folder
 from twohot.audit.find_issues import check_flagging, find_label_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.review_content import review_rows, review_summary
@@ -35,9 +35,7 @@ def audit(
         float | None,
         Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
     ] = None,
-    images: Annotated[
-        Path | None, Option(help="Folder that the paths of images start from.")
-    ] = None,
+    images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
     embed: Annotated[
         int, Option(min=0, help="Pictures that are part of the report; others are linked.")
     ] = EMBED_LIMIT,
@@ -47,7 +45,7 @@ def audit(
 ) -> None:
     """Find the wrong labels, correct them, and write a report to review them in."""
     # Before the work, so that nothing is computed for nobody.
-    _check_folder(output, force=force)
+    check_audit_folder(output, force=force)
     check_flagging(budget, precision)
     judge = None if probe is None else load(probe)
     whole = options.read()
@@ -69,28 +67,15 @@ def audit(
     source = options.source.name
     details = {"source": source} | ({"seed": str(seed)} if probe is None else {"probe": probe.name})
     summary = review_summary(table, issues, title=f"Labels of {source}", details=details)
+    content = review_rows(table, issues, rows)
     name = write_audit_folder(
-        output,
-        review_rows(table, issues, rows),
-        summary,
-        image_root=root,
-        embed_limit=embed,
-        force=force,
+        output, content, summary, image_root=root, embed_limit=embed, force=force
     )
     # What is odd about the labels was said when they were read.
     noted = label_notes(table.coded)
     _print_findings(issues, [message for message in summary.messages if message not in noted])
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
     say(f"Every row: {output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}.")
-
-
-def _check_folder(output: Path, *, force: bool) -> None:
-    """Raise if no audit may be written there."""
-    if output.exists() and not output.is_dir():
-        raise ArgumentError({"output": output}, "is a file", "pass the name of a folder.")
-    if not force and any((output / name).exists() for name in FILES):
-        advice = "choose another folder or pass {force}."
-        raise FileThereError({"output": output}, "already holds an audit", advice, force=True)
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:

@@ -20,9 +20,7 @@ def corrupt(
     *,
     output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
     kind: Annotated[Kind, Option(help="How labels are confused.")] = "symmetric",
-    rate: Annotated[
-        float | None, Option(min=0, max=1, help="Share of the labels made wrong.")
-    ] = None,
+    rate: Annotated[float | None, Option(min=0, max=1, help="Share of labels made wrong.")] = None,
     matrix: Annotated[
         Path | None, Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
     ] = None,

@@ -35,9 +35,7 @@ def describe(
         Option(help="Write a feature file with the superclasses, for `twohot corrupt`."),
     ] = None,
     options: TableOptions,
-    force: Annotated[
-        bool, Option("--force", help="Replace the feature file if it is there.")
-    ] = False,
+    force: Annotated[bool, Option("--force", help="Replace a feature file there.")] = False,
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
     if write_superclasses is not None:

@@ -59,21 +59,13 @@ def extract(
         Path | None,
         Option(help="A folder that keeps finished batches: later runs extract what is new."),
     ] = None,
-    strict: Annotated[
-        bool, Option("--strict", help="Stop at the first file that cannot be read.")
-    ] = False,
-    force: Annotated[
-        bool, Option("--force", help="Replace an output made from something else.")
-    ] = False,
+    strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an output made otherwise.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
 ) -> None:
     """Turn images or texts into a feature file; run it again to resume after an interruption."""
-    of_tables = {
-        "path_column": path_column,
-        "text_column": text_column,
-        "label_column": label_column,
-        "missing": missing,
-    }
+    columns = {"path_column": path_column, "text_column": text_column, "label_column": label_column}
+    of_tables = {**columns, "missing": missing}
     chosen = {name: value for name, value in of_tables.items() if value not in (None, [])}
     items = _items(source, root, labels, chosen, unlabelled=unlabelled)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))

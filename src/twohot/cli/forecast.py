@@ -10,7 +10,8 @@ from typer import Option
 from twohot._checks.labels import label_notes
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
-from twohot.cli._outputs import write_json, write_report
+from twohot._files import write_json
+from twohot.cli._outputs import write_report
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, print_table, say
 from twohot.figures.forecast import forecast_figure

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from twohot._checks.arrays import check_precision
+from twohot._checks.arrays import STORED, check_precision
 from twohot._checks.column_cells import order_key
 from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted, first_few
@@ -18,9 +18,6 @@ from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.selected import SelectedRows
 
 ClassWeight: TypeAlias = dict[Any, float] | str | None
-
-# Precisions that features may be stored in; anything else is converted to the first.
-STORED = [np.float64, np.float32, np.float16]
 
 
 def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:

@@ -55,10 +55,9 @@ class PartStore:
         joined = b"".join(keys)
         path = self.folder / f"{hashlib.sha256(joined).hexdigest()[:32]}.part"
         if self.n_features not in {0, features.shape[1]}:
-            raise ValueError(
-                f"the backbone gave {features.shape[1]} features per row after {self.n_features}: "
-                "pass images of one size, or a backbone that resizes them."
-            )
+            given = f"{features.shape[1]} features per row after {self.n_features}"
+            advice = "pass images of one size, or a backbone that resizes them."
+            raise ValueError(f"the backbone gave {given}: {advice}")
         self.folder.mkdir(parents=True, exist_ok=True)
         key_array = np.frombuffer(joined, dtype=np.uint8).reshape(len(keys), -1)
         tensors = {

@@ -48,25 +48,19 @@ def read_human_labels(
     """Return CIFAR-100N's labels of the training images, in the order of CIFAR-100."""
     path = next((root / name for name in HUMAN_FILES if (root / name).is_file()), None)
     if path is None:
-        raise FileNotFoundError(
-            f"CIFAR-100N's labels were not found: looked for {', '.join(HUMAN_FILES)} in "
-            f"{root.resolve()}. Put CIFAR-100_human.pt of the repository UCSC-REAL/cifar-10-100n "
-            "there."
-        )
+        looked = f"looked for {', '.join(HUMAN_FILES)} in {root.resolve()}"
+        get = "Put CIFAR-100_human.pt of the repository UCSC-REAL/cifar-10-100n there."
+        raise FileNotFoundError(f"CIFAR-100N's labels were not found: {looked}. {get}")
     content, n_images = _label_columns(path), len(clean_labels)
     noisy = _as_labels(path, "noisy_label", content, n_images)
     clean = _as_labels(path, "clean_label", {"clean_label": clean_labels, **content}, n_images)
     n_other = np.count_nonzero(clean != clean_labels)
     if n_other:
-        raise ValueError(
-            f"{path} has other clean labels than CIFAR-100 at {n_other} images: its order is not "
-            "that of the training images, so take the file of CIFAR-100, not of CIFAR-10."
-        )
+        problem = f"{path} has other clean labels than CIFAR-100 at {n_other} images"
+        raise ValueError(f"{problem}: take the file of CIFAR-100, not of CIFAR-10.")
     if noisy.min() < 0 or noisy.max() >= n_classes:
-        raise ValueError(
-            f"{path} has labels from {noisy.min()} to {noisy.max()}: they must be from 0 to "
-            f"{n_classes - 1}."
-        )
+        problem = f"{path} has labels from {noisy.min()} to {noisy.max()}"
+        raise ValueError(f"{problem}: they must be from 0 to {n_classes - 1}.")
     return noisy
 
 
@@ -93,10 +87,9 @@ def _read_torch(path: Path) -> dict[str, Any]:
         with torch.serialization.safe_globals([*allowed, *named]):
             content = torch.load(path, weights_only=True)
     except Exception as error:
-        raise ValueError(
-            f"{path} is not a file of arrays that torch saved ({type(error).__name__}): fetch it "
-            "again, or save its labels as CIFAR-100_human.npz."
-        ) from error
+        problem = f"{path} is not a file of arrays that torch saved ({type(error).__name__})"
+        advice = "fetch it again, or save its labels as CIFAR-100_human.npz."
+        raise ValueError(f"{problem}: {advice}") from error
     return dict(content)
 
 
@@ -109,7 +102,6 @@ def _as_labels(path: Path, name: str, content: dict[str, Any], n_labels: int) ->
     except ValueError as error:
         raise ValueError(f"{path} has a {name} that is no integer ({error}).") from error
     if labels.shape != (n_labels,):
-        raise ValueError(
-            f"{path} has {name} of shape {labels.shape} for {n_labels} training images."
-        )
+        images = f"{n_labels} training images"
+        raise ValueError(f"{path} has {name} of shape {labels.shape} for {images}.")
     return labels

@@ -187,14 +187,10 @@ def _opened(name: str, root: Path, file: str, **options: Any) -> Any:
         get = "a copy of the archives: its site is gone, so torchvision cannot download it"
     # Looked for first: some of torchvision's classes make an empty folder where there is none.
     if not (root / file).exists():
-        raise FileNotFoundError(
-            f"{name} was not found: looked for {file} in {root.resolve()}. Name the root folder "
-            f"that it is in, or get it by {get}."
-        )
+        looked = f"looked for {file} in {root.resolve()}. Name the root folder that it is in"
+        raise FileNotFoundError(f"{name} was not found: {looked}, or get it by {get}.")
     try:
         return reader(root, download=False, **options)
     except (RuntimeError, OSError) as error:
-        raise FileNotFoundError(
-            f"{name} in {root.resolve()} is not whole, or not the published one ({error}). Remove "
-            f"it, and get it by {get}."
-        ) from error
+        problem = f"{name} in {root.resolve()} is not whole, or not the published one ({error})"
+        raise FileNotFoundError(f"{problem}. Remove it, and get it by {get}.") from error

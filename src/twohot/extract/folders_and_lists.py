@@ -57,10 +57,9 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     images = [list(_images_below(entry)) for entry in folders]
     empty = [entry for entry, found in zip(folders, images, strict=True) if not found]
     if empty:
-        raise ValueError(
-            f"no image in {counted(len(empty), 'folder')} ({first_few(map(str, empty))}): add "
-            f"images ({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
-        )
+        advice = f"add images ({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
+        folders_found = f"{counted(len(empty), 'folder')} ({first_few(map(str, empty))})"
+        raise ValueError(f"no image in {folders_found}: {advice}")
     codes = [NO_LABEL] if unlabelled else np.arange(len(folders))
     return LabelledItems(
         kind="image",
@@ -209,21 +208,15 @@ def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
     """Return the paths of a table as seen from here; each must be a file, and another one."""
     empty = [number for number, cell in enumerate(cells, start=1) if not cell]
     if empty:
-        raise ValueError(
-            f"{path} has no path in {len(empty)} of its rows (row {first_few(empty)}): fill these "
-            "in, or remove them."
-        )
+        rows = f"{len(empty)} of its rows (row {first_few(empty)})"
+        raise ValueError(f"{path} has no path in {rows}: fill these in, or remove them.")
     image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
     twice, n_times = Counter(image_paths).most_common(1)[0]
     if n_times > 1:
-        raise ValueError(
-            f"{path} lists {twice} {n_times} times: keep one row for each image, with one label."
-        )
+        raise ValueError(f"{path} lists {twice} {n_times} times: keep one row for each image.")
     missing = [entry for entry in image_paths if not Path(entry).is_file()]
     if missing:
-        raise FileNotFoundError(
-            f"{path} lists {counted(len(missing), 'file')} that cannot be found "
-            f"({first_few(missing)}): paths are seen from {path.parent.resolve()}, the folder of "
-            "that file."
-        )
+        lost = f"{counted(len(missing), 'file')} that cannot be found ({first_few(missing)})"
+        seen = f"paths are seen from {path.parent.resolve()}, the folder of that file."
+        raise FileNotFoundError(f"{path} lists {lost}: {seen}")
     return image_paths

@@ -122,9 +122,8 @@ def headless(model: Any) -> Any:
     nn = load_extra("torch.nn", "vision", PURPOSE)
     linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     if not linear:
-        raise ArgumentError(
-            "backbone", f"{type(model).__name__} has no linear layer to remove", "pass another one."
-        )
+        problem = f"{type(model).__name__} has no linear layer to remove"
+        raise ArgumentError("backbone", problem, "pass another one.")
     model.set_submodule(linear[-1], nn.Identity())
     return model
 

@@ -14,6 +14,9 @@ from twohot.tables.feature_file import read_features, write_features
 from twohot.tables.feature_stream import FeatureBlocks
 from twohot.tables.table import FeatureTable
 
+# Fields that a feature table has from its items, whichever of these could be read.
+OF_CLASSES = ("classes", "superclass", "superclass_names", "split_names", "item_kind")
+
 
 @dataclass(frozen=True)
 class Skipped:
@@ -45,23 +48,17 @@ def assemble(
         Skipped(items.items[loaded.row], loaded.problem) for loaded in outcomes if loaded.problem
     )
     if not kept.size:
-        raise ValueError(
-            f"none of the {counted(len(items), 'item')} of {items.source} could be read (the "
-            f"first: {skipped[0].item}: {skipped[0].reason}): pass images or texts."
-        )
+        said = f"(the first: {skipped[0].item}: {skipped[0].reason}): pass images or texts."
+        n_items = counted(len(items), "item")
+        raise ValueError(f"none of the {n_items} of {items.source} could be read {said}")
     shape = (len(kept), store.n_features)
     blocks = store.blocks([outcomes[row].key for row in kept])
+    by_row = {name: getattr(items, name) for name in ("labels", "split", "true_labels")}
     table = FeatureTable(
         features=FeatureBlocks(blocks, shape, plan.dtype),
-        labels=items.labels[kept],
-        classes=items.classes,
-        superclass=items.superclass,
-        superclass_names=items.superclass_names,
-        split=None if items.split is None else items.split[kept],
-        split_names=items.split_names,
         items=[items.items[row] for row in kept],
-        item_kind=items.item_kind,
-        true_labels=None if items.true_labels is None else items.true_labels[kept],
+        **{name: codes[kept] for name, codes in by_row.items() if codes is not None},
+        **{name: getattr(items, name) for name in OF_CLASSES},
         provenance={
             "made_by": "twohot extract",
             "source": items.source,

@@ -1,6 +1,7 @@
 """The theory's six figures, one function each: a study in, a matplotlib figure out."""
 
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def softmax_error_figure(study: "studies.SoftmaxErrorStudy") -> Any:
 def separation_figure(study: "studies.SeparationStudy", *, target: float = 2.0) -> Any:
     """Draw q/p against the penalty, one line per data set, with the target ratio marked."""
     figure, (axes,) = _figure(width=6.0, height=3.8, shape=(1, 1))
-    for (name, curve), colour in zip(study.curves.items(), COLOURS, strict=False):
+    for (name, curve), colour in zip(study.curves.items(), cycle(COLOURS), strict=False):
         axes.plot(study.l2, curve, color=colour, label=name)
     axes.axhline(target, color="0.4", linestyle=":", linewidth=1)
     axes.text(study.l2[-1], target * 1.06, f"q/p = {target:g}", color="0.3", ha="right")

@@ -133,11 +133,10 @@ def _cautions(
     """Name what a probe will get wrong as a whole, and what the estimates do not cover."""
     names, found = labels.classes.tolist(), []
     if lost.size:
-        found.append(
-            f"Rows of {counted(len(lost), 'class', 'classes')} are given some other label at least "
-            f"as often as their own and will be predicted as it: "
-            f"{first_few(names[k] for k in lost)}."
-        )
+        classes = counted(len(lost), "class", "classes")
+        often = "are given some other label at least as often as their own"
+        listed = first_few(names[k] for k in lost)
+        found.append(f"Rows of {classes} {often} and will be predicted as it: {listed}.")
     mostly = noise.posterior.argmax(axis=0)
     outvoted = np.flatnonzero(mostly != np.arange(len(names)))
     if outvoted.size:

@@ -8,6 +8,8 @@ import numpy as np
 from twohot._files import json_safe
 from twohot.forecast.forecast import Forecast
 
+CORRELATIONS = ("same_class", "same_superclass", "elsewhere", "measured", "estimated")
+
 
 def forecast_record(found: Forecast) -> dict[str, Any]:
     """Return what a forecast says, in types that JSON has; what is not finite becomes null.
@@ -26,17 +28,11 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
         "n_rows": int(found.given_sizes.sum()),
         "noise": {"rate": noise.rate, "given": noise.given, "corruption": noise.corruption},
         "correlation": {
-            "same_class": correlation.same_class,
-            "same_superclass": correlation.same_superclass,
-            "elsewhere": correlation.elsewhere,
+            **{name: getattr(correlation, name) for name in CORRELATIONS},
             "axes_limited": correlation.n_limited,
-            "measured": correlation.measured,
-            "estimated": correlation.estimated,
         },
         "theory": {
-            "ridge": theory.ridge,
-            "separation": theory.separation,
-            "eigengap": theory.eigengap,
+            **{name: getattr(theory, name) for name in ("ridge", "separation", "eigengap")},
             "accuracy_by_round": [guarantee.accuracy for guarantee in theory.guarantees],
             "rounds_needed": theory.rounds_needed.overall,
         },
@@ -51,16 +47,8 @@ def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
     rows = []
     for entry in found.comparison.choice.tried:
         gain, error = (found.noise.as_accuracy(value) for value in found.comparison.gain(entry))
-        rows.append(
-            {
-                "candidate": entry.name,
-                "code": entry.estimator,
-                "chosen": entry.chosen,
-                "agreement": entry.agreement,
-                "gain": gain,
-                "gain_error": error,
-            }
-        )
+        about = {"candidate": entry.name, "code": entry.estimator, "chosen": entry.chosen}
+        rows.append({**about, "agreement": entry.agreement, "gain": gain, "gain_error": error})
     return rows
 
 

@@ -124,11 +124,9 @@ def forecast(
     X, labels = check_rows_and_labels(X, y, missing)
     sizes, n_usable = labels.sizes, int(np.count_nonzero(labels.sizes >= 2))
     if n_usable < 2:
-        raise ArgumentError(
-            "y",
-            f"has {counted(n_usable, 'class', 'classes')} with two rows or more, of {len(sizes)}",
-            "a forecast holds rows out, so pass at least two such classes.",
-        )
+        usable = counted(n_usable, "class", "classes")
+        problem = f"has {usable} with two rows or more, of {len(sizes)}"
+        raise ArgumentError("y", problem, "pass two such classes or more, to hold rows out.")
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     groups = None if superclass is None else check_superclass(superclass, labels.n_classes)

@@ -68,11 +68,9 @@ def take_noise(corruption: ArrayLike, given_sizes: IntArray) -> NoiseEstimate:
     """Return the noise that a user knows, with the sizes of the true classes that it implies."""
     shares = check_corruption(corruption)
     if len(shares) != len(given_sizes):
-        raise ArgumentError(
-            "corruption",
-            f"has {counted(len(shares), 'row')} for {len(given_sizes)} classes",
-            "pass one row and one column per class that rows have, in the order of the classes.",
-        )
+        problem = f"has {counted(len(shares), 'row')} for {len(given_sizes)} classes"
+        advice = "pass one row and one column per class that rows have, in the order of classes."
+        raise ArgumentError("corruption", problem, advice)
     # given_sizes = corruptionᵀ sizes; rounding and chance can leave a class no rows, or fewer.
     sizes = np.linalg.lstsq(shares.T, given_sizes.astype(np.float64))[0]
     return NoiseEstimate(shares, np.maximum(sizes, 1.0), given=True)

@@ -33,16 +33,7 @@ THUMBNAIL_SIZE = 192
 # Characters of a text that a card carries; nobody reads more there, and issues.csv has it all.
 TEXT_LIMIT = 2000
 # In this order: each uses the ones before.
-SCRIPTS = (
-    "rows.js",
-    "csv.js",
-    "decisions.js",
-    "elements.js",
-    "maps.js",
-    "page.js",
-    "relabel.js",
-    "review.js",
-)
+SCRIPTS = ("rows", "csv", "decisions", "elements", "maps", "page", "relabel", "review")
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = jinja2.Environment(
@@ -122,7 +113,7 @@ def write_review(
     }
     style, *scripts = (
         (files("twohot.review") / "templates" / name).read_text("utf-8")
-        for name in ("review.css", *SCRIPTS)
+        for name in ("review.css", *(f"{script}.js" for script in SCRIPTS))
     )
     text = PAGES.get_template("review.html").render(
         report=report,

@@ -44,12 +44,9 @@ class ReviewRows:
         check_choice("item_kind", self.item_kind, ITEM_KINDS)
         for name, count in Counter(self.classes).items():
             if count > 1 or not name or readable(name) != name:
-                raise ArgumentError(
-                    "classes",
-                    f"has {name!r} {counted(count, 'time')}",
-                    "name every class once, by text that is not empty (empty means no label) and "
-                    "that UTF-8 can hold.",
-                )
+                problem = f"has {name!r} {counted(count, 'time')}"
+                advice = "name every class once, by text that is not empty and that UTF-8 can hold."
+                raise ArgumentError("classes", problem, advice)
         for name in ("label_quality", "confidence", "is_label_issue", "is_undecided", "items"):
             column = getattr(self, name)
             if column is not None and len(column) != self.n_rows:

@@ -78,10 +78,8 @@ def table_from_columns(
     item = pick("item_column", choice.item, tuple(ITEM_KINDS), columns)
     for name in (label, true_label, split, item):
         if name is not None and columns[name].shape != (len(features),):
-            raise ValueError(
-                f"{name!r} has shape {columns[name].shape} for {len(features)} rows of features: "
-                "pass one value per row."
-            )
+            rows = f"{len(features)} rows of features: pass one value per row."
+            raise ValueError(f"{name!r} has shape {columns[name].shape} for {rows}")
     given, true = code_given_and_true(columns, label, true_label, classes, missing=missing)
     split_codes, split_names = (None, ()) if split is None else code_splits(columns[split])
     return FeatureTable(
@@ -106,9 +104,8 @@ def code_splits(values: NDArray[Any]) -> tuple[IntArray, tuple[str, ...]]:
     )
     codes = found.among(np.array(names, dtype=object)).codes
     if np.any(codes == NO_LABEL):
-        raise ValueError(
-            f"split[{int(np.argmin(codes))}] is empty: name the split of every row, or of none."
-        )
+        empty = f"split[{int(np.argmin(codes))}] is empty"
+        raise ValueError(f"{empty}: name the split of every row, or of none.")
     return codes, tuple(names)
 
 

@@ -138,10 +138,8 @@ def _rows(
         # A blank line is an empty cell where there is one column, and nothing where there are more.
         cells = line or [""] * (len(header) == 1)
         if cells and len(cells) != len(header):
-            raise ValueError(
-                f"{path} has {counted(len(cells), 'cell')} in row {number} and {len(header)} in "
-                "its header: quote cells that hold a comma."
-            )
+            found = f"{counted(len(cells), 'cell')} in row {number} and {len(header)} in its header"
+            raise ValueError(f"{path} has {found}: quote cells that hold a comma.")
         if cells:
             yield number, cells
 
@@ -152,10 +150,8 @@ def _checked_header(path: Path, header: list[str]) -> list[str]:
         raise ValueError(f"{path} is empty: a CSV file begins with a line that names its columns.")
     # Integers may be names, of classes for instance.
     if all(map(_is_number, header)) and not all(map(str.isdecimal, header)):
-        raise ValueError(
-            f"{path} begins with the numbers {', '.join(header[:3])}, …: a CSV file begins with a "
-            "line that names its columns, so add one."
-        )
+        numbers = f"the numbers {', '.join(header[:3])}, …"
+        raise ValueError(f"{path} begins with {numbers}: no line names the columns, so add one.")
     twice, n_times = Counter(header).most_common(1)[0]
     if n_times > 1:
         raise ValueError(f"{path} has two columns named {twice!r}: rename one.")

@@ -94,23 +94,17 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     """
     metadata, tensors = map_tensors(Path(path))
     if HEADER not in metadata:
-        raise ValueError(
-            f"{path} is a safetensors file but holds no feature table: pass one that does."
-        )
+        raise ValueError(f"{path} is a safetensors file but holds no feature table: pass another.")
     try:
         header = json.loads(metadata[HEADER])
         version = int(header["format_version"])
         if version <= FORMAT_VERSION:
             return _table(header, tensors)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} says it holds features, but part of it is missing or wrong ({error}): write "
-            "it again."
-        ) from error
-    raise ValueError(
-        f"{path} has format version {version} and this version of twohot reads up to "
-        f"{FORMAT_VERSION}: upgrade twohot to read it."
-    )
+        problem = f"{path} says it holds features, but part of it is missing or wrong ({error})"
+        raise ValueError(f"{problem}: write it again.") from error
+    reads = f"this version of twohot reads up to {FORMAT_VERSION}: upgrade twohot to read it."
+    raise ValueError(f"{path} has format version {version} and {reads}")
 
 
 def _stored_dtype(features: Matrix) -> np.dtype[Any]:
@@ -146,12 +140,9 @@ def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureT
     _stored_dtype(features)
     # Codes and items are mapped too, but look like any other array.
     arrays = {name: np.asarray(tensor) for name, tensor in tensors.items() if name != "features"}
-    items = None
+    parts: dict[str, Any] = {name: arrays[name] for name in CODES if name in arrays}
+    parts |= {name: tuple(header[name]) for name in NAMES}
     if "item_offsets" in arrays:
-        items = Items(arrays["item_bytes"], arrays["item_offsets"])
-    codes: dict[str, Any] = {name: arrays[name] for name in CODES if name in arrays}
-    names: dict[str, Any] = {name: tuple(header[name]) for name in NAMES}
+        parts["items"] = Items(arrays["item_bytes"], arrays["item_offsets"])
     kind, provenance = str(header["item_kind"]), dict(header["provenance"])
-    return FeatureTable(
-        features=features, items=items, item_kind=kind, provenance=provenance, **codes, **names
-    )
+    return FeatureTable(features=features, item_kind=kind, provenance=provenance, **parts)

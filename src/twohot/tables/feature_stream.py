@@ -38,16 +38,14 @@ def stored_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[An
     row = 0
     for given in _given_blocks(features, dtype):
         if given.ndim != 2 or given.shape[1] != n_features or row + len(given) > n_rows:
-            raise ValueError(
-                f"the block of features at row {row} has shape {given.shape}, which does not fit "
-                f"into the shape {(n_rows, n_features)} of all: pass blocks of whole rows."
-            )
+            place = f"the block of features at row {row} has shape {given.shape}"
+            whole = f"{(n_rows, n_features)}: pass blocks of whole rows."
+            raise ValueError(f"{place}, which does not fit into {whole}")
         yield _converted(given, dtype, row)
         row += len(given)
     if row != n_rows:
-        raise ValueError(
-            f"the blocks of features end after {row} of {n_rows} rows: pass as many rows as labels."
-        )
+        problem = f"the blocks of features end after {row} of {n_rows} rows"
+        raise ValueError(f"{problem}: pass as many rows as labels.")
 
 
 def _given_blocks(features: Matrix, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
@@ -67,7 +65,5 @@ def _converted(block: NDArray[Any], dtype: np.dtype[Any], row: int) -> NDArray[A
         with np.errstate(over="raise"):
             return np.ascontiguousarray(block, dtype=dtype)
     except FloatingPointError as error:
-        raise ValueError(
-            f"features from row {row} on hold numbers too large for {dtype.name}: store them as "
-            "float32 or float64."
-        ) from error
+        problem = f"features from row {row} on hold numbers too large for {dtype.name}"
+        raise ValueError(f"{problem}: store them as float32 or float64.") from error

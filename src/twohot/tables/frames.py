@@ -51,8 +51,6 @@ def _cells(name: str, series: Any) -> NDArray[Any]:
     rows = [np.asarray(cell) for cell in cells]
     for place, row in enumerate(rows):
         if row.shape != rows[0].shape:
-            raise ValueError(
-                f"column {name!r} holds {len(rows[0])} numbers in row 0 and not in row {place}: "
-                "every row needs as many."
-            )
+            places = f"in row 0 and not in row {place}: every row needs as many."
+            raise ValueError(f"column {name!r} holds {len(rows[0])} numbers {places}")
     return np.stack(rows)

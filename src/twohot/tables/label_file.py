@@ -46,11 +46,10 @@ def read_labels(
         placed[rows] = columns[name]
         return {name: placed}, name
     if len(columns[name]) != n_rows:
-        raise ValueError(
-            f"{origin} has {counted(len(columns[name]), 'label')} for {n_rows} rows of features: "
-            "pass one per row (the first line of a CSV file names its columns and is no label), or "
-            f"say by a column {ROW!r} which rows they are for."
-        )
+        n_labels = counted(len(columns[name]), "label")
+        header = "the first line of a CSV file names its columns and is no label"
+        advice = f"pass one per row ({header}), or say by a column {ROW!r} which rows they are for."
+        raise ValueError(f"{origin} has {n_labels} for {n_rows} rows of features: {advice}")
     return columns, name
 
 

@@ -59,10 +59,8 @@ def _friendly(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(
-            f"{path} is cut short, or not of plain arrays of numbers and strings ({error}): write "
-            "it again by np.save or np.savez."
-        ) from error
+        problem = f"{path} is cut short, or not of plain arrays of numbers and strings ({error})"
+        raise ValueError(f"{problem}: write it again by np.save or np.savez.") from error
 
 
 def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, ColumnChoice]:
@@ -129,9 +127,7 @@ def _joined(
         name = own if own in arrays else pick(argument, None, others, arrays)
         values = np.full(size, None) if name is None else np.asarray(arrays[name])
         if values.shape != (size,):
-            raise ValueError(
-                f"{name!r} has shape {values.shape} for the {size} rows of {split!r}: pass one "
-                "value per row."
-            )
+            problem = f"{name!r} has shape {values.shape} for the {size} rows of {split!r}"
+            raise ValueError(f"{problem}: pass one value per row.")
         parts.append(values)
     return np.concatenate(parts)

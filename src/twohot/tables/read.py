@@ -112,9 +112,8 @@ def read_table(
     table = table_from_columns(features, columns, chosen, named, missing=missing, labelled=labelled)
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
-        table = replace(
-            table, superclass=groups.codes, superclass_names=tuple(groups.classes.tolist())
-        )
+        names = tuple(groups.classes.tolist())
+        table = replace(table, superclass=groups.codes, superclass_names=names)
     return replace(table, provenance={} if path is None else {"read_from": path.name})
 
 
@@ -152,13 +151,11 @@ def _relabelled(
 def _suffix(path: Path) -> str:
     """Return the kind of a file that is there, or say which kinds can be read."""
     if path.is_dir():
-        raise ValueError(
-            f"{path} is a folder: pass a table of features, which `twohot extract` makes of one."
-        )
+        advice = "pass a table of features, which `twohot extract` makes of one."
+        raise ValueError(f"{path} is a folder: {advice}")
     if path.suffix not in SUFFIXES:
-        raise ValueError(
-            f"{path} ends in {path.suffix!r}: pass a file that ends in {', '.join(SUFFIXES)}."
-        )
+        endings = ", ".join(SUFFIXES)
+        raise ValueError(f"{path} ends in {path.suffix!r}: pass a file that ends in {endings}.")
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a table of features.")
     return path.suffix

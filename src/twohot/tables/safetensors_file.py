@@ -76,9 +76,8 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
     except SafetensorError as error:
-        raise ValueError(
-            f"{path} is not a feature file, or is cut short ({error}): write it again."
-        ) from error
+        problem = f"{path} is not a feature file, or is cut short ({error})"
+        raise ValueError(f"{problem}: write it again.") from error
     content: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
     data = 8 + int.from_bytes(content[:8].tobytes(), "little")
     tensors = {}
