@@ -18,6 +18,7 @@ from label_tables import (
 
 from pictures import write_picture
 from twohot import LinearProbe, load
+from twohot._checks.labels import code_labels
 from twohot.tables import read_features
 from twohot.tables.csv_file import write_csv
 
@@ -31,7 +32,7 @@ def noisy(tmp_path_factory):
     features, true = blobs()
     given = wrong_every(true, 7)
     table = write_table(folder / "table.csv", features, label=given)
-    LinearProbe().fit(features, np.array(given)).save(folder / "probe.safetensors")
+    LinearProbe().fit(features, code_labels(given)).save(folder / "probe.safetensors")
     return table, folder / "probe.safetensors", [NAMES[k] for k in true]
 
 

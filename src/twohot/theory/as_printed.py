@@ -4,9 +4,9 @@
 * `case_5_printed`: the final formula of Case V, wrong for elsewhere > 0 and several superclasses.
 * `algorithm_1`: the numerical method for the exact softmax, which does not converge.
 
-The printed condition of Theorem 5.1 is `partial_label_guarantees.printed_condition`. The right results are
-`closed_forms.case_3_outputs`, `case_5_outputs` and `exact_softmax.softmax_rounds`; `docs/theory.md`
-lists every erratum with its test.
+The printed condition of Theorem 5.1 is `partial_label_guarantees.printed_condition`. The right
+results are `closed_forms.case_3_outputs`, `case_5_outputs` and `exact_softmax.softmax_rounds`;
+`docs/theory.md` lists every erratum with its test.
 """
 
 from dataclasses import dataclass

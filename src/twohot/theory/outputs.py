@@ -6,7 +6,7 @@ t rounds (see `ClassReduction`), its output after t rounds is
 
     y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a).
 
-Given labels are u = e(b); the student of `partial_label_student` has u = its candidate set and t = 1.
+Given labels are u = e(b); the `partial_label_student` has u = its candidate set and t = 1.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
