@@ -270,7 +270,7 @@ def test_a_fit_that_fails_leaves_the_last_one():
 
 
 def test_a_fit_that_is_cut_short_warns():
-    with pytest.warns(ConvergenceWarning, match=r"round \d stopped after 1 steps.*raise"):
+    with pytest.warns(ConvergenceWarning, match=r"round \d stopped after 1 step.*raise"):
         AutoProbe(max_iter=1, tol=1e-6).fit(X, Y)
 
 

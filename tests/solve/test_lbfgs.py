@@ -202,7 +202,7 @@ def test_pairs_that_lead_upwards_are_forgotten(monkeypatch):
 def test_a_fit_that_finds_no_way_down_says_so(monkeypatch):
     data = problems.synthetic()
     monkeypatch.setattr(History, "solve", lambda _self, vector, _metrics: -vector)
-    with pytest.warns(ConvergenceWarning, match="round 1 stopped after 1 steps"):
+    with pytest.warns(ConvergenceWarning, match="round 1 stopped after 1 step"):
         probe = LinearProbe().fit(data.X, data.given_labels)
     assert not probe.rounds_[0].converged
     assert probe.rounds_[0].n_passes == 0

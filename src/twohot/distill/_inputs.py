@@ -80,8 +80,9 @@ def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
     values = labels.classes.tolist()
     if not isinstance(y, Labels) and values != sorted(values):
         warnings.warn(
-            f"classes_ has numbers by value ({first_few(values, 3)}), and scikit-learn's scores of "
-            "probabilities take text in alphabetical order: pass integers as labels for these.",
+            f"classes_ has text that is a number in the order of its value ({first_few(values)}). "
+            "roc_auc_score, log_loss and the like expect text in alphabetical order: to use them, "
+            "pass integers as labels.",
             UserWarning,
             stacklevel=4,
         )

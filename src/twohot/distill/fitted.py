@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from twohot._checks.arrays import check_finite
 from twohot._checks.labels import check_all_labelled, code_labels
+from twohot._checks.messages import counted
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, choose_intercept, choose_precision
 from twohot.distill.saving import FittedState, damage_named, read_state, write_state
@@ -55,8 +56,8 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for number, entry in enumerate(self.rounds_, start=1):
             if not entry.converged:
                 warnings.warn(
-                    f"round {number} stopped after {entry.n_iter} steps at a relative gradient of "
-                    f"{entry.gradient_norm:.1e}, too early: {advice}",
+                    f"round {number} stopped after {counted(entry.n_iter, 'step')} at a relative "
+                    f"gradient of {entry.gradient_norm:.1e}, too early: {advice}",
                     ConvergenceWarning,
                     stacklevel=stacklevel,
                 )

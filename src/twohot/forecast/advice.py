@@ -142,8 +142,8 @@ def _cautions(
     if outvoted.size:
         pairs = [f"{names[b]!r} like {names[mostly[b]]!r}" for b in outvoted]
         found.append(
-            f"Rows of {counted(len(outvoted), 'label')} look like another label more often than "
-            "like their own, so that label is mostly wrong, or cannot be told from the other: "
+            "Rows of some labels look like another label more often than like their own: the label "
+            "is mostly wrong there, or the two cannot be told apart: "
             f"{first_few(pairs, write=str)}."
         )
     n_rows, n_alone = int(labels.sizes.sum()), int(np.count_nonzero(labels.sizes == 1))
@@ -154,8 +154,8 @@ def _cautions(
         )
     if n_alone:
         found.append(
-            f"{counted(n_alone, 'class has', 'classes have')} one row: it was held out or fitted "
-            "on, never both, and counts as much alike as the rows of other classes are."
+            f"{counted(n_alone, 'class has', 'classes have')} one row each, which was held out or "
+            "fitted on, never both; for their correlation the mean of the other classes is taken."
         )
     if correlation.n_limited:
         found.append(
