@@ -263,7 +263,7 @@ def test_bad_input_is_refused_and_nothing_is_written(
     write_table(tmp_path / "empty.csv", features, label=[""] * 30)
     write_table(tmp_path / "other.csv", features, label=wrong_every(true, 7, ["cat", "dog", "fox"]))
     write_table(tmp_path / "narrow.csv", features[:, : N_FEATURES // 2], label=labels)
-    LinearProbe().fit(features, labels).save(tmp_path / "probe.safetensors")
+    LinearProbe().fit(features, code_labels(labels)).save(tmp_path / "probe.safetensors")
     before = everything(tmp_path)
     result = run("audit", *arguments, "-o", "audit")
     assert result.exit_code == 1, result.output

@@ -7,6 +7,7 @@ import pytest
 from label_tables import NAMES, blobs, column, everything, run, write_table, wrong_every
 
 from twohot import AutoProbe, LinearProbe
+from twohot._checks.labels import code_labels
 from twohot.distill.fitted import load
 
 
@@ -30,7 +31,7 @@ def test_what_is_fitted_is_what_auto_probe_chooses(noisy) -> None:
     assert result.exit_code == 0, result.output
     assert "Fitted on 119 rows of 3 classes: p.safetensors" in result.output
     labelled = given != ""
-    expected = AutoProbe(random_state=3).fit(features[labelled], given[labelled])
+    expected = AutoProbe(random_state=3).fit(features[labelled], code_labels(given[labelled]))
     assert str(expected.choice_) in result.output
     np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
 
@@ -49,7 +50,7 @@ def test_a_probe_is_fitted_on_the_training_rows(noisy) -> None:
     features, given, split = noisy
     assert run("fit", "split.csv", "-o", "p.safetensors", "--quiet").exit_code == 0
     rows = (split == "train") & (given != "")
-    expected = AutoProbe(random_state=0).fit(features[rows], given[rows])
+    expected = AutoProbe(random_state=0).fit(features[rows], code_labels(given[rows]))
     np.testing.assert_array_equal(load("p.safetensors").coef_, expected.coef_)
 
 
@@ -121,7 +122,7 @@ def test_a_picture_shows_what_was_tried(kind) -> None:
 def test_bad_input_is_refused_and_nothing_is_written(noisy, tmp_path, arguments, message) -> None:
     features, _, _ = noisy
     labels = [NAMES[row % 3] for row in range(120)]
-    LinearProbe().fit(features, labels).save(tmp_path / "p.safetensors")
+    LinearProbe().fit(features, code_labels(labels)).save(tmp_path / "p.safetensors")
     write_table(tmp_path / "narrow.csv", features[:, :2])
     write_table(tmp_path / "one.csv", features, label=["2"] * 120)
     write_table(tmp_path / "none.csv", features, label=[""] * 120)
