@@ -564,3 +564,14 @@ def test_the_printed_table(table):
     none = find_label_issues(None, ["a", "b"] * 3, probabilities=np.eye(2)[[0, 1] * 3])
     assert str(none) == "0 of 6 labels look wrong"
     assert isinstance(none, LabelIssues)
+
+
+def test_frames_with_unlabelled_rows_are_audited_as_arrays_are():
+    data = problems.digits(0.3, 400)
+    frame = pd.DataFrame(data.X)
+    labels = data.given_labels.astype(object)
+    labels[::9] = None
+    found = find_label_issues(frame.rename(columns=str), labels)
+    expected = find_label_issues(data.X, labels)
+    np.testing.assert_array_equal(found.is_label_issue, expected.is_label_issue)
+    np.testing.assert_allclose(found.label_quality, expected.label_quality)

@@ -2,12 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
+from twohot.classes import description
 from twohot.classes.description import describe_table
 from twohot.cli import _printed_description, app
 from twohot.tables import FeatureTable, read_features, write_features
@@ -183,3 +185,23 @@ def test_nan_in_the_features_is_named(digits, tmp_path):
     result = run(tmp_path / "bad.features")
     assert result.exit_code == 1
     assert "X contains NaN at row 12, column 3" in result.output
+
+
+def test_splits_are_listed_and_one_is_described(digits, tmp_path):
+    split = np.arange(digits.n_rows) % 3 // 2
+    table = replace(digits, split=split, split_names=("train", "test"))
+    write_features(tmp_path / "split.features", table)
+    sizes = "splits: train 1198, test 599"
+    for arguments, shown in (
+        ([], "the rows of train"),
+        (["--split", "test"], "the rows of test"),
+        (["--split", "all"], "all rows"),
+    ):
+        assert f"{sizes}; below are {shown}" in run(tmp_path / "split.features", *arguments).output
+
+
+def test_many_features_have_means_without_a_spread(source, monkeypatch):
+    monkeypatch.setattr(description, "MAX_FEATURES", 63)
+    output = run(source).output
+    assert "Too many features for the spread" in output
+    assert {"same class", "other class"} <= {row[0] for row in cells(output)}

@@ -307,6 +307,10 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
         ({"corruption": 2 * np.eye(3)}, "does not sum to one"),
         ({"probabilities": np.ones((30, 2)) / 2}, "has 2 columns for 3 classes: pass one column"),
         ({"probabilities": np.full((30, 3), np.nan)}, "negative or missing value nan"),
+        (
+            {"corruption": np.eye(3), "probabilities": np.full((30, 3), 1 / 3)},
+            "corruption and probabilities both say what the noise is: pass one of them",
+        ),
         ({"superclass": [0, 0]}, r"superclass has shape \(2,\) .* pass 3 integers"),
         ({"ridge": -1.0}, "ridge=-1.0 is not allowed"),
         ({"n_rounds": 1}, "n_rounds=1 is not allowed: pass an integer of at least 2"),

@@ -367,3 +367,14 @@ def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
         assert split.fitted.rows.n_samples + split.held_out.rows.n_samples == 100
         assert split.fitted.rows.X.X.shape[0] == 100
     assert search.coordinates.rows.n_samples == len(DATA.X)
+
+
+def test_many_rows_are_searched_where_they_are(monkeypatch):
+    monkeypatch.setattr(search_module, "SEARCH_ROWS", 100)
+    labels = code_labels(DATA.given_labels)
+    _, search = search_probe(AutoProbe(cv=2), DATA.X, labels)
+    assert all(split.fitted.rows.X.X is DATA.X for split in search.splits)
+    _, held = search_probe(AutoProbe(cv=2, random_state=0), DATA.X.copy(), labels)
+    assert [trial.agreement for trial in search.trials.values()] == [
+        trial.agreement for trial in held.trials.values()
+    ]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from twohot.tables import read_table, write_features
+from twohot.tables import FeatureTable, read_table, write_features
 
 X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 LABELS = ["dog", "cat", None, "dog", "eel"]
@@ -515,3 +515,12 @@ def test_texts_that_mean_no_label(tmp_path):
     assert again.true_labels.tolist() == [0, 0, -1]
     relabelled = read_table(tmp_path / "t.features", labels=["y", "NA", "x"], missing=["NA"])
     assert relabelled.given_labels.tolist() == ["y", None, "x"]
+
+
+def test_classes_of_a_plain_feature_file_that_mean_no_label_are_dropped(tmp_path):
+    table = FeatureTable(features=np.eye(3), labels=np.arange(3), classes=("NA", "x", "y"))
+    write_features(tmp_path / "plain.features", table)
+    found = read_table(tmp_path / "plain.features", missing=["NA"])
+    assert (found.classes, found.labels.tolist()) == (("x", "y"), [-1, 0, 1])
+    assert found.true_labels is None
+    assert found.superclass is None
