@@ -13,8 +13,9 @@ help:          ## list the targets
 demo: $(VENV)/.user   ## the main job on embedded data: every method, then an audit of the labels
 	@$(BIN)/twohot demo
 
+# Workers share the cores: more BLAS threads than one each would only wait for each other.
 test: $(VENV)/.dev    ## the tests, every extra they use installed, with branch coverage
-	$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term
 
 test-slow: $(VENV)/.dev   ## the longer checks
 	$(BIN)/python -m pytest -m slow
