@@ -1,6 +1,6 @@
 """The coordinates a fit is solved in: principal axes, or the span of the rows if they are few."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twohot._types import FloatArray, IntArray, Matrix
@@ -17,7 +17,7 @@ class Coordinates:
 
     rows: Rows  # what the passes run over
     axes: PrincipalAxes  # of these rows
-    span: Span | None = None  # how these rows came from the user's, if they were few
+    span: Span | PrincipalAxes | None = None  # how these rows came from the user's, if otherwise
 
     @property
     def unit_penalty(self) -> float:
@@ -36,13 +36,15 @@ class Coordinates:
 
     def to_features(self, coef: FloatArray) -> FloatArray:
         """Return coefficients on the user's features, from those along the axes."""
-        if self.span is not None:
+        if isinstance(self.span, Span):
             return self.span.to_features(coef)
-        return self.axes.to_rows(coef, self.rows.n_jobs)
+        return (self.span or self.axes).to_rows(coef, self.rows.n_jobs)
 
     def from_features(self, coef: FloatArray) -> FloatArray:
         """Return coefficients along the axes, less what no row can see."""
-        return self.along_axes(coef) if self.span is None else self.span.from_features(coef)
+        if isinstance(self.span, Span):
+            return self.span.from_features(coef)
+        return (self.span or self.axes).from_rows(coef, self.rows.n_jobs)
 
     def take(self, index: IntArray) -> "Coordinates":
         """Return some of the rows along the same axes."""
@@ -51,6 +53,19 @@ class Coordinates:
     def in_memory(self, index: IntArray) -> "Coordinates":
         """Return some of the rows, prepared and in memory, along the same axes."""
         return Coordinates(self.rows.in_memory(index), self.axes, self.span)
+
+    def in_axes(self) -> "Coordinates":
+        """Return the rows in memory, along their axes: passes then change no coordinates.
+
+        That is as much again as the rows take. It pays where many fits are made on rows that are
+        not many times as many as their features: a change of coordinates costs a pass over
+        2 · n_features rows.
+        """
+        axes = self.axes
+        if axes.basis is None:
+            return self
+        along = axes.basis[: self.rows.n_columns, : self.rows.n_columns]
+        return Coordinates(self.rows.in_axes(along), replace(axes, basis=None), axes)
 
 
 def choose_coordinates(rows: Rows) -> Coordinates:

@@ -73,6 +73,10 @@ class Rows:
         self._asked_block_rows = block_rows  # None: as many as the width suggests
         self.block_rows = block_rows or max(LEAST_BLOCK_ROWS, min(self.n_samples, entries))
         self.n_blocks = -(-self.n_samples // self.block_rows)
+        # Rows that are stored as a pass reads them are read where they are.
+        self._is_prepared = (
+            preparation is AS_THEY_ARE and isinstance(X, np.ndarray) and X.dtype == self.dtype
+        )
         n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
         self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
         self._kept: dict[int, FloatArray] = {}  # prepared rows, from the first read of a block
@@ -127,6 +131,11 @@ class Rows:
         prepared = stack(list(self.take(index).map(copy_prepared, self.dtype)))
         return self._like(Rows, prepared, AS_THEY_ARE, index)
 
+    def in_axes(self, basis: FloatArray) -> "Rows":
+        """Return the rows in memory, prepared and written along the columns of a basis."""
+        rotated = stack(list(self.map(coordinates_along, basis, self.dtype)))
+        return self._like(Rows, rotated, AS_THEY_ARE, np.arange(self.n_samples))
+
     def _like(
         self, kind: type["Rows"], X: Matrix, preparation: Preparation | None, index: IntArray
     ) -> "Rows":
@@ -164,7 +173,7 @@ class Rows:
 
     def _read(self, number: int, rows: slice, n_rows: int) -> tuple[Matrix, FloatArray | None]:
         """Return the rows of a block, and what they are still to be multiplied by."""
-        if self.preparation is None:
+        if self.preparation is None or self._is_prepared:
             return self.X[rows], None
         if number in self._kept:
             return self._kept[number], None
@@ -201,6 +210,12 @@ def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[A
 def copy_prepared(block: Block, dtype: np.dtype[Any]) -> FloatArray:
     """Return a copy of the prepared rows; a kernel."""
     return np.array(block.prepared(), dtype=dtype)
+
+
+def coordinates_along(block: Block, basis: FloatArray, dtype: np.dtype[Any]) -> FloatArray:
+    """Return the prepared rows along the columns of a basis; a kernel."""
+    along = block.prepared().astype(np.float64) @ basis
+    return np.asarray(along, dtype=dtype)
 
 
 def stack(parts: list[Any]) -> NDArray[Any] | Any:

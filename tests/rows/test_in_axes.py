@@ -1,0 +1,66 @@
+"""Rows written along their own axes: the same fits, fewer products."""
+
+import numpy as np
+import pytest
+
+from twohot.rows.coordinates import Coordinates, prepare
+from twohot.solve.lbfgs import Solution
+from twohot.solve.losses import CrossEntropy
+from twohot.solve.solver import Settings, Solver
+from twohot.distill.targets import LABELS, LabelTargets
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "intercept"])
+def coordinates(request: pytest.FixtureRequest) -> Coordinates:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 12)) @ generator.normal(size=(12, 12)) + 3
+    _, made = prepare(
+        X,
+        center=False,
+        normalize=False,
+        weights=generator.uniform(1, 2, 300),
+        n_jobs=1,
+        dtype=np.dtype(np.float64),
+        n_classes=4,
+        intercept=request.param,
+        block_rows=64,
+    )
+    made.rows.attach(LABELS, generator.integers(4, size=300))
+    return made
+
+
+def fit(coordinates: Coordinates) -> Solution:
+    solver = Solver(coordinates, Settings(tol=1e-10, max_iter=500))
+    return solver.fit(CrossEntropy(), LabelTargets(4), 1e-3)
+
+
+def test_a_fit_is_the_same(coordinates: Coordinates) -> None:
+    along = coordinates.in_axes()
+    assert along.axes.basis is None
+    expected = coordinates.to_features(fit(coordinates).evaluation.coef)
+    found = along.to_features(fit(along).evaluation.coef)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_coefficients_go_there_and_back(coordinates: Coordinates) -> None:
+    along = coordinates.in_axes()
+    coef = np.random.default_rng(1).normal(size=(4, coordinates.rows.n_features))
+    np.testing.assert_allclose(along.to_features(along.from_features(coef)), coef, atol=1e-12)
+
+
+def test_second_moment_is_diagonal(coordinates: Coordinates) -> None:
+    along = coordinates.in_axes()
+    rows = np.asarray(along.rows.X)
+    moment = rows.T @ (along.rows.weights[:, np.newaxis] * rows) / len(rows)
+    np.testing.assert_allclose(np.diag(moment), along.axes.variances[: rows.shape[1]], rtol=1e-8)
+    np.testing.assert_allclose(moment, np.diag(np.diag(moment)), atol=1e-8 * moment.max())
+
+
+def test_rows_are_read_where_they_are(coordinates: Coordinates) -> None:
+    along = coordinates.in_axes()
+    assert np.shares_memory(along.rows.block(1).x, along.rows.X)
+
+
+def test_rows_in_axes_already_stay(coordinates: Coordinates) -> None:
+    along = coordinates.in_axes()
+    assert along.in_axes() is along
