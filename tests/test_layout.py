@@ -28,10 +28,11 @@ ORDER = [
     "audit",
     "forecast",
     "experiment",
+    "reproduce",
     "digits_demo",
     "cli",
 ]
-ASKS_THEORY = {"figures", "forecast", "experiment", "cli"}
+ASKS_THEORY = {"figures", "forecast", "experiment", "reproduce", "cli"}
 
 
 # A command is named after what it calls, and so is its module.

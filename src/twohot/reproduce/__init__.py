@@ -1,1 +1,1 @@
-"""The paper's experiments: every figure and table as runs that can be stopped and taken up again."""
+"""The paper's experiments: every figure and table, from runs that can be taken up again."""

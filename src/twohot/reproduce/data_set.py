@@ -130,7 +130,7 @@ def _split(path: str | os.PathLike[str], table: FeatureTable, split: str) -> Fea
             else "has no splits"
         )
         problem = f"{os.fspath(path)} {has}, and not {split!r}"
-        advice = "the paper's experiments need rows to train on and rows to test on: name them train and test."
+        advice = "name the rows to train on train, and those to test on test."
         raise ArgumentError("features", problem, advice)
     part = table.take(table.rows_of_split(split))
     labelled = np.flatnonzero(_true_labels(part) != NO_LABEL)
@@ -146,7 +146,8 @@ def _check_classes(path: str | os.PathLike[str], table: FeatureTable, train: Fea
     counts = np.bincount(_true_labels(train), minlength=len(table.classes))
     few = [name for name, count in zip(table.classes, counts, strict=True) if count < 2]
     if few or len(counts) < 3:
-        problem = f"{os.fspath(path)} has {len(counts)} classes, {len(few)} of them with fewer than 2 training rows"
+        found = f"{len(counts)} classes, {len(few)} of them with fewer than 2 training rows"
+        problem = f"{os.fspath(path)} has {found}"
         advice = "take out the small classes; at least 3 are needed."
         raise ArgumentError("features", problem, advice)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from twohot._types import FloatArray, IntArray
+from twohot._types import FloatArray
 from twohot.distill.recipe import Recipe
 from twohot.distill.rounds import fit_round
 from twohot.distill.targets import LABELS, LabelTargets
@@ -202,7 +202,7 @@ def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> floa
     return max(agreement, key=agreement.__getitem__)
 
 
-def _outputs(rows: FloatArray | IntArray, coef: FloatArray) -> FloatArray:
+def _outputs(rows: FloatArray, coef: FloatArray) -> FloatArray:
     return softmax(rows @ coef.T.astype(np.float32))[0]
 
 

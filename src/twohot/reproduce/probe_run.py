@@ -1,10 +1,12 @@
 """One run of the paper's real-data experiments, and what it records.
 
-A run fits the models of one family on one draw of noisy labels, all from the same teacher. Beside test accuracy it records what the
-theorems are about: accuracy on the true labels of the training rows, which rows a round corrects
-and breaks, whether the truth is among the teacher's candidates, and the outputs themselves.
+A run fits the models of one family on one draw of noisy labels, all from the same teacher. Beside
+test accuracy it records what the theorems are about: accuracy on the true labels of the training
+rows, which rows a round corrects and breaks, whether the truth is among the teacher's candidates,
+and the outputs themselves.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,12 +83,12 @@ class NoisyLabels:
     @property
     def noisy(self) -> NDArray[np.bool_]:
         """Which rows have a wrong label."""
-        return self.true != self.given
+        return np.asarray(self.true != self.given)
 
 
 def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
     """Return the labels of a run: each drawn from the row of its true class, as the paper does."""
-    matrices = {
+    matrices: dict[str, Callable[[], NDArray[np.float64]]] = {
         CLEAN: lambda: np.eye(data.n_classes),
         "superclass": lambda: superclass_noise(data.superclass, run.noise_rate),
         "symmetric": lambda: symmetric(data.n_classes, run.noise_rate),

@@ -1,0 +1,1 @@
+"""Makers of figures and tables, one module for each kind; importing this registers them all."""

@@ -1,0 +1,158 @@
+"""Tables of results, written as CSV, Markdown and LaTeX."""
+
+import csv
+import html
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean and standard deviation over draws, with one digit after the point."""
+
+    mean: float
+    std: float
+    n: int  # draws
+
+
+Cell: TypeAlias = str | int | float | Mean | None
+
+NOT_RUN = "–"
+SIGNIFICANT = ".4g"
+
+# What LaTeX takes for a command.
+LATEX = {
+    "\\": r"\textbackslash{}",
+    **{each: f"\\{each}" for each in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "–": "--",
+    "η": r"$\eta$",
+    "λ": r"$\lambda$",
+}
+
+
+def mean_of(values: Sequence[float], factor: float = 1.0) -> Mean | None:
+    """Return mean and (population) standard deviation of some draws; None if there are none.
+
+    Examples
+    --------
+    >>> mean_of([0.70, 0.72], factor=100)
+    Mean(mean=71.0, std=1.0, n=2)
+    """
+    if not values:
+        return None
+    scaled = factor * np.asarray(values, dtype=np.float64)
+    return Mean(round(float(scaled.mean()), 10), round(float(scaled.std()), 10), len(values))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: what it shows, its columns, and a cell for each of them in every row.
+
+    Examples
+    --------
+    >>> rows = ((0.5, Mean(71.0, 1.0, 2)), (0.9, None))
+    >>> table = Table("Test accuracy (%)", ("η", "teacher"), rows)
+    >>> print(table.to_markdown())
+    | η | teacher |
+    |---|---|
+    | 0.5 | 71.0 ± 1.0 |
+    | 0.9 | – |
+    <BLANKLINE>
+    >>> print(table.to_csv())
+    η,teacher,teacher std,teacher n
+    0.5,71.0,1.0,2
+    0.9,,,
+    <BLANKLINE>
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown."""
+        lines = [self.columns, ["---"] * len(self.columns), *map(_texts, self.rows)]
+        shown = [[cell.replace("|", r"\|") for cell in line] for line in lines]
+        rows = ["| " + " | ".join(line) + " |" for line in shown]
+        rows[1] = "|" + "---|" * len(self.columns)
+        return "\n".join(rows) + "\n"
+
+    def to_html(self) -> str:
+        """Return the table as HTML, all text escaped."""
+        head = "".join(f"<th>{html.escape(each)}</th>" for each in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _texts(row)) + "</tr>\n"
+            for row in self.rows
+        )
+        return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+
+    def to_latex(self) -> str:
+        """Return the table as LaTeX, with the rules of booktabs."""
+        columns = "l" + "r" * (len(self.columns) - 1)
+        body = [_latex_line(row) for row in (self.columns, *map(_texts, self.rows))]
+        return "\n".join(
+            [
+                r"\begin{table}[ht]",
+                r"\centering",
+                rf"\caption{{{_latex(self.title)}}}",
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\toprule",
+                body[0],
+                r"\midrule",
+                *body[1:],
+                r"\bottomrule",
+                r"\end{tabular}",
+                r"\end{table}",
+                "",
+            ]
+        )
+
+    def to_csv(self) -> str:
+        """Return the table as CSV: a mean in three columns, its deviation and draws beside it."""
+        spread = [
+            any(isinstance(row[i], Mean) for row in self.rows) for i in range(len(self.columns))
+        ]
+        header: list[Cell] = []
+        for name, is_mean in zip(self.columns, spread, strict=True):
+            header += [name, f"{name} std", f"{name} n"] if is_mean else [name]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(header)
+        for row in self.rows:
+            line: list[Cell] = []
+            for cell, is_mean in zip(row, spread, strict=True):
+                line += _parts(cell) if is_mean else [cell]
+            writer.writerow(["" if cell is None else cell for cell in line])
+        return text.getvalue()
+
+
+def _parts(cell: Cell) -> list[Cell]:
+    return [cell.mean, cell.std, cell.n] if isinstance(cell, Mean) else [cell, None, None]
+
+
+def _texts(row: Sequence[Cell]) -> list[str]:
+    return [_text(cell) for cell in row]
+
+
+def _text(cell: Cell) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return NOT_RUN
+    if isinstance(cell, Mean):
+        return f"{cell.mean:.1f} ± {cell.std:.1f}" if cell.n > 1 else f"{cell.mean:.1f}"
+    return f"{cell:{SIGNIFICANT}}" if isinstance(cell, float) else str(cell)
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(map(_latex, cells)) + r" \\"
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(character, character) for character in text)
