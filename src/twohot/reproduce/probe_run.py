@@ -6,7 +6,6 @@ rows, which rows a round corrects and breaks, whether the truth is among the tea
 and the outputs themselves.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,7 +87,7 @@ class NoisyLabels:
 
 def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
     """Return the labels of a run: each drawn from the row of its true class, as the paper does."""
-    matrices: dict[str, Callable[[], NDArray[np.float64]]] = {
+    matrices = {
         CLEAN: lambda: np.eye(data.n_classes),
         "superclass": lambda: superclass_noise(data.superclass, run.noise_rate),
         "symmetric": lambda: symmetric(data.n_classes, run.noise_rate),

@@ -1,0 +1,64 @@
+"""A claim of the paper, and the verdict that a stated rule reads off the results.
+
+A claim is judged by a function of results alone, so that the same rule judges any data. Modules of
+`twohot.reproduce.claims` register theirs with `register_claim`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.maker import Results
+from twohot.reproduce.table import Table
+
+
+class Answer(StrEnum):
+    """What can be said of a claim."""
+
+    CONFIRMED = "confirmed"
+    CONDITIONAL = "confirmed only when"  # a condition follows
+    REFUTED = "not confirmed"
+    NOT_TESTABLE = "not testable with the data at hand"
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the results say of a claim."""
+
+    answer: Answer
+    evidence: str  # one or two sentences with the numbers that decided
+    condition: str = ""  # where the answer is conditional: when it holds, computed
+    table: Table | None = None  # our numbers
+    advice: str = ""  # what a practitioner should do
+
+    def __str__(self) -> str:
+        return f"{self.answer} {self.condition}".strip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A statement of the paper that can be put to a test."""
+
+    id: str  # a short name: letters, digits and hyphens
+    text: str  # what the paper says, in its words or close to them
+    place: str  # section, figure or theorem of the paper
+    rule: str  # how the verdict follows from the numbers, in words
+    exhibits: tuple[str, ...] = ()  # ids of the figures that show it
+    runs: Callable[[Sequence[DataSet]], list[Any]] = field(repr=False)  # whose results it needs
+    judge: Callable[[Results, Sequence[DataSet]], Verdict] = field(repr=False)
+    order: int  # place among the sections of the report
+
+
+CLAIMS: dict[str, Claim] = {}
+
+
+def register_claim(claim: Claim) -> None:
+    """Add a claim to those that are judged."""
+    CLAIMS[claim.id] = claim
+
+
+def not_testable(why: str) -> Verdict:
+    """Return the verdict on a claim that lacks its data."""
+    return Verdict(Answer.NOT_TESTABLE, why)

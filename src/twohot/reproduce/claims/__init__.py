@@ -1,0 +1,1 @@
+"""The paper's claims, one module for each kind of evidence."""

@@ -1,0 +1,115 @@
+"""A figure or table of the paper: one TOML file, named after its label in the paper.
+
+The keys of a file are the fields of `Exhibit`; its settings are the fields of the maker.
+"""
+
+import importlib
+import pkgutil
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import twohot.reproduce.makers
+from twohot._checks.messages import ArgumentError, first_few
+from twohot.experiment.json_values import from_json
+from twohot.reproduce.maker import MAKERS, Maker
+
+NEEDS = ("nothing", "features", "two backbones", "torch")
+
+# Names that stand for several exhibits.
+GROUPS = ("synthetic", "real", "all")
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """What a TOML file says."""
+
+    id: str  # "fig:acc_gain": the paper's label, or a name of our own for what it lacks
+    title: str
+    place: str  # "Figure 3a", or "not in the paper"
+    needs: str  # one of NEEDS
+    minutes: float  # of one core; for one data set where it needs features
+    maker: str  # a name in MAKERS
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def file_name(self) -> str:
+        """The id as the name of files, without suffix."""
+        return self.id.replace(":", "-")
+
+    def build(self) -> Maker:
+        """Return the maker with its settings."""
+        load_makers()
+        maker: Maker = _checked(self.file_name, MAKERS[self.maker], self.settings)
+        return maker
+
+
+@cache
+def exhibits() -> tuple[Exhibit, ...]:
+    """Return all figures and tables, in the order of their files."""
+    load_makers()
+    folder = files("twohot.reproduce") / "exhibits"
+    found = sorted((entry for entry in folder.iterdir()), key=lambda entry: entry.name)
+    return tuple(
+        read_exhibit(entry.name.removesuffix(".toml"), entry.read_text("utf-8"))
+        for entry in found
+        if entry.name.endswith(".toml")
+    )
+
+
+def read_exhibit(name: str, text: str) -> Exhibit:
+    """Return what the text of a TOML file says, its keys and settings checked."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentError("", f"{name}.toml is not TOML: {error}") from error
+    exhibit: Exhibit = _checked(name, Exhibit, values)
+    for key, value, allowed in (
+        ("maker", exhibit.maker, sorted(MAKERS)),
+        ("needs", exhibit.needs, NEEDS),
+    ):
+        if value not in allowed:
+            problem = f"{name}.toml has {key} = {value!r}"
+            raise ArgumentError("", problem, f"take one of {first_few(allowed, len(allowed))}.")
+    exhibit.build()
+    return exhibit
+
+
+def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
+    """Return the exhibits of some names: ids, or the groups synthetic, real and all."""
+    known = {exhibit.id: exhibit for exhibit in exhibits()}
+    chosen: dict[str, Exhibit] = {}
+    for name in names:
+        if name in GROUPS:
+            chosen |= {each.id: each for each in exhibits() if _in_group(each, name)}
+        elif name in known:
+            chosen[name] = known[name]
+        else:
+            near = get_close_matches(name, [*known, *GROUPS], n=3, cutoff=0.4)
+            advice = f"did you mean {' or '.join(near)}?" if near else ""
+            advice = f"{advice} `twohot reproduce list` shows all.".strip()
+            raise ArgumentError({"name": name}, "is no figure or table of the paper", advice)
+    return list(chosen.values())
+
+
+@cache
+def load_makers() -> None:
+    """Import every module of makers, which registers them."""
+    package = twohot.reproduce.makers
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def _in_group(exhibit: Exhibit, group: str) -> bool:
+    return group == "all" or (exhibit.needs == "nothing") == (group == "synthetic")
+
+
+def _checked(name: str, kind: Any, values: dict[str, Any]) -> Any:
+    try:
+        return from_json(kind, values)
+    except ArgumentError as error:
+        raise ArgumentError("", f"{name}.toml: {error}") from error
