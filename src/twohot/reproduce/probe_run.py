@@ -87,17 +87,18 @@ class NoisyLabels:
 
 def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
     """Return the labels of a run: each drawn from the row of its true class, as the paper does."""
-    matrices = {
-        CLEAN: lambda: np.eye(data.n_classes),
-        "superclass": lambda: superclass_noise(data.superclass, run.noise_rate),
-        "symmetric": lambda: symmetric(data.n_classes, run.noise_rate),
-        "asymmetric": lambda: asymmetric(data.n_classes, run.noise_rate),
-    }
     classes = np.arange(data.n_classes)
     drawn = corrupt_labels(
-        data.labels, matrices[run.corruption](), random_state=run.seed, classes=classes
+        data.labels, _corruption(data, run), random_state=run.seed, classes=classes
     )
     return NoisyLabels(data.labels, drawn.given_labels.astype(np.int64), data.test_labels)
+
+
+def _corruption(data: DataSet, run: ProbeRun) -> FloatArray:
+    if run.corruption == "superclass":
+        return superclass_noise(data.superclass, run.noise_rate)
+    matrix = asymmetric if run.corruption == "asymmetric" else symmetric
+    return matrix(data.n_classes, run.noise_rate)
 
 
 def judge(
