@@ -17,10 +17,11 @@ from twohot.cli.extract import extract
 from twohot.cli.fit import fit
 from twohot.cli.forecast import forecast
 from twohot.cli.predict import predict
+from twohot.cli.reproduce import reproduce
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-for command in (extract, describe, corrupt, forecast, fit, predict, audit, apply, demo):
+for command in (extract, describe, corrupt, forecast, fit, predict, audit, apply, demo, reproduce):
     app.command()(friendly(with_table_options(command)))
 
 

@@ -21,5 +21,7 @@ def new_figure(width: float, height: float) -> Any:
 
 def write_figure(path: Path, figure: Any) -> None:
     """Write a figure of matplotlib in the format that the name says."""
-    with whole_file(path) as file:
+    matplotlib = load_extra("matplotlib", "plot", "figures")
+    # A salt of its own names the parts of an SVG at random.
+    with whole_file(path) as file, matplotlib.rc_context({"svg.hashsalt": "twohot"}):
         figure.savefig(file, format=path.suffix[1:], dpi=DPI, metadata=METADATA[path.suffix])

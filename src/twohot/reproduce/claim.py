@@ -42,6 +42,7 @@ class Claim:
     """A statement of the paper that can be put to a test."""
 
     id: str  # a short name: letters, digits and hyphens
+    title: str  # a heading: the claim in a few words
     text: str  # what the paper says, in its words or close to them
     place: str  # section, figure or theorem of the paper
     rule: str  # how the verdict follows from the numbers, in words

@@ -1,0 +1,181 @@
+"""`twohot reproduce`: the paper's figures, tables and claims, from runs that can be taken up."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from typer import Argument, Option
+
+from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot.cli._terminal import print_table, say
+from twohot.experiment import Log
+from twohot.experiment.runner import Progress as RunProgress
+from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.exhibit import GROUPS, choose_exhibits, exhibits
+from twohot.reproduce.feature_files import find_feature_files, read_data_sets
+from twohot.reproduce.maker import Made, Results
+from twohot.reproduce.output import write_made, write_text
+from twohot.reproduce.report import Report, Shown
+from twohot.reproduce.reproduction import Reproduction, missing_for
+
+LIST = "list"
+
+
+def reproduce(
+    names: Annotated[
+        list[str],
+        Argument(
+            help="Figures and tables by their labels in the paper (fig:acc_gain), the groups"
+            " synthetic, real or all; or list. More feature files may follow --features."
+        ),
+    ],
+    *,
+    features: Annotated[
+        list[Path] | None,
+        Option(help="Feature file with splits train and test and true labels; repeat it for more."),
+    ] = None,
+    features_dir: Annotated[
+        Path | None, Option(help="Folder whose feature files are all taken.")
+    ] = None,
+    output: Annotated[Path, Option("--output", "-o", help="Folder for all that is made.")] = Path(
+        "paper"
+    ),
+    log: Annotated[
+        Path | None, Option(help="File of finished runs; runs.jsonl in the output folder if none.")
+    ] = None,
+    seeds: Annotated[
+        int | None, Option(min=1, help="Draws of noisy labels (the paper has 3).")
+    ] = None,
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Runs at once.")] = 1,
+    records_only: Annotated[
+        bool, Option("--records-only", help="Draw from the finished runs, and do no others.")
+    ] = False,
+) -> None:
+    """Reproduce the paper: run what is missing, draw the figures and judge the claims."""
+    more = [Path(name) for name in names if _is_file(name)]
+    wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
+    chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)
+    data = _read(features or [], more, features_dir)
+    work = Reproduction(chosen, data, Log(log or output / "runs.jsonl"), n_seeds=seeds)
+    results = work.results()  # an unusable log is refused before any work
+    if LIST in wanted:
+        _print_list(work, results)
+        return
+    runnable = _runnable(work, by_name=[name for name in wanted if name not in GROUPS])
+    n_failed = 0 if records_only else _run(runnable, jobs)
+    _write(work, runnable, output)
+    if n_failed:
+        what = counted(n_failed, "run")
+        say(f"{what} failed and will be tried again by the same command.", "red", stderr=True)
+        raise typer.Exit(1)
+
+
+def _is_file(name: str) -> bool:
+    return ":" not in name and (Path(name).suffix != "" or Path(name).is_file())
+
+
+def _read(features: list[Path], more: list[Path], folder: Path | None) -> dict[str, DataSet]:
+    found = [*features, *more, *([] if folder is None else find_feature_files(folder))]
+    with Console(stderr=True).status("Reading features …"):
+        return read_data_sets(found)
+
+
+def _print_list(work: Reproduction, results: Results) -> None:
+    """Print every figure and table: what it needs, what is done, how long it takes."""
+    rows = []
+    for exhibit in work.exhibits:
+        missing = missing_for(exhibit, work.data)
+        runs = [] if missing else work.runs_of(exhibit)
+        done = f"{sum(run in results for run in runs)} of {len(runs)}" if runs else "–"
+        n_data = 1 if exhibit.needs == "nothing" else max(1, len(work.data))
+        rows.append(
+            [exhibit.id, exhibit.place, exhibit.needs, done, f"{exhibit.minutes * n_data:.3g}",
+             exhibit.title]
+        )  # fmt: skip
+    headings = ["id", "place", "needs", "runs done", "core minutes", "title"]
+    caption = (
+        None if work.data else "Core minutes of what needs features are those of one data set."
+    )
+    print_table(headings, rows, names={"id", "place", "needs", "title"}, caption=caption)
+
+
+def _runnable(work: Reproduction, by_name: list[str]) -> Reproduction:
+    """Return the part that has all it needs; what was named and has not is an error."""
+    missing = {exhibit.id: missing_for(exhibit, work.data) for exhibit in work.exhibits}
+    for name in by_name:
+        if missing[name]:
+            problem = f"{name} needs {missing[name]}"
+            raise ArgumentError("", problem, "pass {features}.", features=...)
+    skipped = [name for name, lacks in missing.items() if lacks]
+    if skipped:
+        names = first_few(skipped, write=str)
+        say(f"Not run, for lack of what they need: {names}.", stderr=True)
+    able = [exhibit for exhibit in work.exhibits if not missing[exhibit.id]]
+    return Reproduction(able, work.data, work.log, work.n_seeds)
+
+
+def _run(work: Reproduction, jobs: int) -> int:
+    """Do the unfinished runs, with their progress; return how many failed."""
+    with _progress(len(work.unfinished())) as callback:
+        done = work.run(n_jobs=jobs, callback=callback)
+    failed = [record for record in done if record.error is not None]
+    for record in failed:
+        say(f"Failed: {record.run}: {record.error}", "red", stderr=True)
+    return len(failed)
+
+
+@contextmanager
+def _progress(n_runs: int) -> Iterator[Any]:
+    with Progress(
+        TextColumn("Runs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=n_runs == 0,
+    ) as progress:
+        task = progress.add_task("", total=n_runs)
+
+        def callback(_: RunProgress) -> None:
+            progress.update(task, advance=1)
+
+        yield callback
+
+
+def _write(work: Reproduction, runnable: Reproduction, output: Path) -> None:
+    results = work.results()
+    shown: list[Shown] = []
+    n_files = 0
+    for exhibit in runnable.exhibits:
+        made = runnable.make(exhibit, results)
+        n_files += len(write_made(output, made))
+        runs = runnable.runs_of(exhibit)
+        shown.append(Shown(exhibit, made, len(runs), sum(run in results for run in runs)))
+    shown += _not_run(work, {each.exhibit.id for each in shown})
+    verdicts = runnable.judge(results)
+    names = [data.name for data in work.data.values()]
+    page = write_text(output / "index.html", Report(verdicts, shown, names).to_html())
+    for claim, verdict in verdicts:
+        say(f"{claim.title}: {verdict}")
+    for each in shown:
+        for note in each.made.notes:
+            say(f"{each.exhibit.id}: {note}", stderr=True)
+    say(f"Wrote {counted(n_files, 'file')} and {page}")
+
+
+def _not_run(work: Reproduction, done: set[str]) -> list[Shown]:
+    absent = [exhibit for exhibit in work.exhibits if exhibit.id not in done]
+    return [Shown(each, Made(), 0, 0, missing_for(each, work.data)) for each in absent]

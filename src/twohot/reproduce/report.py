@@ -1,0 +1,125 @@
+"""The report of a reproduction: every claim with its verdict, every figure and table.
+
+One record serves two pages: `index.html` beside the figures, and Markdown for documentation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+import jinja2
+
+from twohot.reproduce.claim import Answer, Claim, Verdict
+from twohot.reproduce.exhibit import Exhibit
+from twohot.reproduce.maker import Made
+
+PAGES = jinja2.Environment(
+    autoescape=True,
+    loader=jinja2.PackageLoader("twohot.reproduce"),
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+PAGES.filters["quote"] = quote
+
+# Signs before a verdict, so that colour is not all that tells.
+SIGNS = {
+    Answer.CONFIRMED: "✓",
+    Answer.CONDITIONAL: "◐",
+    Answer.REFUTED: "✗",
+    Answer.NOT_TESTABLE: "?",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A figure or table of the paper, as far as its runs are finished."""
+
+    exhibit: Exhibit
+    made: Made
+    n_runs: int
+    n_finished: int
+    missing: str = ""  # what it lacks to be run at all, in words
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that a reproduction has to say."""
+
+    verdicts: Sequence[tuple[Claim, Verdict]]
+    shown: Sequence[Shown]
+    data_sets: Sequence[str] = ()  # their names
+    preface: str = ""
+    signs: dict[Answer, str] = field(default_factory=lambda: SIGNS)
+
+    def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
+        """Return stem and title of the figures that show a claim."""
+        return [
+            (stem, each.exhibit.title)
+            for each in self.shown
+            if each.exhibit.id in claim.exhibits
+            for stem in each.made.figures
+        ]
+
+    def counts(self) -> list[tuple[Answer, int]]:
+        """Return how many claims have each answer."""
+        answers = [verdict.answer for _, verdict in self.verdicts]
+        return [(answer, answers.count(answer)) for answer in Answer]
+
+    def to_html(self) -> str:
+        """Return the page; figures are links to the files beside it."""
+        return PAGES.get_template("index.html").render(report=self)
+
+    def to_markdown(self, folder: str) -> str:
+        """Return the sections of the claims as Markdown; figures are SVG files in a folder."""
+        parts = [self.preface, _summary(self)]
+        parts += [self._section(claim, verdict, folder) for claim, verdict in self.verdicts]
+        parts.append(_exhibits(self))
+        return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+    def _section(self, claim: Claim, verdict: Verdict, folder: str) -> str:
+        figures = [
+            f"![{title}]({folder}/{quote(stem)}.svg)" for stem, title in self.figures_of(claim)
+        ]
+        parts = [
+            f"## {claim.title}",
+            f"> {claim.text}\n>\n> — {claim.place}",
+            f"**{self.signs[verdict.answer]} {str(verdict).capitalize()}.** {verdict.evidence}",
+            f"*Rule.* {claim.rule}",
+            *figures,
+            ""
+            if verdict.table is None
+            else f"{verdict.table.title}:\n\n{verdict.table.to_markdown()}",
+            f"*In practice.* {verdict.advice}" if verdict.advice else "",
+        ]
+        return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def _summary(report: Report) -> str:
+    lines = ["| claim | place | verdict |", "|---|---|---|"]
+    for claim, verdict in report.verdicts:
+        sign = report.signs[verdict.answer]
+        lines.append(
+            f"| [{claim.title}](#{_anchor(claim.title)}) | {claim.place} | {sign} {verdict} |"
+        )
+    return "\n".join(lines)
+
+
+def _anchor(title: str) -> str:
+    """Return what a heading is linked by: what GitHub makes of it."""
+    kept = "".join(each for each in title.lower() if each.isalnum() or each in " -_")
+    return kept.replace(" ", "-")
+
+
+def _exhibits(report: Report) -> str:
+    lines = [
+        "## Every figure and table",
+        "",
+        "| id | place | runs finished | |",
+        "|---|---|---|---|",
+    ]
+    for each in report.shown:
+        runs = f"{each.n_finished} of {each.n_runs}" if each.n_runs else "–"
+        why = f"not run: needs {each.missing}" if each.missing else each.exhibit.title
+        lines.append(f"| {each.exhibit.id} | {each.exhibit.place} | {runs} | {why} |")
+    return "\n".join(lines)

@@ -1,0 +1,116 @@
+"""Figures, tables and claims on the data sets at hand: their runs, and what the results show."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import twohot.reproduce.claims
+from twohot._extras import load_extra
+from twohot.experiment import Log, Progress, Record, run_plan, unfinished
+from twohot.experiment.runner import PACKAGES
+from twohot.reproduce.claim import CLAIMS, Claim, Verdict
+from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.exhibit import Exhibit, load_makers
+from twohot.reproduce.maker import RUN_KINDS, Made, Maker, Results
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """Some figures and tables of the paper, on some data sets, with the log of their runs."""
+
+    exhibits: Sequence[Exhibit]
+    data: Mapping[str, DataSet]  # by the paths of their files
+    log: Log
+    n_seeds: int | None = None  # draws of noisy labels; None: as many as the paper has
+
+    def runs_of(self, exhibit: Exhibit) -> list[Any]:
+        """Return the runs of a figure or table on the data at hand."""
+        return self._maker(exhibit).runs(self._data)
+
+    def unfinished(self) -> list[Any]:
+        """Return all runs that have no result yet, each once."""
+        wanted = [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
+        wanted += [run for claim in self.claims() for run in claim.runs(self._data)]
+        return unfinished(wanted, self.log)
+
+    def run(
+        self, *, n_jobs: int = 1, callback: Callable[[Progress], object] | None = None
+    ) -> list[Record[Any, Any]]:
+        """Do what is unfinished, and return the records of it."""
+        paths = {data.key: path for path, data in self.data.items()}
+        return run_plan(
+            self.unfinished(),
+            self.log,
+            partial(measure_run, paths=paths),
+            n_jobs=n_jobs,
+            packages=(*PACKAGES, "torch"),
+            callback=callback,
+        )
+
+    def results(self) -> Results:
+        """Return the results of all finished runs in the log."""
+        return dict(self._finished())
+
+    def make(self, exhibit: Exhibit, results: Results) -> Made:
+        """Return a figure or table, of the runs that are finished."""
+        return self._maker(exhibit).make(results, self._data)
+
+    def claims(self) -> list[Claim]:
+        """Return the claims all of whose figures are among these, in the order of the report."""
+        shown = {exhibit.id for exhibit in self.exhibits}
+        found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits)]
+        return sorted(found, key=lambda claim: claim.order)
+
+    def judge(self, results: Results) -> list[tuple[Claim, Verdict]]:
+        """Return the verdicts on the claims."""
+        return [(claim, claim.judge(results, self._data)) for claim in self.claims()]
+
+    @property
+    def _data(self) -> list[DataSet]:
+        return list(self.data.values())
+
+    def _maker(self, exhibit: Exhibit) -> Maker:
+        maker: Any = exhibit.build()
+        if self.n_seeds is None or not hasattr(maker, "seeds"):
+            return maker  # type: ignore[no-any-return]
+        return replace(maker, seeds=tuple(range(self.n_seeds)))  # type: ignore[no-any-return]
+
+    def _finished(self) -> Iterator[tuple[Any, Any]]:
+        for kind in RUN_KINDS.values():
+            finished: list[Record[Any, Any]] = self.log.finished(kind.run, kind.result)
+            yield from ((record.run, record.result) for record in finished)
+
+
+def measure_run(run: Any, paths: Mapping[str, str]) -> Any:
+    """Return the result of a run of any kind, also in a process that has read nothing yet."""
+    load_makers()
+    return RUN_KINDS[type(run)].measure(run, paths)
+
+
+@cache
+def all_claims() -> tuple[Claim, ...]:
+    """Return every claim that there is a rule for."""
+    package = twohot.reproduce.claims
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+    return tuple(CLAIMS.values())
+
+
+def missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
+    """Return what a figure or table lacks to be run, in words; nothing if it can be run."""
+    if exhibit.needs == "nothing":
+        return ""
+    if not data:
+        return "feature files"
+    names = [each.paper_name for each in data.values() if each.paper_name is not None]
+    if exhibit.needs == "two backbones" and len(set(names)) == len(names):
+        return "two feature files of one data set"
+    if exhibit.needs == "torch":
+        try:
+            load_extra("torch", "vision", "SGD")
+        except ImportError as error:
+            return str(error)
+    return ""
