@@ -47,7 +47,8 @@ class Claim:
     place: str  # section, figure or theorem of the paper
     rule: str  # how the verdict follows from the numbers, in words
     exhibits: tuple[str, ...] = ()  # ids of the figures that show it
-    runs: Callable[[Sequence[DataSet]], list[Any]] = field(repr=False)  # whose results it needs
+    # Runs whose results it needs, beside those of its figures.
+    runs: Callable[[Sequence[DataSet]], list[Any]] = field(repr=False, default=lambda _: [])
     judge: Callable[[Results, Sequence[DataSet]], Verdict] = field(repr=False)
     order: int  # place among the sections of the report
 

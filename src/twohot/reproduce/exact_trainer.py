@@ -33,6 +33,8 @@ from twohot.solve.objective import Evaluation
 from twohot.solve.solver import Settings, Solver
 
 N_ROUNDS = 5  # the teacher and the paper's four students
+ROUNDS = tuple(f"round {number}" for number in range(1, N_ROUNDS + 1))
+TEACHER, STUDENTS = ROUNDS[0], ROUNDS[1:]
 BLOCK_ROWS = 1024  # in memory, large blocks only save additions
 MAX_ITER = 2000
 

@@ -1,0 +1,97 @@
+"""Claims about the outputs on training rows of real features."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from twohot.reproduce.claim import register_claim
+from twohot.reproduce.exact_trainer import ROUNDS, TEACHER
+from twohot.reproduce.judged_settings import Judged, settings_claim
+from twohot.reproduce.probe_run import ProbeResult
+from twohot.reproduce.table import mean_of
+
+BASE = ("fig:superclass_base", "fig:sym_base", "fig:asym_base")
+
+# Share of the noisy rows whose true label is among the teacher's two that counts as all of them.
+ALL_ROWS = 0.99
+
+
+def truth_in_two(seeds: Sequence[ProbeResult]) -> Judged | None:
+    """State that the teacher's two largest outputs hold the true label of mislabelled rows."""
+    shares = [
+        found["2"] for seed in seeds if (found := seed.models[TEACHER].truth_in_top) is not None
+    ]
+    share = mean_of(shares, factor=100)
+    return None if share is None else (share, share.mean >= 100 * ALL_ROWS)
+
+
+def moves(
+    field: str, part: str, direction: int
+) -> Callable[[Sequence[ProbeResult]], Judged | None]:
+    """Return the statement that a mean or spread of outputs rises (1) or falls (-1) every round.
+
+    The number shown is its change from the teacher to the last student, in hundredths.
+    """
+
+    def statement(seeds: Sequence[ProbeResult]) -> Judged | None:
+        spreads = [[getattr(seed.models[name], field) for name in ROUNDS] for seed in seeds]
+        values = np.array(
+            [[getattr(each, part) for each in row] for row in spreads if None not in row]
+        )
+        if not len(values):
+            return None
+        change = mean_of((values[:, -1] - values[:, 0]).tolist(), factor=100)
+        return change, bool((direction * np.diff(values.mean(axis=0)) >= 0).all())
+
+    return statement
+
+
+# What moves with the round: field of FittedModel, part of it, direction, order, title, words.
+MOVES = (
+    ("clean_true", "mean", -1, 50, "Confidence in clean labels falls with the round",
+     "the softmax output (or confidence) for the true label decreases in clean samples"),
+    ("noisy_true", "mean", 1, 51, "Output at the true label of mislabelled rows rises",
+     "while increasing in noisy samples due to the label-averaging effect"),
+    ("noisy_given", "mean", -1, 52, "Output at a wrong given label falls with the round",
+     "the true label starts lower than the given label but surpasses it after a few rounds"),
+    ("clean_true", "std", -1, 53, "Outputs of clean rows draw together",
+     "The shaded region shrinks with t due to label clustering."),
+    ("noisy_true", "std", -1, 54, "Outputs of mislabelled rows draw together",
+     "The shaded region shrinks with t due to label clustering."),
+)  # fmt: skip
+
+for _field, _part, _direction, _order, _title, _text in MOVES:
+    _way = "rises" if _direction > 0 else "falls"
+    _what = {"mean": "mean", "std": "standard deviation over rows"}[_part]
+    register_claim(
+        settings_claim(
+            id=f"{_field.replace('_', '-')}-{_part}",
+            title=_title,
+            text=_text,
+            place="Section 5, Figure 3b",
+            rule=f"A setting supports it if the {_what} of this output {_way} in every round.",
+            exhibits=BASE,
+            order=_order,
+            statement=moves(_field, _part, _direction),
+            value=f"Change of the {_what} from teacher to last student, hundredths of an output",
+        )
+    )
+
+register_claim(
+    settings_claim(
+        id="truth-in-top-two",
+        title="The true label is among the teacher's top two",
+        text="The teacher's softmax output at the true label consistently ranks at least"
+        " second-highest, even for label-noisy samples.",
+        place="Section 5, Theorem 5.1",
+        rule="A setting supports it if the true label of at least"
+        f" {ALL_ROWS:.0%} of the mislabelled training rows is among the teacher's two largest"
+        " outputs.",
+        exhibits=BASE,
+        order=55,
+        statement=truth_in_two,
+        value="Mislabelled rows whose true label is among the teacher's two, %",
+        advice="Do not rely on it: real classes overlap, and the second guess is often a third"
+        " class. `truth_in_top` of a run tells for your data.",
+    )
+)
