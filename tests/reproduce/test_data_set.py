@@ -1,0 +1,78 @@
+"""Data sets of the experiments: what a file must have, and the penalty that goes with it."""
+
+import numpy as np
+import pytest
+from small_data import write_small_data
+
+from twohot.reproduce.data_set import FLOWERS_RIDGE, read_data_set
+from twohot.reproduce.feature_files import find_feature_files, read_data_sets
+
+
+@pytest.mark.parametrize(
+    ("name", "paper", "l2"),
+    [
+        ("cifar100_resnet34", "CIFAR-100", 2e-5),
+        ("Flowers-102", "Flowers-102", 2e-4),
+        ("stanford_cars", "StanfordCars", 2e-4),
+    ],
+)
+def test_the_papers_data_sets_have_its_penalties(tmp_path, name, paper, l2):
+    data = read_data_set(write_small_data(tmp_path, name))
+    assert data.paper_name == paper
+    assert data.l2("small") == pytest.approx(l2)
+    assert data.l2("big") == pytest.approx(5 * l2)
+
+
+def test_any_other_has_one_as_strong_as_that_of_flowers(tmp_path):
+    data = read_data_set(write_small_data(tmp_path))
+    assert data.paper_name is None
+    mean_square = (data.X.astype(float) ** 2).sum(axis=1).mean()
+    ridge = data.l2("base") * data.n_classes * len(data.X) / mean_square
+    assert ridge == pytest.approx(FLOWERS_RIDGE, rel=1e-5)
+
+
+def test_the_key_tells_other_rows_apart(tmp_path):
+    first = read_data_set(write_small_data(tmp_path))
+    again = read_data_set(write_small_data(tmp_path))
+    other = read_data_set(write_small_data(tmp_path, seed=1))
+    assert first.key == again.key != other.key
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": np.eye(4), "y": [0, 1, 2, 0]}, "has no splits, and not 'train'"),
+        ({"X_train": np.eye(4), "y_train": [0, 1, 2, 0]}, "and not 'test'"),
+        (
+            {"X_train": np.eye(4), "y_train": [0, 1, 2, 0], "X_test": np.eye(4), "y_test": [0] * 4},
+            "2 of them with fewer than 2 training rows",
+        ),
+        (
+            {"X_train": np.eye(4), "y_train": [0, 1] * 2, "X_test": np.eye(4), "y_test": [0] * 4},
+            "2 classes",
+        ),
+    ],
+)
+def test_a_file_without_what_a_run_needs_is_refused(tmp_path, arrays, message):
+    np.savez(tmp_path / "pets.npz", **arrays)
+    with pytest.raises(ValueError, match=r"features .*pets\.npz") as raised:
+        read_data_set(tmp_path / "pets.npz")
+    assert message in str(raised.value)
+
+
+def test_two_files_of_one_name_are_refused(tmp_path):
+    (tmp_path / "other").mkdir()
+    paths = [write_small_data(tmp_path), write_small_data(tmp_path / "other", seed=1)]
+    with pytest.raises(ValueError, match="have the same name"):
+        read_data_sets(paths)
+    assert len(read_data_sets([paths[0], paths[0]])) == 1
+
+
+def test_a_folder_must_hold_feature_files(tmp_path):
+    with pytest.raises(ValueError, match="has no feature files"):
+        find_feature_files(tmp_path)
+    with pytest.raises(ValueError, match="is no folder"):
+        find_feature_files(tmp_path / "none")
+    path = write_small_data(tmp_path)
+    (tmp_path / "notes.txt").touch()
+    assert find_feature_files(tmp_path) == [path]
