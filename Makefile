@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow lint format bench bench-audit bench-extraction clean help
+.PHONY: demo test test-slow lint format bench bench-audit bench-extraction reproduction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -41,6 +41,10 @@ bench-audit: $(VENV)/.bench ## AutoProbe against others on noisy labels; docs/au
 	$(if $(FEATURES),$(BIN)/python -m benchmarks.audit.cost --features $(FEATURES) --records $(COSTS))
 	$(BIN)/python -m benchmarks.audit.run $(if $(FEATURES),--features $(FEATURES)) \
 		--records $(RUNS) --costs $(COSTS) --output docs/audit_benchmark.md
+
+# The paper's figures, tables and claims; finished runs are skipped.
+reproduction: $(VENV)/.dev ## continues the paper's runs on FEATURES=folder; docs/reproduction.md
+	$(BIN)/python docs/reproduce_paper.py $(FEATURES) --run --jobs 2
 
 bench-extraction: $(VENV)/.bench ## throughput of extract() beside its parts alone
 	$(BIN)/python -m benchmarks.extraction

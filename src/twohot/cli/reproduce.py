@@ -24,10 +24,10 @@ from twohot.experiment.runner import Progress as RunProgress
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import GROUPS, choose_exhibits, exhibits
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
-from twohot.reproduce.maker import Made, Results
+from twohot.reproduce.maker import Results
 from twohot.reproduce.output import write_made, write_text
-from twohot.reproduce.report import Report, Shown
-from twohot.reproduce.reproduction import Reproduction, missing_for
+from twohot.reproduce.report import Report, show
+from twohot.reproduce.reproduction import Reproduction
 
 LIST = "list"
 
@@ -72,9 +72,9 @@ def reproduce(
     if LIST in wanted:
         _print_list(work, results)
         return
-    runnable = _runnable(work, by_name=[name for name in wanted if name not in GROUPS])
-    n_failed = 0 if records_only else _run(runnable, jobs)
-    _write(work, runnable, output)
+    _check_needs(work, by_name=[name for name in wanted if name not in GROUPS])
+    n_failed = 0 if records_only else _run(work.able(), jobs)
+    _write(show(work), output)
     if n_failed:
         what = counted(n_failed, "run")
         say(f"{what} failed and will be tried again by the same command.", "red", stderr=True)
@@ -93,36 +93,29 @@ def _read(features: list[Path], more: list[Path], folder: Path | None) -> dict[s
 
 def _print_list(work: Reproduction, results: Results) -> None:
     """Print every figure and table: what it needs, what is done, how long it takes."""
+    missing = work.missing()
     rows = []
     for exhibit in work.exhibits:
-        missing = missing_for(exhibit, work.data)
-        runs = [] if missing else work.runs_of(exhibit)
+        runs = [] if exhibit in missing else work.runs_of(exhibit)
         done = f"{sum(run in results for run in runs)} of {len(runs)}" if runs else "–"
         n_data = 1 if exhibit.needs == "nothing" else max(1, len(work.data))
-        rows.append(
-            [exhibit.id, exhibit.place, exhibit.needs, done, f"{exhibit.minutes * n_data:.3g}",
-             exhibit.title]
-        )  # fmt: skip
+        minutes = f"{exhibit.minutes * n_data:.3g}"
+        rows.append([exhibit.id, exhibit.place, exhibit.needs, done, minutes, exhibit.title])
     headings = ["id", "place", "needs", "runs done", "core minutes", "title"]
-    caption = (
-        None if work.data else "Core minutes of what needs features are those of one data set."
-    )
+    caption = None if work.data else "Core minutes of what needs features are for one data set."
     print_table(headings, rows, names={"id", "place", "needs", "title"}, caption=caption)
 
 
-def _runnable(work: Reproduction, by_name: list[str]) -> Reproduction:
-    """Return the part that has all it needs; what was named and has not is an error."""
-    missing = {exhibit.id: missing_for(exhibit, work.data) for exhibit in work.exhibits}
+def _check_needs(work: Reproduction, by_name: list[str]) -> None:
+    """Raise if a figure that was named lacks what it needs; say which of a group do."""
+    missing = {exhibit.id: lacks for exhibit, lacks in work.missing().items()}
     for name in by_name:
-        if missing[name]:
+        if name in missing:
             problem = f"{name} needs {missing[name]}"
             raise ArgumentError("", problem, "pass {features}.", features=...)
-    skipped = [name for name, lacks in missing.items() if lacks]
-    if skipped:
-        names = first_few(skipped, write=str)
+    if missing:
+        names = first_few(missing, write=str)
         say(f"Not run, for lack of what they need: {names}.", stderr=True)
-    able = [exhibit for exhibit in work.exhibits if not missing[exhibit.id]]
-    return Reproduction(able, work.data, work.log, work.n_seeds)
 
 
 def _run(work: Reproduction, jobs: int) -> int:
@@ -155,27 +148,12 @@ def _progress(n_runs: int) -> Iterator[Any]:
         yield callback
 
 
-def _write(work: Reproduction, runnable: Reproduction, output: Path) -> None:
-    results = work.results()
-    shown: list[Shown] = []
-    n_files = 0
-    for exhibit in runnable.exhibits:
-        made = runnable.make(exhibit, results)
-        n_files += len(write_made(output, made))
-        runs = runnable.runs_of(exhibit)
-        shown.append(Shown(exhibit, made, len(runs), sum(run in results for run in runs)))
-    shown += _not_run(work, {each.exhibit.id for each in shown})
-    verdicts = runnable.judge(results)
-    names = [data.name for data in work.data.values()]
-    page = write_text(output / "index.html", Report(verdicts, shown, names).to_html())
-    for claim, verdict in verdicts:
+def _write(report: Report, output: Path) -> None:
+    n_files = sum(len(write_made(output, each.made)) for each in report.shown)
+    page = write_text(output / "index.html", report.to_html())
+    for claim, verdict in report.verdicts:
         say(f"{claim.title}: {verdict}")
-    for each in shown:
+    for each in report.shown:
         for note in each.made.notes:
             say(f"{each.exhibit.id}: {note}", stderr=True)
     say(f"Wrote {counted(n_files, 'file')} and {page}")
-
-
-def _not_run(work: Reproduction, done: set[str]) -> list[Shown]:
-    absent = [exhibit for exhibit in work.exhibits if exhibit.id not in done]
-    return [Shown(each, Made(), 0, 0, missing_for(each, work.data)) for each in absent]

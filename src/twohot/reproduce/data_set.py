@@ -102,11 +102,11 @@ def read_data_set(path: str | os.PathLike[str]) -> DataSet:
 
     Examples
     --------
-    >>> np.savez("pets.npz", X_train=np.eye(4), y_train=[0, 1, 0, 1], X_test=np.eye(4),
-    ...          y_test=[1, 0, 1, 0])
+    >>> labels = [0, 1, 2, 0, 1, 2]
+    >>> np.savez("pets.npz", X_train=np.eye(6), y_train=labels, X_test=np.eye(6), y_test=labels)
     >>> data = read_data_set("pets.npz")
     >>> data.name, data.n_classes, data.X_test.shape
-    ('pets', 2, (4, 4))
+    ('pets', 3, (6, 6))
     """
     table = read_table(path)
     name = Path(path).stem

@@ -34,7 +34,7 @@ class Exhibit:
     needs: str  # one of NEEDS
     minutes: float  # of one core; for one data set where it needs features
     maker: str  # a name in MAKERS
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def file_name(self) -> str:

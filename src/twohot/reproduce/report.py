@@ -12,6 +12,7 @@ import jinja2
 from twohot.reproduce.claim import Answer, Claim, Verdict
 from twohot.reproduce.exhibit import Exhibit
 from twohot.reproduce.maker import Made
+from twohot.reproduce.reproduction import Reproduction
 
 PAGES = jinja2.Environment(
     autoescape=True,
@@ -49,7 +50,6 @@ class Report:
     verdicts: Sequence[tuple[Claim, Verdict]]
     shown: Sequence[Shown]
     data_sets: Sequence[str] = ()  # their names
-    preface: str = ""
     signs: dict[Answer, str] = field(default_factory=lambda: SIGNS)
 
     def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
@@ -70,9 +70,9 @@ class Report:
         """Return the page; figures are links to the files beside it."""
         return PAGES.get_template("index.html").render(report=self)
 
-    def to_markdown(self, folder: str) -> str:
+    def to_markdown(self, preface: str, folder: str) -> str:
         """Return the sections of the claims as Markdown; figures are SVG files in a folder."""
-        parts = [self.preface, _summary(self)]
+        parts = [preface, _summary(self)]
         parts += [self._section(claim, verdict, folder) for claim, verdict in self.verdicts]
         parts.append(_exhibits(self))
         return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
@@ -93,6 +93,20 @@ class Report:
             f"*In practice.* {verdict.advice}" if verdict.advice else "",
         ]
         return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def show(work: Reproduction) -> Report:
+    """Return the report on all that is finished; what lacks its data is in it, and says so."""
+    results = work.results()
+    able = work.able()
+    shown = []
+    for exhibit in able.exhibits:
+        runs = able.runs_of(exhibit)
+        n_finished = sum(run in results for run in runs)
+        shown.append(Shown(exhibit, able.make(exhibit, results), len(runs), n_finished))
+    shown += [Shown(each, Made(), 0, 0, why) for each, why in work.missing().items()]
+    names = [data.name for data in work.data.values()]
+    return Report(able.judge(results), shown, names)
 
 
 def _summary(report: Report) -> str:

@@ -26,6 +26,16 @@ class Reproduction:
     log: Log
     n_seeds: int | None = None  # draws of noisy labels; None: as many as the paper has
 
+    def missing(self) -> dict[Exhibit, str]:
+        """Return the figures and tables that cannot be run, with what they lack in words."""
+        lacks = {exhibit: _missing_for(exhibit, self.data) for exhibit in self.exhibits}
+        return {exhibit: what for exhibit, what in lacks.items() if what}
+
+    def able(self) -> "Reproduction":
+        """Return the part that has all it needs."""
+        missing = self.missing()
+        return replace(self, exhibits=[each for each in self.exhibits if each not in missing])
+
     def runs_of(self, exhibit: Exhibit) -> list[Any]:
         """Return the runs of a figure or table on the data at hand."""
         return self._maker(exhibit).runs(self._data)
@@ -99,7 +109,7 @@ def all_claims() -> tuple[Claim, ...]:
     return tuple(CLAIMS.values())
 
 
-def missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
+def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
     """Return what a figure or table lacks to be run, in words; nothing if it can be run."""
     if exhibit.needs == "nothing":
         return ""
