@@ -32,7 +32,7 @@ def main() -> None:
     for shown in report.shown:
         for stem, figure in shown.made.figures.items():
             write_figure(RECORDS.parent / f"{stem}.svg", figure)
-    preface = (FOLDER / "reproduction_preface.md").read_text("utf-8")
+    preface = (RECORDS.parent / "preface.md").read_text("utf-8")
     write_text(FOLDER / "reproduction.md", report.to_markdown(preface, folder="reproduction"))
 
 

@@ -92,7 +92,7 @@ def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
             near = get_close_matches(name, [*known, *GROUPS], n=3, cutoff=0.4)
             advice = f"did you mean {' or '.join(near)}?" if near else ""
             advice = f"{advice} `twohot reproduce list` shows all.".strip()
-            raise ArgumentError({"name": name}, "is no figure or table of the paper", advice)
+            raise ArgumentError("", f"{name!r} is no figure or table of the paper", advice)
     return list(chosen.values())
 
 

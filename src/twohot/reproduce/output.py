@@ -23,7 +23,8 @@ def write_made(folder: Path, made: Made) -> list[Path]:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a text as a whole file; return its path."""
+    """Write a text as a whole file, its folder made if need be; return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
     return path
