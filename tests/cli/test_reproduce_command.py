@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from label_tables import run
-from small_data import write_small_data
 
+from small_data import write_small_data
 from twohot.reproduce import reproduction
 from twohot.reproduce.exhibit import exhibits
-
 
 FIGURE = "fig:real_gain"
 

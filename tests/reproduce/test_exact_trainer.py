@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_data import write_small_data
 
+from small_data import write_small_data
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.reproduce.data_set import read_data_set
 from twohot.reproduce.exact_trainer import FAMILIES, ROUNDS, TWO_HOT, measure_exactly
