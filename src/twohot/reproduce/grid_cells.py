@@ -44,9 +44,9 @@ CONVERGED = (
 )
 
 
-def shown(name: str) -> str:
-    """Return how a model is called in figures and tables."""
-    return SHOWN.get(name, name)
+def shown(names: Iterable[str]) -> dict[str, str]:
+    """Return how models are called in figures and tables, by name."""
+    return {name: SHOWN.get(name, name) for name in names}
 
 
 def gain(read: Read) -> CellOf:
@@ -70,12 +70,10 @@ def level(read: Read, factor: float = 100) -> CellOf:
     return cell
 
 
-def model_curve(
-    name: str, cells: Sequence[Mean | None], *, label: str = "", line: str = "-"
-) -> Curve:
+def model_curve(name: str, label: str, cells: Sequence[Mean | None], *, line: str = "-") -> Curve:
     """Return the curve of a model, in its colour."""
     return Curve(
-        label or shown(name),
+        label,
         METHOD_COLOURS.get(name, COLOURS[0]),
         tuple(float("nan") if cell is None else cell.mean for cell in cells),
         tuple(0.0 if cell is None else cell.std for cell in cells),
@@ -84,16 +82,25 @@ def model_curve(
 
 
 def model_panels(
-    grid: ProbeGrid, results: Results, data: Sequence[DataSet], models: Iterable[str], cell: CellOf
+    grid: ProbeGrid,
+    results: Results,
+    data: Sequence[DataSet],
+    models: Mapping[str, str],
+    cell: CellOf,
 ) -> list[NoisePanel]:
-    """Return a panel for each data set that has results, with a curve for each of some models."""
+    """Return a panel for each data set that has results, with a curve for each of some models.
+
+    `models` has what to call each model.
+    """
     names = titles(data)
-    models = tuple(models)
     panels = []
     for each in grid.begun(results, data):
         draws = [grid.draws(results, each, rate) for rate in grid.noise_rates]
-        curves = (model_curve(name, [cell(some, name) for some in draws]) for name in models)
-        panels.append(NoisePanel(names[each.key], grid.noise_rates, tuple(curves)))
+        curves = tuple(
+            model_curve(name, label, [cell(some, name) for some in draws])
+            for name, label in models.items()
+        )
+        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves))
     return panels
 
 

@@ -108,6 +108,20 @@ def titles(data: Sequence[DataSet]) -> dict[str, str]:
     }
 
 
+def file_stems(data: Sequence[DataSet]) -> dict[str, str]:
+    """Return how files about each data set begin, by key: its name, if no other has the same."""
+    names = [each.name for each in data]
+    return {
+        each.key: each.name if names.count(each.name) == 1 else each.key.replace(":", "-")
+        for each in data
+    }
+
+
+def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:
+    """Return the files of some data sets of the paper; all files if none is named."""
+    return [each for each in data if not paper_names or each.paper_name in paper_names]
+
+
 def absent(data: Sequence[DataSet]) -> list[str]:
     """Return the data sets of the paper that are not at hand."""
     at_hand = {each.paper_name for each in data}

@@ -56,10 +56,10 @@ class GainMaker(Maker):
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw the gains, with a table of them beside the accuracy of the teacher."""
         read = ACCURACIES[self.accuracy]
-        students = (*STUDENTS, TWO_HOT)
+        students = shown((*STUDENTS, TWO_HOT))
         panels = model_panels(self.grid, results, data, students, gain(read))
         columns = {f"teacher, {self.accuracy} %": (TEACHER, level(read))}
-        columns |= {shown(name): (name, gain(read)) for name in students}
+        columns |= {label: (name, gain(read)) for name, label in students.items()}
         title = (
             f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
             f"noise, {self.strength} λ"
