@@ -46,7 +46,7 @@ class HistogramPanel:
 
 
 @dataclass(frozen=True)
-class SeparationCurve:
+class FeatureSeparation:
     """q/p of one data set, and the penalties at which it was trained."""
 
     title: str
@@ -107,7 +107,7 @@ def pair_histograms_figure(panels: Sequence[HistogramPanel]) -> Any:
     return figure
 
 
-def separations_figure(curves: Sequence[SeparationCurve], *, target: float = 2.0) -> Any:
+def separations_figure(curves: Sequence[FeatureSeparation], *, target: float = 2.0) -> Any:
     """Draw q/p against the penalty on raw features, the penalties of the experiments marked."""
     figure = new_figure(7.0, 4.2)
     axes = figure.subplots()

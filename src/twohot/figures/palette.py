@@ -5,8 +5,8 @@ BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 
-# A blue that darkens from the teacher, round 1, to the sixth student, round 7.
-ROUND_COLOURS = ("#C6DBEF", "#9ECAE1", "#6BAED6", "#4292C6", "#2171B5", "#08519C", "#08306B")
+# A blue that darkens from the teacher to its sixth student.
+ROUND_COLOURS = ("#9fcbee", "#7bb2e0", "#5a97ce", "#3d7cb9", "#24609f", "#114581", "#082c5e")
 
 # What is learnt by cross-entropy is blue, by a robust loss warm.
 METHOD_COLOURS = {
@@ -19,7 +19,7 @@ METHOD_COLOURS = {
     "two-hot from zero": "#8C6D1F",
     "tuned teacher": GREEN,
     **{f"round {t}": colour for t, colour in enumerate(ROUND_COLOURS, start=1)},
-    # Two candidates are the paper's two-hot student; the others darken with their number.
+    # Students of more or fewer candidates than two darken with their number.
     "top-1": "#C7E3C9",
     "top-3": "#7CBF8E",
     "top-5": "#2E8B6A",

@@ -145,7 +145,7 @@ class FeatureSeparationMaker(StructureMaker):
             marked = [separation_at(levels, l2=l2) for l2 in penalties]
             curve = tuple(separation_at(levels, l2=float(l2)) for l2 in PENALTIES)
             pairs = tuple(zip(penalties, marked, strict=True))
-            curves.append(figures.SeparationCurve(name, tuple(PENALTIES.tolist()), curve, pairs))
+            curves.append(figures.FeatureSeparation(name, tuple(PENALTIES.tolist()), curve, pairs))
             largest = largest_separation(levels)
             two = l2_for_separation(levels, separation=2.0) if largest > 2 else None
             rows.append(
