@@ -10,9 +10,8 @@ from twohot._types import FloatArray, IntArray
 from twohot.figures.file import new_figure
 from twohot.figures.palette import COLOURS
 
-# Inches of a panel, and how much smaller than a point each row of thousands is drawn.
-PANEL = 2.5
-POINTS = 2000.0  # total area of the markers of one panel, in square points
+PANEL = 2.5  # inches
+MARKER_AREA = 4000.0  # of all markers of one panel, in square points: more of them are smaller
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,20 +46,19 @@ def _plane(axes: Any, fits: RoundOutputs, t: int, class_names: Sequence[str]) ->
     corners = np.column_stack([np.cos(angles), np.sin(angles)])
     places = fits.outputs[t - 1] @ corners
     axes.plot(*np.vstack([corners, corners[:1]]).T, color="0.75", linewidth=0.9)
-    size = float(np.clip(POINTS / len(places), 2.0, 14.0))
+    size = float(np.clip(MARKER_AREA / len(places), 2.0, 14.0))
     clean = fits.true_labels == fits.given_labels
     for k, name in enumerate(class_names):
         style = {"s": size, "color": COLOURS[k % len(COLOURS)], "alpha": 0.7}
         of_class = fits.true_labels == k
         axes.scatter(*places[of_class & ~clean].T, marker="x", linewidths=0.6, **style)
         axes.scatter(*places[of_class & clean].T, marker="o", linewidths=0, **style)
-        axes.annotate(
-            name,
-            1.14 * corners[k],
-            ha="center",
-            va="center",
-            fontsize=9,
-            color=COLOURS[k % len(COLOURS)],
-        )
-    axes.set(xlim=(-0.95, 0.95), ylim=(-0.95, 0.95), aspect="equal", xticks=[], yticks=[])
+        # Above or below the square, and no wider than it.
+        x, y = corners[k]
+        side = "left" if x < 0 else "right"
+        text = name.replace("_", " ")
+        colour = COLOURS[k % len(COLOURS)]
+        axes.annotate(text, (x, 1.13 * y), ha=side, va="center", fontsize=9, color=colour)
+    reach = 1.2 * np.abs(corners).max()
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)

@@ -12,7 +12,6 @@ from twohot.reproduce.maker import Made, Maker, Results, register
 from twohot.reproduce.probe_grid import titles
 from twohot.reproduce.table import Cell, Table
 
-
 COLUMNS = (
     "λ",
     "round",
