@@ -36,9 +36,14 @@ class NoisePanel:
     curves: tuple[Curve, ...]
 
 
-def gain_bars_figure(panels: Sequence[NoisePanel], *, ylabel: str) -> Any:
-    """Draw a group of bars for every noise rate, from zero up for a gain and down for a loss."""
-    figure, all_axes = _panels(len(panels))
+def gain_bars_figure(
+    panels: Sequence[NoisePanel], *, ylabel: str, n_columns: int = N_COLUMNS, share_y: bool = False
+) -> Any:
+    """Draw a group of bars for every noise rate, from zero up for a gain and down for a loss.
+
+    `share_y` gives the panels of a row one scale.
+    """
+    figure, all_axes = _panels(len(panels), n_columns, share_y=share_y)
     for axes, panel in zip(all_axes, panels, strict=True):
         places = np.arange(len(panel.noise_rates))
         width = BARS_WIDTH / max(len(panel.curves), 1)
@@ -50,13 +55,13 @@ def gain_bars_figure(panels: Sequence[NoisePanel], *, ylabel: str) -> Any:
         axes.axhline(0, color="0.3", linewidth=0.8)
         axes.set_xticks(places, [f"{rate:g}" for rate in panel.noise_rates])
         axes.set_xlim(-0.6, len(places) - 0.4)
-    _finish(figure, all_axes, panels, ylabel)
+    _finish(figure, all_axes, panels, ylabel, n_columns)
     return figure
 
 
-def noise_lines_figure(panels: Sequence[NoisePanel], *, ylabel: str, zero: bool = False) -> Any:
-    """Draw one line per method, with error bars; `zero` marks the height of no gain."""
-    figure, all_axes = _panels(len(panels))
+def noise_lines_figure(panels: Sequence[NoisePanel], *, ylabel: str) -> Any:
+    """Draw one line per method, with error bars."""
+    figure, all_axes = _panels(len(panels), N_COLUMNS)
     for axes, panel in zip(all_axes, panels, strict=True):
         for curve in panel.curves:
             axes.plot(
@@ -69,19 +74,18 @@ def noise_lines_figure(panels: Sequence[NoisePanel], *, ylabel: str, zero: bool 
                 label=curve.label,
             )
             _error_bars(axes, np.array(panel.noise_rates), curve)
-        if zero:
-            axes.axhline(0, color="0.3", linewidth=0.8)
         axes.set_xticks(panel.noise_rates, [f"{rate:g}" for rate in panel.noise_rates])
-    _finish(figure, all_axes, panels, ylabel)
+    _finish(figure, all_axes, panels, ylabel, N_COLUMNS)
     return figure
 
 
-def _panels(n_panels: int) -> tuple[Any, list[Any]]:
-    n_columns = max(min(n_panels, N_COLUMNS), 1)
-    n_rows = max(math.ceil(n_panels / n_columns), 1)
+def _panels(n_panels: int, n_columns: int, *, share_y: bool = False) -> tuple[Any, list[Any]]:
+    n_columns = min(n_panels, n_columns)
+    n_rows = math.ceil(n_panels / n_columns)
     # A legend above takes half an inch.
     figure = new_figure(max(PANEL_WIDTH * n_columns, 5.5), PANEL_HEIGHT * n_rows + 0.5)
-    grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    share = "row" if share_y else "none"
+    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharey=share).ravel()
     for axes in grid[n_panels:]:
         axes.set_visible(False)
     return figure, list(grid[:n_panels])
@@ -94,9 +98,11 @@ def _error_bars(axes: Any, places: Any, curve: Curve) -> None:
         )
 
 
-def _finish(figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylabel: str) -> None:
+def _finish(
+    figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylabel: str, n_columns: int
+) -> None:
     """Name the axes, and say once what the colours are."""
-    n_columns = min(len(panels), N_COLUMNS)
+    n_columns = min(len(panels), n_columns)
     names: dict[str, Any] = {}
     for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
         axes.set_title(panel.title, fontsize=11)

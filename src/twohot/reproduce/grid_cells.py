@@ -44,6 +44,9 @@ CONVERGED = (
 )
 
 
+GAIN = "gain over the teacher\n(points of accuracy)"  # along the side of a figure
+
+
 def shown(names: Iterable[str]) -> dict[str, str]:
     """Return how models are called in figures and tables, by name."""
     return {name: SHOWN.get(name, name) for name in names}
@@ -68,6 +71,12 @@ def level(read: Read, factor: float = 100) -> CellOf:
         return mean_of([value for value in values if value is not None], factor=factor)
 
     return cell
+
+
+def gain_columns(read: Read, models: Mapping[str, str]) -> dict[str, tuple[str, CellOf]]:
+    """Return the columns of a table of gains: what the teacher has, and what each model adds."""
+    gains = {label: (name, gain(read)) for name, label in models.items()}
+    return {"teacher, %": (TEACHER, level(read)), **gains}
 
 
 def model_curve(name: str, label: str, cells: Sequence[Mean | None], *, line: str = "-") -> Curve:

@@ -9,8 +9,9 @@ from twohot.reproduce.exact_trainer import FAMILIES, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
     CONVERGED,
+    GAIN,
     gain,
-    level,
+    gain_columns,
     model_panels,
     model_table,
 )
@@ -18,7 +19,6 @@ from twohot.reproduce.maker import Made, Maker, Results, register
 from twohot.reproduce.probe_grid import (
     NOISE_RATES,
     SEEDS,
-    TEACHER,
     ProbeGrid,
     absent_note,
     among,
@@ -61,14 +61,11 @@ class CandidateMaker(Maker):
         wanted = among(data, self.data_sets)
         read = ACCURACIES["test"]
         panels = model_panels(self.grid, results, wanted, LABELS, gain(read))
-        columns = {"teacher, test %": (TEACHER, level(read))}
-        columns |= {label: (name, gain(read)) for name, label in LABELS.items()}
         title = f"Gain over the teacher in points of test accuracy, {self.corruption} noise"
-        table = model_table(title, self.grid, results, wanted, columns)
-        ylabel = "gain over the teacher\n(points of accuracy)"
+        table = model_table(title, self.grid, results, wanted, gain_columns(read, LABELS))
         missing = self.grid.missing(results, wanted)
         return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=ylabel)} if panels else {},
+            figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
             tables={"gains": table, "best": _best(table)},
             notes=(CONVERGED, *absent_note(data), *missing),
         )

@@ -10,8 +10,9 @@ from twohot.reproduce.exact_trainer import TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
     CONVERGED,
+    GAIN,
     gain,
-    level,
+    gain_columns,
     model_panels,
     model_table,
     shown,
@@ -21,7 +22,6 @@ from twohot.reproduce.probe_grid import (
     NOISE_RATES,
     SEEDS,
     STUDENTS,
-    TEACHER,
     ProbeGrid,
     absent_note,
 )
@@ -58,15 +58,14 @@ class GainMaker(Maker):
         read = ACCURACIES[self.accuracy]
         students = shown((*STUDENTS, TWO_HOT))
         panels = model_panels(self.grid, results, data, students, gain(read))
-        columns = {f"teacher, {self.accuracy} %": (TEACHER, level(read))}
-        columns |= {label: (name, gain(read)) for name, label in students.items()}
         title = (
             f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
             f"noise, {self.strength} λ"
         )
-        ylabel = "gain over the teacher\n(points of accuracy)"
         return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=ylabel)} if panels else {},
-            tables={"gains": model_table(title, self.grid, results, data, columns)},
+            figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
+            tables={
+                "gains": model_table(title, self.grid, results, data, gain_columns(read, students))
+            },
             notes=(CONVERGED, *absent_note(data), *self.grid.missing(results, data)),
         )
