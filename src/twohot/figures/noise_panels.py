@@ -17,13 +17,13 @@ NOISE_RATE = "noise rate η (share of wrong labels)"
 
 
 @dataclass(frozen=True)
-class Curve:
+class MethodCurve:
     """One method at every noise rate."""
 
     label: str
     colour: str
     means: tuple[float, ...]  # NaN where there is no result
-    stds: tuple[float, ...]
+    stds: tuple[float, ...]  # NaN where there is a single draw
     line: str = "-"
 
 
@@ -33,7 +33,7 @@ class NoisePanel:
 
     title: str
     noise_rates: tuple[float, ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[MethodCurve, ...]
 
 
 def gain_bars_figure(
@@ -91,7 +91,7 @@ def _panels(n_panels: int, n_columns: int, *, share_y: bool = False) -> tuple[An
     return figure, list(grid[:n_panels])
 
 
-def _error_bars(axes: Any, places: Any, curve: Curve) -> None:
+def _error_bars(axes: Any, places: Any, curve: MethodCurve) -> None:
     if any(std > 0 for std in curve.stds):
         axes.errorbar(
             places, curve.means, curve.stds, fmt="none", ecolor="0.15", elinewidth=0.8, capsize=1.5
@@ -116,5 +116,8 @@ def _finish(
         handles, labels = axes.get_legend_handles_labels()
         names |= dict(zip(labels, handles, strict=True))
     if names:
-        legend = {"loc": "outside upper center", "ncols": min(len(names), 6), "frameon": False}
+        # A key with its colour is about so wide, in inches; more of them begin another line.
+        key_width = 0.8 + 0.08 * max(map(len, names))
+        n_keys = min(len(names), int(figure.get_figwidth() / key_width))
+        legend = {"loc": "outside upper center", "ncols": max(n_keys, 1), "frameon": False}
         figure.legend(names.values(), names.keys(), fontsize=10, **legend)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TypeAlias
 
-from twohot.figures.noise_panels import Curve, NoisePanel
+from twohot.figures.noise_panels import MethodCurve, NoisePanel
 from twohot.figures.palette import COLOURS, METHOD_COLOURS
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import TWO_HOT
@@ -47,7 +47,7 @@ CONVERGED = (
 GAIN = "gain over the teacher\n(points of accuracy)"  # along the side of a figure
 
 
-def shown(names: Iterable[str]) -> dict[str, str]:
+def model_labels(names: Iterable[str]) -> dict[str, str]:
     """Return how models are called in figures and tables, by name."""
     return {name: SHOWN.get(name, name) for name in names}
 
@@ -79,13 +79,16 @@ def gain_columns(read: Read, models: Mapping[str, str]) -> dict[str, tuple[str, 
     return {"teacher, %": (TEACHER, level(read)), **gains}
 
 
-def model_curve(name: str, label: str, cells: Sequence[Mean | None], *, line: str = "-") -> Curve:
-    """Return the curve of a model, in its colour."""
-    return Curve(
+def model_curve(
+    name: str, label: str, cells: Sequence[Mean | None], *, line: str = "-"
+) -> MethodCurve:
+    """Return the curve of a model, in its colour; a single draw has no spread."""
+    nan = float("nan")
+    return MethodCurve(
         label,
         METHOD_COLOURS.get(name, COLOURS[0]),
-        tuple(float("nan") if cell is None else cell.mean for cell in cells),
-        tuple(0.0 if cell is None else cell.std for cell in cells),
+        tuple(nan if cell is None else cell.mean for cell in cells),
+        tuple(nan if cell is None or cell.n < 2 else cell.std for cell in cells),
         line,
     )
 

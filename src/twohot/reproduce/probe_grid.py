@@ -86,8 +86,8 @@ class ProbeGrid:
         """Return the data sets of which at least one run is finished."""
         return [each for each in data if any(run in results for run in self.runs([each]))]
 
-    def missing(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
-        """Return notes on what is not finished, one per data set."""
+    def notes(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
+        """Return what is not finished, and which students a tolerance kept from moving."""
         notes = []
         names = titles(data)
         for each in data:
@@ -96,6 +96,17 @@ class ProbeGrid:
             if n_missing:
                 counts = f"{n_missing} of {counted(len(runs), 'run')}"
                 notes.append(f"Not finished on {names[each.key]}: {counts}.")
+            n_passes = [
+                model.n_passes
+                for run in runs
+                if run in results
+                for name, model in results[run].models.items()
+                if name != TEACHER
+            ]
+            if 0 in n_passes:
+                counts = f"{n_passes.count(0)} of {counted(len(n_passes), 'student')}"
+                why = "are the round before unchanged: to move them, it takes a smaller tolerance"
+                notes.append(f"On {names[each.key]}, {counts} {why}.")
         return tuple(notes)
 
 

@@ -15,9 +15,9 @@ from twohot.reproduce.grid_cells import (
     gain_columns,
     level,
     model_curve,
+    model_labels,
     model_panels,
     model_table,
-    shown,
 )
 from twohot.reproduce.maker import Made, Maker, Results, register
 from twohot.reproduce.probe_grid import (
@@ -61,7 +61,7 @@ class ModelAblationMaker(Maker):
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw gains over the paper's teacher; write down the penalties where they are chosen."""
         others = (TUNED_TEACHER,) if self.family == TUNED_TEACHER else tuple(FAMILIES[self.family])
-        models = shown((LAST, TWO_HOT, *others))
+        models = model_labels((LAST, TWO_HOT, *others))
         panels = model_panels(self.grid, results, data, models, gain(TEST))
         columns = gain_columns(TEST, models)
         if self.family == TUNED_TEACHER:
@@ -73,7 +73,7 @@ class ModelAblationMaker(Maker):
         return Made(
             figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
             tables={"gains": model_table(title, self.grid, results, data, columns)},
-            notes=(CONVERGED, *self.grid.missing(results, data)),
+            notes=(CONVERGED, *self.grid.notes(results, data)),
         )
 
 
@@ -110,7 +110,7 @@ class FeatureAblationMaker(Maker):
         notes = [
             f"{name} features: {note}"
             for name, grid in self.grids.items()
-            for note in grid.missing(results, data)
+            for note in grid.notes(results, data)
         ]
         drawn = (
             {"accuracy": noise_lines_figure(panels, ylabel="test accuracy (%)")} if panels else {}
@@ -137,7 +137,8 @@ class FeatureAblationMaker(Maker):
 
 def _accuracies(name: str, grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> Table:
     columns = {
-        label: (model, level(TEST)) for model, label in shown((TEACHER, *STUDENTS, TWO_HOT)).items()
+        label: (model, level(TEST))
+        for model, label in model_labels((TEACHER, *STUDENTS, TWO_HOT)).items()
     }
     return model_table(f"Test accuracy (%), {name} features", grid, results, data, columns)
 

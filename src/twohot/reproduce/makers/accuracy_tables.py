@@ -59,8 +59,8 @@ class AccuracyTableMaker(Maker):
                 tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
         if absent(data):
             tables["not_run"] = self._not_run(data)
-        missing = self.grid.missing(results, data)
-        return Made(tables=tables, notes=(CONVERGED, *absent_note(data), *missing))
+        notes = self.grid.notes(results, data)
+        return Made(tables=tables, notes=(CONVERGED, *absent_note(data), *notes))
 
     def _accuracy(self, results: Results, data: DataSet, where: str) -> Table:
         """Return a row for every noise rate, also for those that are not run."""

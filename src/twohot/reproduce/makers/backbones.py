@@ -13,9 +13,9 @@ from twohot.reproduce.grid_cells import (
     GAIN,
     gain,
     gain_columns,
+    model_labels,
     model_panels,
     model_table,
-    shown,
 )
 from twohot.reproduce.maker import Made, Maker, Results, register
 from twohot.reproduce.probe_grid import (
@@ -73,7 +73,7 @@ class BackboneMaker(Maker):
                 )
             for grid in self.grids:
                 tables[f"{stem}_{grid.corruption}"] = _table(grid, results, group)
-                missing = grid.missing(results, group)
+                missing = grid.notes(results, group)
                 notes += [f"{grid.corruption} noise: {note}" for note in missing]
             tables[f"{stem}_correlation"] = _correlations(results, group)
         return Made(figures, tables, tuple(notes))
@@ -93,7 +93,7 @@ def same_data(data: Sequence[DataSet]) -> list[list[DataSet]]:
 
 def _panels(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> list[NoisePanel]:
     """Return the panels of all files, or none where one of them has no result."""
-    models = shown((*STUDENTS, TWO_HOT))
+    models = model_labels((*STUDENTS, TWO_HOT))
     panels = model_panels(grid, results, group, models, gain(ACCURACIES["test"]))
     if len(panels) < len(group):
         return []
@@ -104,7 +104,7 @@ def _panels(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> list
 
 
 def _table(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> Table:
-    columns = gain_columns(ACCURACIES["test"], shown((*STUDENTS, TWO_HOT)))
+    columns = gain_columns(ACCURACIES["test"], model_labels((*STUDENTS, TWO_HOT)))
     title = f"Gain over the teacher in points of test accuracy, {grid.corruption} noise"
     return model_table(title, grid, results, group, columns)
 

@@ -63,11 +63,11 @@ class CandidateMaker(Maker):
         panels = model_panels(self.grid, results, wanted, LABELS, gain(read))
         title = f"Gain over the teacher in points of test accuracy, {self.corruption} noise"
         table = model_table(title, self.grid, results, wanted, gain_columns(read, LABELS))
-        missing = self.grid.missing(results, wanted)
+        notes = self.grid.notes(results, wanted)
         return Made(
             figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
             tables={"gains": table, "best": _best(table)},
-            notes=(CONVERGED, *absent_note(data), *missing),
+            notes=(CONVERGED, *absent_note(data), *notes),
         )
 
 

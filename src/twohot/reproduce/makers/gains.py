@@ -13,9 +13,9 @@ from twohot.reproduce.grid_cells import (
     GAIN,
     gain,
     gain_columns,
+    model_labels,
     model_panels,
     model_table,
-    shown,
 )
 from twohot.reproduce.maker import Made, Maker, Results, register
 from twohot.reproduce.probe_grid import (
@@ -56,7 +56,7 @@ class GainMaker(Maker):
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw the gains, with a table of them beside the accuracy of the teacher."""
         read = ACCURACIES[self.accuracy]
-        students = shown((*STUDENTS, TWO_HOT))
+        students = model_labels((*STUDENTS, TWO_HOT))
         panels = model_panels(self.grid, results, data, students, gain(read))
         title = (
             f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
@@ -67,5 +67,5 @@ class GainMaker(Maker):
             tables={
                 "gains": model_table(title, self.grid, results, data, gain_columns(read, students))
             },
-            notes=(CONVERGED, *absent_note(data), *self.grid.missing(results, data)),
+            notes=(CONVERGED, *absent_note(data), *self.grid.notes(results, data)),
         )
