@@ -41,15 +41,8 @@ def correlation_map_figure(
     axes = figure.subplots()
     between = np.abs(means[~np.eye(n_classes, dtype=bool)])
     # A class with itself stands out anyway: colours are for the differences between classes.
-    limit = max(float(between.max()), 1e-12)
-    # Red and blue around white are told apart by colour-blind readers too.
-    image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
+    image = draw_map(axes, means, superclass, order, max(float(between.max()), 1e-12))
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
-    starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
-    rectangle = load_extra("matplotlib.patches", "plot", "figures").Rectangle
-    for first, size in zip(starts, np.diff(starts, append=n_classes), strict=True):
-        corner = (first - 0.5, first - 0.5)
-        axes.add_patch(rectangle(corner, size, size, fill=False, edgecolor="black", linewidth=1.1))
     if n_classes <= MAP_NAMES:
         names = [_short(classes[k]) for k in order]
         size = 9 if n_classes <= 20 else 6
@@ -57,8 +50,23 @@ def correlation_map_figure(
         axes.set_yticks(range(n_classes), names, fontsize=size)
     else:
         axes.set(xticks=[], yticks=[], xlabel=f"{n_classes} classes", ylabel="the same classes")
-    axes.set_title(f"Class correlations, superclasses framed ({len(starts)})")
+    n_superclasses = len(np.unique(superclass))
+    axes.set_title(f"Class correlations, superclasses framed ({n_superclasses})")
     return figure
+
+
+def draw_map(
+    axes: Any, means: FloatArray, superclass: IntArray, order: IntArray, limit: float
+) -> Any:
+    """Draw a map of correlations between -limit and limit, each superclass framed."""
+    # Red and blue around white are told apart by colour-blind readers too.
+    image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
+    starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
+    rectangle = load_extra("matplotlib.patches", "plot", "figures").Rectangle
+    for first, size in zip(starts, np.diff(starts, append=len(order)), strict=True):
+        corner = (first - 0.5, first - 0.5)
+        axes.add_patch(rectangle(corner, size, size, fill=False, edgecolor="black", linewidth=1.1))
+    return image
 
 
 def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> Any:
@@ -66,20 +74,27 @@ def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> A
     n_classes = len(classes)
     figure = new_figure(min(max(6.4, 0.13 * n_classes), 16.0), 4.4)
     axes = figure.subplots()
+    draw_dendrogram(axes, superclasses, classes, leaf_font_size=9 if n_classes <= 40 else 6)
+    title = f"Classes by complete linkage, superclasses coloured ({superclasses.n_superclasses})"
+    axes.set(ylabel="merge distance", title=title)
+    return figure
+
+
+def draw_dendrogram(
+    axes: Any, superclasses: "Superclasses", classes: Sequence[str], leaf_font_size: float
+) -> None:
+    """Draw a dendrogram with the names of the classes, unless there are too many."""
     colours = _node_colours(superclasses)
     hierarchy.dendrogram(
         superclasses.linkage,
         ax=axes,
         labels=[_short(name) for name in classes],
-        no_labels=n_classes > DENDROGRAM_NAMES,
+        no_labels=len(classes) > DENDROGRAM_NAMES,
         leaf_rotation=90,
-        leaf_font_size=9 if n_classes <= 40 else 6,
+        leaf_font_size=leaf_font_size,
         link_color_func=lambda node: colours[node],
     )
-    title = f"Classes by complete linkage, superclasses coloured ({superclasses.n_superclasses})"
-    axes.set(ylabel="merge distance", title=title)
     axes.spines[["top", "right", "bottom"]].set_visible(False)
-    return figure
 
 
 def _node_colours(superclasses: "Superclasses") -> list[str]:

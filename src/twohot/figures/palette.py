@@ -5,11 +5,23 @@ BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, ORANGE, SKY = "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 
+# A blue that darkens from the teacher to its sixth student.
+ROUND_COLOURS = ("#9fcbee", "#7bb2e0", "#5a97ce", "#3d7cb9", "#24609f", "#114581", "#082c5e")
+
 # What is learnt by cross-entropy is blue, by a robust loss warm.
 METHOD_COLOURS = {
     "teacher": BLUE,
     "rounds": SKY,
-    "two-hot": PINK,
+    "two-hot": ORANGE,
     "robust": VERMILION,
-    "robust rounds": ORANGE,
+    "robust rounds": PINK,
+    "two-hot by cross-entropy": "#3F3F8F",
+    "two-hot from zero": "#8C6D1F",
+    "tuned teacher": GREEN,
+    **{f"round {t}": colour for t, colour in enumerate(ROUND_COLOURS, start=1)},
+    # Students of more or fewer candidates than two darken with their number.
+    "top-1": "#C7E3C9",
+    "top-3": "#7CBF8E",
+    "top-5": "#2E8B6A",
+    "top-10": "#0B4F45",
 }

@@ -5,6 +5,7 @@ The models of a family share their teacher.
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -114,13 +115,13 @@ def prepared_data(path: str, *, prepared: bool) -> PreparedData:
     return PreparedData(data, coordinates, test_rows.astype(np.float32))
 
 
-def measure_exactly(run: ProbeRun, paths: dict[str, str]) -> ProbeResult:
+def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
     """Fit the models of a run and judge them.
 
     Parameters
     ----------
     run : ProbeRun
-    paths : dict
+    paths : mapping
         Where the data sets are, by their keys.
     """
     rows = prepared_data(paths[run.data], prepared=run.prepared)

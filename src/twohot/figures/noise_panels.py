@@ -1,0 +1,123 @@
+"""Numbers against the noise rate, one panel per data set: grouped bars, or lines."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twohot.figures.file import new_figure
+
+N_COLUMNS = 3  # panels side by side
+PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.7  # inches
+BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
+
+NOISE_RATE = "noise rate η (share of wrong labels)"
+
+
+@dataclass(frozen=True)
+class MethodCurve:
+    """One method at every noise rate."""
+
+    label: str
+    colour: str
+    means: tuple[float, ...]  # NaN where there is no result
+    stds: tuple[float, ...]  # NaN where there is a single draw
+    line: str = "-"
+
+
+@dataclass(frozen=True)
+class NoisePanel:
+    """What is shown of one data set."""
+
+    title: str
+    noise_rates: tuple[float, ...]
+    curves: tuple[MethodCurve, ...]
+
+
+def gain_bars_figure(
+    panels: Sequence[NoisePanel], *, ylabel: str, n_columns: int = N_COLUMNS, share_y: bool = False
+) -> Any:
+    """Draw a group of bars for every noise rate, from zero up for a gain and down for a loss.
+
+    `share_y` gives the panels of a row one scale.
+    """
+    figure, all_axes = _panels(len(panels), n_columns, share_y=share_y)
+    for axes, panel in zip(all_axes, panels, strict=True):
+        places = np.arange(len(panel.noise_rates))
+        width = BARS_WIDTH / max(len(panel.curves), 1)
+        for number, curve in enumerate(panel.curves):
+            aside = (number - (len(panel.curves) - 1) / 2) * width
+            bars = axes.bar(places + aside, curve.means, width, color=curve.colour)
+            bars.set_label(curve.label)
+            _error_bars(axes, places + aside, curve)
+        axes.axhline(0, color="0.3", linewidth=0.8)
+        axes.set_xticks(places, [f"{rate:g}" for rate in panel.noise_rates])
+        axes.set_xlim(-0.6, len(places) - 0.4)
+    _finish(figure, all_axes, panels, ylabel, n_columns)
+    return figure
+
+
+def noise_lines_figure(panels: Sequence[NoisePanel], *, ylabel: str) -> Any:
+    """Draw one line per method, with error bars."""
+    figure, all_axes = _panels(len(panels), N_COLUMNS)
+    for axes, panel in zip(all_axes, panels, strict=True):
+        for curve in panel.curves:
+            axes.plot(
+                panel.noise_rates,
+                curve.means,
+                color=curve.colour,
+                linestyle=curve.line,
+                marker="o",
+                markersize=3.5,
+                label=curve.label,
+            )
+            _error_bars(axes, np.array(panel.noise_rates), curve)
+        axes.set_xticks(panel.noise_rates, [f"{rate:g}" for rate in panel.noise_rates])
+    _finish(figure, all_axes, panels, ylabel, N_COLUMNS)
+    return figure
+
+
+def _panels(n_panels: int, n_columns: int, *, share_y: bool = False) -> tuple[Any, list[Any]]:
+    n_columns = min(n_panels, n_columns)
+    n_rows = math.ceil(n_panels / n_columns)
+    # A legend above takes half an inch.
+    figure = new_figure(max(PANEL_WIDTH * n_columns, 5.5), PANEL_HEIGHT * n_rows + 0.5)
+    share = "row" if share_y else "none"
+    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharey=share).ravel()
+    for axes in grid[n_panels:]:
+        axes.set_visible(False)
+    return figure, list(grid[:n_panels])
+
+
+def _error_bars(axes: Any, places: Any, curve: MethodCurve) -> None:
+    if any(std > 0 for std in curve.stds):
+        axes.errorbar(
+            places, curve.means, curve.stds, fmt="none", ecolor="0.15", elinewidth=0.8, capsize=1.5
+        )
+
+
+def _finish(
+    figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylabel: str, n_columns: int
+) -> None:
+    """Name the axes, and say once what the colours are."""
+    n_columns = min(len(panels), n_columns)
+    names: dict[str, Any] = {}
+    for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
+        axes.set_title(panel.title, fontsize=11)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="0.9", linewidth=0.6)
+        axes.set_axisbelow(True)
+        if number % n_columns == 0:
+            axes.set_ylabel(ylabel)
+        if number + n_columns >= len(panels):
+            axes.set_xlabel(NOISE_RATE)
+        handles, labels = axes.get_legend_handles_labels()
+        names |= dict(zip(labels, handles, strict=True))
+    if names:
+        # A key with its colour is about so wide, in inches; more of them begin another line.
+        key_width = 0.8 + 0.08 * max(map(len, names))
+        n_keys = min(len(names), int(figure.get_figwidth() / key_width))
+        legend = {"loc": "outside upper center", "ncols": max(n_keys, 1), "frameon": False}
+        figure.legend(names.values(), names.keys(), fontsize=10, **legend)

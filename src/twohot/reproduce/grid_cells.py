@@ -1,0 +1,137 @@
+"""What figures and tables show of a grid: gains and levels of models, mean ± std over draws."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TypeAlias
+
+from twohot.figures.noise_panels import MethodCurve, NoisePanel
+from twohot.figures.palette import COLOURS, METHOD_COLOURS
+from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.exact_trainer import TWO_HOT
+from twohot.reproduce.maker import Results
+from twohot.reproduce.probe_grid import (
+    STUDENTS,
+    TEACHER,
+    TUNED_TEACHER,
+    Models,
+    ProbeGrid,
+    titles,
+)
+from twohot.reproduce.probe_run import FittedModel
+from twohot.reproduce.table import Mean, Table, mean_of
+
+Read: TypeAlias = Callable[[FittedModel], float | None]
+CellOf: TypeAlias = Callable[[list[Models], str], Mean | None]  # of some draws, for one model
+
+# What accuracy may be of: test rows, or the true labels of the training rows.
+ACCURACIES: dict[str, Read] = {
+    "test": attrgetter("test_accuracy"),
+    "training": attrgetter("train_accuracy"),
+}
+
+# How models are called in figures and tables, where it is not by their names.
+SHOWN = {
+    TEACHER: "teacher",
+    **{name: f"student t = {t}" for t, name in enumerate(STUDENTS, start=2)},
+    TWO_HOT: "two-hot student",
+    "robust": "GCE on given labels",
+    TUNED_TEACHER: "teacher at its own λ",
+}
+
+CONVERGED = (
+    "Models are solved to convergence, and the test set chooses nothing. The paper reports the "
+    "best test accuracy over epochs."
+)
+
+
+GAIN = "gain over the teacher\n(points of accuracy)"  # along the side of a figure
+
+
+def model_labels(names: Iterable[str]) -> dict[str, str]:
+    """Return how models are called in figures and tables, by name."""
+    return {name: SHOWN.get(name, name) for name in names}
+
+
+def gain(read: Read) -> CellOf:
+    """Return what measures the gain of a model over the teacher of the same labels, in points."""
+
+    def cell(draws: list[Models], name: str) -> Mean | None:
+        both = [draw for draw in draws if name in draw and TEACHER in draw]
+        pairs = [(read(draw[name]), read(draw[TEACHER])) for draw in both]
+        return mean_of([a - b for a, b in pairs if a is not None and b is not None], factor=100)
+
+    return cell
+
+
+def level(read: Read, factor: float = 100) -> CellOf:
+    """Return what measures a model itself, in percent unless there is another factor."""
+
+    def cell(draws: list[Models], name: str) -> Mean | None:
+        values = [read(draw[name]) for draw in draws if name in draw]
+        return mean_of([value for value in values if value is not None], factor=factor)
+
+    return cell
+
+
+def gain_columns(read: Read, models: Mapping[str, str]) -> dict[str, tuple[str, CellOf]]:
+    """Return the columns of a table of gains: what the teacher has, and what each model adds."""
+    gains = {label: (name, gain(read)) for name, label in models.items()}
+    return {"teacher, %": (TEACHER, level(read)), **gains}
+
+
+def model_curve(
+    name: str, label: str, cells: Sequence[Mean | None], *, line: str = "-"
+) -> MethodCurve:
+    """Return the curve of a model, in its colour; a single draw has no spread."""
+    nan = float("nan")
+    return MethodCurve(
+        label,
+        METHOD_COLOURS.get(name, COLOURS[0]),
+        tuple(nan if cell is None else cell.mean for cell in cells),
+        tuple(nan if cell is None or cell.n < 2 else cell.std for cell in cells),
+        line,
+    )
+
+
+def model_panels(
+    grid: ProbeGrid,
+    results: Results,
+    data: Sequence[DataSet],
+    models: Mapping[str, str],
+    cell: CellOf,
+) -> list[NoisePanel]:
+    """Return a panel for each data set that has results, with a curve for each of some models.
+
+    `models` has what to call each model.
+    """
+    names = titles(data)
+    panels = []
+    for each in grid.begun(results, data):
+        draws = [grid.draws(results, each, rate) for rate in grid.noise_rates]
+        curves = tuple(
+            model_curve(name, label, [cell(some, name) for some in draws])
+            for name, label in models.items()
+        )
+        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves))
+    return panels
+
+
+def model_table(
+    title: str,
+    grid: ProbeGrid,
+    results: Results,
+    data: Sequence[DataSet],
+    columns: Mapping[str, tuple[str, CellOf]],
+) -> Table:
+    """Return a row for every data set and noise rate with results.
+
+    A column is a model and what is shown of it.
+    """
+    names = titles(data)
+    rows = [
+        (names[each.key], rate, *(cell(draws, name) for name, cell in columns.values()))
+        for each in data
+        for rate in grid.noise_rates
+        if (draws := grid.draws(results, each, rate))
+    ]
+    return Table(title, ("data set", "η", *columns), tuple(rows))

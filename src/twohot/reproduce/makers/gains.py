@@ -1,0 +1,71 @@
+"""Gain of every student over its teacher against the noise rate, one panel per data set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from twohot._checks.numbers import check_choice
+from twohot.figures.noise_panels import gain_bars_figure
+from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.exact_trainer import TWO_HOT
+from twohot.reproduce.grid_cells import (
+    ACCURACIES,
+    CONVERGED,
+    GAIN,
+    gain,
+    gain_columns,
+    model_labels,
+    model_panels,
+    model_table,
+)
+from twohot.reproduce.maker import Made, Maker, Results, register
+from twohot.reproduce.probe_grid import (
+    NOISE_RATES,
+    SEEDS,
+    STUDENTS,
+    ProbeGrid,
+    absent_note,
+)
+from twohot.reproduce.probe_run import ProbeRun
+
+
+@register("gains")
+@dataclass(frozen=True)
+class GainMaker(Maker):
+    """Bars of the paper's students: rounds 2 to 5, and the two-hot student."""
+
+    corruption: str = "superclass"
+    strength: str = "base"
+    accuracy: str = "test"  # on test rows; "training": on the true labels of the training rows
+    noise_rates: tuple[float, ...] = NOISE_RATES
+    seeds: tuple[int, ...] = SEEDS
+
+    def __post_init__(self) -> None:
+        check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
+
+    @property
+    def grid(self) -> ProbeGrid:
+        """The runs that are compared."""
+        return ProbeGrid(
+            self.corruption, self.strength, noise_rates=self.noise_rates, seeds=self.seeds
+        )
+
+    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
+        """Return the grid."""
+        return self.grid.runs(data)
+
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Draw the gains, with a table of them beside the accuracy of the teacher."""
+        read = ACCURACIES[self.accuracy]
+        students = model_labels((*STUDENTS, TWO_HOT))
+        panels = model_panels(self.grid, results, data, students, gain(read))
+        title = (
+            f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
+            f"noise, {self.strength} λ"
+        )
+        return Made(
+            figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
+            tables={
+                "gains": model_table(title, self.grid, results, data, gain_columns(read, students))
+            },
+            notes=(CONVERGED, *absent_note(data), *self.grid.notes(results, data)),
+        )

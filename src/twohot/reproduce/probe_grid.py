@@ -1,0 +1,150 @@
+"""The paper's grids on real features: data sets × noise rates × draws of labels.
+
+Makers ask a grid for its runs, and then for the models of every draw that is finished. Models of
+several families that were fitted on the same labels come together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from twohot._checks.messages import counted
+from twohot._checks.numbers import check_choice
+from twohot.reproduce.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
+from twohot.reproduce.exact_trainer import FAMILIES, N_ROUNDS, TWO_HOT, measure_exactly
+from twohot.reproduce.maker import Results, RunKind, register_runs
+from twohot.reproduce.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun
+
+register_runs(RunKind(ProbeRun, ProbeResult, measure_exactly))
+
+CORRUPTIONS = ("superclass", "symmetric", "asymmetric")
+NOISE_RATES = (0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
+SEEDS = (0, 1, 2)
+
+TEACHER = "round 1"
+STUDENTS = tuple(f"round {t}" for t in range(2, N_ROUNDS + 1))
+PAPER_MODELS = (TEACHER, *STUDENTS, TWO_HOT)
+TUNED_TEACHER = "tuned teacher"  # a family, and the name of its only model beside others
+
+Models: TypeAlias = dict[str, FittedModel]  # of one draw of labels, by name
+
+
+@dataclass(frozen=True)
+class ProbeGrid:
+    """One corruption and one penalty, over noise rates and draws."""
+
+    corruption: str = "superclass"
+    strength: str = "base"  # of the penalty; one of STRENGTHS
+    families: tuple[str, ...] = ("paper",)  # fitted on the same labels
+    noise_rates: tuple[float, ...] = NOISE_RATES
+    seeds: tuple[int, ...] = SEEDS
+    prepared: bool = False  # features centred and of unit norm, at the penalty that is as strong
+
+    def __post_init__(self) -> None:
+        check_choice("corruption", self.corruption, CORRUPTIONS)
+        check_choice("strength", self.strength, tuple(STRENGTHS))
+        for family in self.families:
+            check_choice("family", family, tuple(FAMILIES))
+
+    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
+        """Return all runs: the first draw on every data set, then the next."""
+        runs = (
+            self.run(each, rate, seed, family)
+            for seed in self.seeds
+            for family in self.families
+            for each in data
+            for rate in self.noise_rates
+        )
+        return list(dict.fromkeys(runs))
+
+    def run(self, data: DataSet, noise_rate: float, seed: int, family: str) -> ProbeRun:
+        """Return one run; without noise there is one for all corruptions and seeds."""
+        corruption, seed = (self.corruption, seed) if noise_rate else (CLEAN, 0)
+        return ProbeRun(
+            data.key, corruption, noise_rate, seed, self.l2(data), family, prepared=self.prepared
+        )
+
+    def l2(self, data: DataSet) -> float:
+        """Return the penalty on the features as they are trained on."""
+        raw = data.l2(self.strength)
+        return float(f"{raw / data.mean_square:.6g}") if self.prepared else raw
+
+    def draws(self, results: Results, data: DataSet, noise_rate: float) -> list[Models]:
+        """Return the models of every draw of which some family is finished."""
+        draws = []
+        for seed in self.seeds if noise_rate else self.seeds[:1]:
+            models: Models = {}
+            for family in self.families:
+                run = self.run(data, noise_rate, seed, family)
+                if run in results:
+                    models |= _named(family, results[run].models)
+            if models:
+                draws.append(models)
+        return draws
+
+    def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
+        """Return the data sets of which at least one run is finished."""
+        return [each for each in data if any(run in results for run in self.runs([each]))]
+
+    def notes(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
+        """Return what is not finished, and which students a tolerance kept from moving."""
+        notes = []
+        names = titles(data)
+        for each in data:
+            runs = self.runs([each])
+            n_missing = sum(run not in results for run in runs)
+            if n_missing:
+                counts = f"{n_missing} of {counted(len(runs), 'run')}"
+                notes.append(f"Not finished on {names[each.key]}: {counts}.")
+            n_passes = [
+                model.n_passes
+                for run in runs
+                if run in results
+                for name, model in results[run].models.items()
+                if name != TEACHER
+            ]
+            if 0 in n_passes:
+                counts = f"{n_passes.count(0)} of {counted(len(n_passes), 'student')}"
+                why = "are the round before unchanged: to move them, it takes a smaller tolerance"
+                notes.append(f"On {names[each.key]}, {counts} {why}.")
+        return tuple(notes)
+
+
+def titles(data: Sequence[DataSet]) -> dict[str, str]:
+    """Return what to call each data set, by key: two files of one data set get their names too."""
+    names = [each.paper_name or each.name for each in data]
+    return {
+        each.key: f"{name} ({each.name})" if names.count(name) > 1 else name
+        for each, name in zip(data, names, strict=True)
+    }
+
+
+def file_stems(data: Sequence[DataSet]) -> dict[str, str]:
+    """Return how files about each data set begin, by key: its name, if no other has the same."""
+    names = [each.name for each in data]
+    return {
+        each.key: each.name if names.count(each.name) == 1 else each.key.replace(":", "-")
+        for each in data
+    }
+
+
+def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:
+    """Return the files of some data sets of the paper; all files if none is named."""
+    return [each for each in data if not paper_names or each.paper_name in paper_names]
+
+
+def absent(data: Sequence[DataSet]) -> list[str]:
+    """Return the data sets of the paper that are not at hand."""
+    at_hand = {each.paper_name for each in data}
+    return [name for name in PAPER_PENALTIES if name not in at_hand]
+
+
+def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
+    """Return a note on the data sets of the paper that are not at hand, if there are any."""
+    names = ", ".join(absent(data))
+    return (f"Not run, because there are no features: {names}.",) if names else ()
+
+
+def _named(family: str, models: Models) -> Models:
+    """Return the models of a family under names that differ from those of other families."""
+    return {TUNED_TEACHER: models[TEACHER]} if family == TUNED_TEACHER else models

@@ -1,0 +1,155 @@
+"""A grid asks for every run once, the first draw first; cells compare models of the same draw."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tiny_features import tiny_data
+
+from twohot._checks.messages import ArgumentError
+from twohot.reproduce.grid_cells import ACCURACIES, gain, level, model_panels
+from twohot.reproduce.probe_grid import (
+    NOISE_RATES,
+    TEACHER,
+    TUNED_TEACHER,
+    ProbeGrid,
+    absent,
+    among,
+    file_stems,
+    titles,
+)
+from twohot.reproduce.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun, Spread
+from twohot.reproduce.table import Mean
+
+SOME = Spread(0.5, 0.1)
+
+
+def model(test_accuracy, **others):
+    fields = {
+        "test_accuracy": test_accuracy,
+        "train_accuracy": 0.5,
+        "given_agreement": 0.5,
+        "n_corrected": 0,
+        "n_broken": 0,
+        "truth_in_top": None,
+        "clean_true": SOME,
+        "noisy_true": None,
+        "noisy_given": None,
+        "l2": 1.0,
+        "n_passes": 10.0,
+        "cpu_seconds": 1.0,
+        "gradient_norm": 1e-3,
+        "converged": True,
+    }
+    return FittedModel(**(fields | others))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("features")
+    return [tiny_data(folder)[0], tiny_data(folder, "birds", seed=1)[0]]
+
+
+def test_runs_are_asked_for_once_and_the_first_draw_first(data):
+    grid = ProbeGrid()
+    runs = grid.runs(data)
+    n_rates = len(NOISE_RATES)
+    assert len(runs) == len(set(runs)) == 2 * (3 * (n_rates - 1) + 1)
+    assert [run.seed for run in runs] == sorted(run.seed for run in runs)
+    assert {run.data for run in runs[: 2 * n_rates]} == {each.key for each in data}
+    # As the paper has it: raw features at its penalty, 0.0005 for Flowers-102.
+    expected = ProbeRun(data[0].key, "superclass", 0.9, 2, 5e-4, "paper")
+    assert expected in runs
+
+
+def test_clean_labels_are_one_run_for_all_corruptions_and_seeds(data):
+    clean = {
+        run
+        for corruption in ("superclass", "symmetric", "asymmetric")
+        for run in ProbeGrid(corruption).runs(data[:1])
+        if run.noise_rate == 0
+    }
+    assert clean == {ProbeRun(data[0].key, CLEAN, 0.0, 0, 5e-4, "paper")}
+
+
+def test_strengths_are_the_multiples_of_the_paper(data):
+    l2 = [ProbeGrid(strength=strength).l2(data[0]) for strength in ("small", "base", "big")]
+    np.testing.assert_allclose(l2, [2e-4, 5e-4, 1e-3])
+
+
+def test_a_penalty_on_prepared_features_is_as_strong_as_on_raw_ones(data):
+    raw = ProbeGrid()
+    prepared = replace(raw, prepared=True)
+    assert all(run.prepared for run in prepared.runs(data))
+    for each in data:
+        np.testing.assert_allclose(prepared.l2(each) * each.mean_square, raw.l2(each), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"corruption": "none"}, {"strength": "huge"}, {"families": ("x",)}]
+)
+def test_unknown_words_are_refused(wrong):
+    with pytest.raises(ArgumentError, match="is not known"):
+        ProbeGrid(**wrong)
+
+
+def test_models_of_one_draw_come_together_and_gains_are_within_it(data):
+    grid = ProbeGrid(families=("tuned teacher", "paper"), noise_rates=(0.5,), seeds=(0, 1, 2))
+    results = {
+        grid.run(data[0], 0.5, 0, "paper"): ProbeResult(
+            {TEACHER: model(0.5), "two-hot": model(0.6)}, 0.5
+        ),
+        grid.run(data[0], 0.5, 1, "paper"): ProbeResult(
+            {TEACHER: model(0.4), "two-hot": model(0.7)}, 0.5
+        ),
+        grid.run(data[0], 0.5, 1, "tuned teacher"): ProbeResult({TEACHER: model(0.45)}, 0.5),
+        # Without the paper's teacher of the same labels, there is nothing to compare with.
+        grid.run(data[0], 0.5, 2, "tuned teacher"): ProbeResult({TEACHER: model(0.9)}, 0.5),
+    }
+    draws = grid.draws(results, data[0], 0.5)
+    assert [set(draw) for draw in draws] == [
+        {TEACHER, "two-hot"},
+        {TEACHER, "two-hot", TUNED_TEACHER},
+        {TUNED_TEACHER},
+    ]
+    points = gain(ACCURACIES["test"])
+    assert points(draws, "two-hot") == Mean(20.0, 10.0, 2)
+    assert points(draws, TUNED_TEACHER) == Mean(5.0, 0.0, 1)
+    assert points(draws, "round 2") is None
+    assert level(ACCURACIES["test"])(draws, TEACHER) == Mean(45.0, 5.0, 2)
+
+
+def test_panels_leave_out_what_is_not_there(data):
+    grid = ProbeGrid(noise_rates=(0.0, 0.5), seeds=(0, 1))
+    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    results = {grid.run(data[1], 0.5, 0, "paper"): ProbeResult(models, 0.5)}
+    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, gain(ACCURACIES["test"]))
+    assert panel.title == "birds"
+    np.testing.assert_allclose(panel.curves[0].means, [np.nan, 10.0])
+    # One draw has no spread.
+    assert np.isnan(panel.curves[0].stds).all()
+
+
+def test_notes_count_what_is_missing_and_what_did_not_move(data):
+    grid = ProbeGrid(noise_rates=(0.0, 0.5), seeds=(0, 1))
+    models = {TEACHER: model(0.5), "round 2": model(0.5, n_passes=0.0), "two-hot": model(0.6)}
+    results = {grid.run(data[0], 0.5, 0, "paper"): ProbeResult(models, 0.5)}
+    unfinished, unmoved, nothing = grid.notes(results, data)
+    assert unfinished == "Not finished on Flowers-102: 2 of 3 runs."
+    assert unmoved.startswith("On Flowers-102, 1 of 2 students are the round before unchanged")
+    assert nothing == "Not finished on birds: 3 of 3 runs."
+
+
+def test_data_sets_are_called_by_the_papers_name_and_told_apart(data, tmp_path):
+    again = tiny_data(tmp_path, "flowers102_other", seed=2)[0]
+    assert set(titles(data).values()) == {"Flowers-102", "birds"}
+    assert set(titles([data[0], again]).values()) == {
+        "Flowers-102 (flowers102_tiny)",
+        "Flowers-102 (flowers102_other)",
+    }
+    assert file_stems(data) == {each.key: each.name for each in data}
+    twin = tiny_data(tmp_path, seed=3)[0]
+    assert len(set(file_stems([data[0], twin]).values())) == 2
+    assert among(data, ("Flowers-102",)) == data[:1]
+    assert among(data, ()) == data
+    assert absent(data) == ["CIFAR-100", "Caltech-101", "Caltech-256", "Food-101", "StanfordCars"]
