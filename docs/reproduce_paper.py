@@ -27,11 +27,11 @@ def main() -> None:
     if wanted.run:
         work.run(n_jobs=wanted.jobs)
     report = show(work)
-    for drawing in RECORDS.parent.glob("*.svg"):
-        drawing.unlink()
     for shown in report.shown:
+        folder = RECORDS.parent / shown.exhibit.file_name
         for stem, figure in shown.made.figures.items():
-            write_figure(RECORDS.parent / f"{stem}.svg", figure)
+            folder.mkdir(exist_ok=True)
+            write_figure(folder / f"{stem}.svg", figure)
     preface = (RECORDS.parent / "preface.md").read_text("utf-8")
     write_text(FOLDER / "reproduction.md", report.to_markdown(preface, folder="reproduction"))
 

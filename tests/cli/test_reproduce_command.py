@@ -37,7 +37,7 @@ def test_the_list_names_everything_with_what_it_needs():
 def test_a_figure_is_written_in_all_formats(made):
     folder, _, printed = made
     assert printed.exit_code == 0, printed.output
-    suffixes = {path.suffix for path in (folder / "out").iterdir()}
+    suffixes = {path.suffix for path in (folder / "out").rglob("*")}
     assert suffixes >= {".svg", ".png", ".csv", ".md", ".tex", ".html", ".jsonl"}
     assert len(runs(folder)) == 8  # clean labels, and seven noise rates
     assert all(json.loads(line)["error"] is None for line in runs(folder))
@@ -69,7 +69,7 @@ def test_records_only_does_no_run(made, tmp_path):
 def test_a_failed_run_is_told_and_tried_again(made, tmp_path, monkeypatch):
     _, features, _ = made
 
-    def refuse(run, paths):
+    def refuse(*_, **__):
         raise ValueError("no luck")
 
     options = ["--features", features, "-o", tmp_path, "--seeds", "1"]
@@ -102,7 +102,7 @@ def test_more_feature_files_may_follow(made, tmp_path):
         (["bogus"], "`twohot reproduce list` shows all"),
         ([FIGURE], "fig:real_gain needs feature files: pass --features"),
         ([FIGURE, "--features-dir", "empty"], "--features-dir=empty has no feature files"),
-        ([FIGURE, "--features", "none.npz"], "none.npz is not there"),
+        ([FIGURE, "--features", "none.npz"], "none.npz is not a file"),
         ([FIGURE, "--features", "plain.npz"], "has no splits, and not 'train'"),
         ([FIGURE, "--features", "pets.npz", "--log", "other.jsonl"], "of format 99, not 1"),
         ([FIGURE, "--features", "pets.npz", "--log", "notes.jsonl"], "is no record of a run"),

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from small_data import write_small_data
 
+from small_data import write_small_data
 from twohot.reproduce.data_set import FLOWERS_RIDGE, read_data_set
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
 

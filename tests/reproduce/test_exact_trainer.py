@@ -9,7 +9,7 @@ from small_data import write_small_data
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.reproduce.data_set import read_data_set
 from twohot.reproduce.exact_trainer import FAMILIES, ROUNDS, TWO_HOT, measure_exactly
-from twohot.reproduce.probe_run import NoisyLabels, ProbeRun, draw_labels, judge
+from twohot.reproduce.probe_run import NoisyLabels, ProbeRun, assess, draw_labels
 
 RAW = {"center": False, "normalize": False, "tol": 1e-6}
 
@@ -92,7 +92,7 @@ def test_what_a_model_is_judged_by():
     before = np.array([[0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.5, 0.2, 0.3], [0.2, 0.7, 0.1]])
     test = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.1]])
     cost = {"l2": 1.0, "n_passes": 3, "cpu_seconds": 0.5, "gradient_norm": None, "converged": None}
-    model = judge(labels, outputs, test, before, **cost)
+    model = assess(labels, outputs, test, before, **cost)
     assert model.test_accuracy == 0.5
     assert model.train_accuracy == 0.5  # rows 0 and 3
     assert model.given_agreement == 0.5  # rows 0 and 2

@@ -5,20 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.reproduce.claim import Answer
-from twohot.reproduce.judged_settings import Place, Trial, joined, judge_settings
-from twohot.reproduce.probe_run import ProbeResult
+from twohot.reproduce.judged_settings import JudgedSetting, Setting, judge_settings
 
 RATES = (0.1, 0.3, 0.5, 0.7, 0.9)
 KINDS = ("superclass", "symmetric")
 
 
-def trials(holds):
+def tried(holds):
     return [
-        Trial(place, None, holds(place))
+        JudgedSetting(place, None, holds(place))
         for data in ("cars", "pets", "food", "birds")
         for kind in KINDS
         for rate in RATES
-        for place in [Place(data, kind, rate)]
+        for place in [Setting(data, kind, rate)]
     ]
 
 
@@ -26,7 +25,7 @@ def trials(holds):
     ("holds", "verdict"),
     [
         (lambda _: True, "confirmed"),
-        (lambda place: place != Place("cars", "symmetric", 0.5), "confirmed"),
+        (lambda place: place != Setting("cars", "symmetric", 0.5), "confirmed"),
         (
             lambda place: place.noise_rate > 0.4,
             "confirmed only when the noise rate is at least 0.5",
@@ -39,9 +38,9 @@ def trials(holds):
     ],
 )
 def test_the_widest_condition_is_named(holds, verdict):
-    judged = judge_settings(trials(holds), "Gain")
+    judged = judge_settings(tried(holds), "Gain")
     assert str(judged) == verdict
-    held = sum(trial.holds for trial in trials(holds))
+    held = sum(trial.holds for trial in tried(holds))
     assert f"in {held} of 40 settings" in judged.evidence
     assert len(judged.table.rows) == 8
 
@@ -52,19 +51,9 @@ def test_nothing_finished_is_no_verdict():
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
 def test_the_answer_follows_from_the_counts(outcomes):
-    tried = [
-        Trial(Place("pets", "symmetric", i / 100), None, held) for i, held in enumerate(outcomes)
-    ]
-    judged = judge_settings(tried, "Gain")
+    settings = [Setting("pets", "symmetric", i / 100) for i in range(len(outcomes))]
+    pairs = zip(settings, outcomes, strict=True)
+    judged = judge_settings([JudgedSetting(place, None, held) for place, held in pairs], "Gain")
     assert (judged.answer is Answer.CONFIRMED) == (sum(outcomes) >= 0.9 * len(outcomes))
     if not any(outcomes):
         assert judged.answer is Answer.REFUTED
-
-
-def test_families_are_joined_seed_by_seed():
-    first = {seed: ProbeResult({"teacher": seed}, 0.5) for seed in (0, 1, 2)}
-    second = {2: ProbeResult({"robust": 20}, 0.5), 1: ProbeResult({"robust": 10}, 0.5)}
-    assert [seed.models for seed in joined(first, second)] == [
-        {"teacher": 1, "robust": 10},
-        {"teacher": 2, "robust": 20},
-    ]

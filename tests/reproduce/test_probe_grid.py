@@ -7,10 +7,10 @@ import pytest
 from tiny_features import tiny_data
 
 from twohot._checks.messages import ArgumentError
+from twohot.reproduce.exact_trainer import TEACHER
 from twohot.reproduce.grid_cells import ACCURACIES, gain, level, model_panels
 from twohot.reproduce.probe_grid import (
     NOISE_RATES,
-    TEACHER,
     TUNED_TEACHER,
     ProbeGrid,
     absent,

@@ -149,7 +149,9 @@ def _progress(n_runs: int) -> Iterator[Any]:
 
 
 def _write(report: Report, output: Path) -> None:
-    n_files = sum(len(write_made(output, each.made)) for each in report.shown)
+    n_files = 0
+    for each in report.shown:
+        n_files += len(write_made(output / each.exhibit.file_name, each.made))
     page = write_text(output / "index.html", report.to_html())
     for claim, verdict in report.verdicts:
         say(f"{claim.title}: {verdict}")

@@ -24,7 +24,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class ClaimVerdict:
     """What the results say of a claim."""
 
     answer: Answer
@@ -49,7 +49,7 @@ class Claim:
     exhibits: tuple[str, ...] = ()  # ids of the figures that show it
     # Runs whose results it needs, beside those of its figures.
     runs: Callable[[Sequence[DataSet]], list[Any]] = field(repr=False, default=lambda _: [])
-    judge: Callable[[Results, Sequence[DataSet]], Verdict] = field(repr=False)
+    judge: Callable[[Results, Sequence[DataSet]], ClaimVerdict] = field(repr=False)
     order: int  # place among the sections of the report
 
 
@@ -61,6 +61,6 @@ def register_claim(claim: Claim) -> None:
     CLAIMS[claim.id] = claim
 
 
-def not_testable(why: str) -> Verdict:
+def not_testable(why: str) -> ClaimVerdict:
     """Return the verdict on a claim that lacks its data."""
-    return Verdict(Answer.NOT_TESTABLE, why)
+    return ClaimVerdict(Answer.NOT_TESTABLE, why)

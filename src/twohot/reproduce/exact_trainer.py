@@ -22,8 +22,8 @@ from twohot.reproduce.probe_run import (
     NoisyLabels,
     ProbeResult,
     ProbeRun,
+    assess,
     draw_labels,
-    judge,
 )
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation
@@ -175,7 +175,7 @@ def _fit(
     cpu_seconds = time.process_time() - started
     coef = solution.evaluation.coef
     fit = Fit(solution.evaluation, _outputs(rows.coordinates.rows.X, coef))
-    entry = judge(
+    entry = assess(
         labels,
         fit.outputs,
         _outputs(rows.test_rows, coef),

@@ -7,16 +7,9 @@ from typing import TypeAlias
 from twohot.figures.noise_panels import MethodCurve, NoisePanel
 from twohot.figures.palette import COLOURS, METHOD_COLOURS
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.exact_trainer import TWO_HOT
+from twohot.reproduce.exact_trainer import STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import Results
-from twohot.reproduce.probe_grid import (
-    STUDENTS,
-    TEACHER,
-    TUNED_TEACHER,
-    Models,
-    ProbeGrid,
-    titles,
-)
+from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles
 from twohot.reproduce.probe_run import FittedModel
 from twohot.reproduce.table import Mean, Table, mean_of
 

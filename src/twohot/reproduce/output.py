@@ -9,6 +9,8 @@ from twohot.reproduce.maker import Made
 
 def write_made(folder: Path, made: Made) -> list[Path]:
     """Write figures and tables into a folder, each file whole or not at all; return the paths."""
+    if not made.figures and not made.tables:
+        return []
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for stem, figure in made.figures.items():

@@ -11,7 +11,13 @@ from typing import TypeAlias
 from twohot._checks.messages import counted
 from twohot._checks.numbers import check_choice
 from twohot.reproduce.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
-from twohot.reproduce.exact_trainer import FAMILIES, N_ROUNDS, TWO_HOT, measure_exactly
+from twohot.reproduce.exact_trainer import (
+    FAMILIES,
+    STUDENTS,
+    TEACHER,
+    TWO_HOT,
+    measure_exactly,
+)
 from twohot.reproduce.maker import Results, RunKind, register_runs
 from twohot.reproduce.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun
 
@@ -21,8 +27,6 @@ CORRUPTIONS = ("superclass", "symmetric", "asymmetric")
 NOISE_RATES = (0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 SEEDS = (0, 1, 2)
 
-TEACHER = "round 1"
-STUDENTS = tuple(f"round {t}" for t in range(2, N_ROUNDS + 1))
 PAPER_MODELS = (TEACHER, *STUDENTS, TWO_HOT)
 TUNED_TEACHER = "tuned teacher"  # a family, and the name of its only model beside others
 

@@ -101,7 +101,7 @@ def _corruption(data: DataSet, run: ProbeRun) -> FloatArray:
     return matrix(data.n_classes, run.noise_rate)
 
 
-def judge(
+def assess(
     labels: NoisyLabels,
     outputs: FloatArray,
     test_outputs: FloatArray,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import jinja2
 
-from twohot.reproduce.claim import Answer, Claim, Verdict
+from twohot.reproduce.claim import Answer, Claim, ClaimVerdict
 from twohot.reproduce.exhibit import Exhibit
 from twohot.reproduce.maker import Made
 from twohot.reproduce.reproduction import Reproduction
@@ -47,15 +47,15 @@ class Shown:
 class Report:
     """All that a reproduction has to say."""
 
-    verdicts: Sequence[tuple[Claim, Verdict]]
+    verdicts: Sequence[tuple[Claim, ClaimVerdict]]
     shown: Sequence[Shown]
     data_sets: Sequence[str] = ()  # their names
     signs: dict[Answer, str] = field(default_factory=lambda: SIGNS)
 
     def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
-        """Return stem and title of the figures that show a claim."""
+        """Return path, without suffix, and title of the figures that show a claim."""
         return [
-            (stem, each.exhibit.title)
+            (f"{each.exhibit.file_name}/{stem}", each.exhibit.title)
             for each in self.shown
             if each.exhibit.id in claim.exhibits
             for stem in each.made.figures
@@ -77,7 +77,7 @@ class Report:
         parts.append(_exhibits(self))
         return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
-    def _section(self, claim: Claim, verdict: Verdict, folder: str) -> str:
+    def _section(self, claim: Claim, verdict: ClaimVerdict, folder: str) -> str:
         figures = [
             f"![{title}]({folder}/{quote(stem)}.svg)" for stem, title in self.figures_of(claim)
         ]

@@ -11,7 +11,7 @@ import twohot.reproduce.claims
 from twohot._extras import load_extra
 from twohot.experiment import Log, Progress, Record, run_plan, unfinished
 from twohot.experiment.runner import PACKAGES
-from twohot.reproduce.claim import CLAIMS, Claim, Verdict
+from twohot.reproduce.claim import CLAIMS, Claim, ClaimVerdict
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import Exhibit, load_makers
 from twohot.reproduce.maker import RUN_KINDS, Made, Maker, Results
@@ -74,7 +74,7 @@ class Reproduction:
         found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits)]
         return sorted(found, key=lambda claim: claim.order)
 
-    def judge(self, results: Results) -> list[tuple[Claim, Verdict]]:
+    def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
         """Return the verdicts on the claims."""
         return [(claim, claim.judge(results, self._data)) for claim in self.claims()]
 

@@ -1,13 +1,11 @@
 """Claims about the outputs on training rows of real features."""
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
 from twohot.reproduce.claim import register_claim
 from twohot.reproduce.exact_trainer import ROUNDS, TEACHER
-from twohot.reproduce.judged_settings import Judged, settings_claim
-from twohot.reproduce.probe_run import ProbeResult
+from twohot.reproduce.judged_settings import Judged, Statement, settings_claim
+from twohot.reproduce.probe_grid import Models
 from twohot.reproduce.table import mean_of
 
 BASE = ("fig:superclass_base", "fig:sym_base", "fig:asym_base")
@@ -16,25 +14,21 @@ BASE = ("fig:superclass_base", "fig:sym_base", "fig:asym_base")
 ALL_ROWS = 0.99
 
 
-def truth_in_two(seeds: Sequence[ProbeResult]) -> Judged | None:
+def truth_in_two(draws: list[Models]) -> Judged | None:
     """State that the teacher's two largest outputs hold the true label of mislabelled rows."""
-    shares = [
-        found["2"] for seed in seeds if (found := seed.models[TEACHER].truth_in_top) is not None
-    ]
+    shares = [found["2"] for draw in draws if (found := draw[TEACHER].truth_in_top) is not None]
     share = mean_of(shares, factor=100)
     return None if share is None else (share, share.mean >= 100 * ALL_ROWS)
 
 
-def moves(
-    field: str, part: str, direction: int
-) -> Callable[[Sequence[ProbeResult]], Judged | None]:
+def moves(field: str, part: str, direction: int) -> Statement:
     """Return the statement that a mean or spread of outputs rises (1) or falls (-1) every round.
 
     The number shown is its change from the teacher to the last student, in hundredths.
     """
 
-    def statement(seeds: Sequence[ProbeResult]) -> Judged | None:
-        spreads = [[getattr(seed.models[name], field) for name in ROUNDS] for seed in seeds]
+    def statement(draws: list[Models]) -> Judged | None:
+        spreads = [[getattr(draw[name], field) for name in ROUNDS] for draw in draws]
         values = np.array(
             [[getattr(each, part) for each in row] for row in spreads if None not in row]
         )
@@ -65,13 +59,17 @@ for _field, _part, _direction, _order, _title, _text in MOVES:
     _what = {"mean": "mean", "std": "standard deviation over rows"}[_part]
     register_claim(
         settings_claim(
-            id=f"{_field.replace('_', '-')}-{_part}",
-            title=_title,
-            text=_text,
-            place="Section 5, Figure 3b",
-            rule=f"A setting supports it if the {_what} of this output {_way} in every round.",
-            exhibits=BASE,
-            order=_order,
+            claim={
+                "id": f"{_field.replace('_', '-')}-{_part}",
+                "title": (_title),
+                "text": (_text),
+                "place": "Section 5, Figure 3b",
+                "rule": (
+                    f"A setting supports it if the {_what} of this output {_way} in every round."
+                ),
+                "exhibits": BASE,
+                "order": _order,
+            },
             statement=moves(_field, _part, _direction),
             value=f"Change of the {_what} from teacher to last student, hundredths of an output",
         )
@@ -79,16 +77,22 @@ for _field, _part, _direction, _order, _title, _text in MOVES:
 
 register_claim(
     settings_claim(
-        id="truth-in-top-two",
-        title="The true label is among the teacher's top two",
-        text="The teacher's softmax output at the true label consistently ranks at least"
-        " second-highest, even for label-noisy samples.",
-        place="Section 5, Theorem 5.1",
-        rule="A setting supports it if the true label of at least"
-        f" {ALL_ROWS:.0%} of the mislabelled training rows is among the teacher's two largest"
-        " outputs.",
-        exhibits=BASE,
-        order=55,
+        claim={
+            "id": "truth-in-top-two",
+            "title": ("The true label is among the teacher's top two"),
+            "text": (
+                "The teacher's softmax output at the true label consistently ranks at least"
+                " second-highest, even for label-noisy samples."
+            ),
+            "place": "Section 5, Theorem 5.1",
+            "rule": (
+                "A setting supports it if the true label of at least"
+                f" {ALL_ROWS:.0%} of the mislabelled training rows is among the teacher's two"
+                " largest outputs."
+            ),
+            "exhibits": BASE,
+            "order": 55,
+        },
         statement=truth_in_two,
         value="Mislabelled rows whose true label is among the teacher's two, %",
         advice="Do not rely on it: real classes overlap, and the second guess is often a third"

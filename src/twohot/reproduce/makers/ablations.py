@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from twohot.figures.noise_panels import NoisePanel, gain_bars_figure, noise_lines_figure
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.exact_trainer import FAMILIES, TWO_HOT
+from twohot.reproduce.exact_trainer import FAMILIES, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
     CONVERGED,
@@ -20,14 +20,7 @@ from twohot.reproduce.grid_cells import (
     model_table,
 )
 from twohot.reproduce.maker import Made, Maker, Results, register
-from twohot.reproduce.probe_grid import (
-    STUDENTS,
-    TEACHER,
-    TUNED_TEACHER,
-    Models,
-    ProbeGrid,
-    titles,
-)
+from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles
 from twohot.reproduce.probe_run import ProbeRun
 from twohot.reproduce.table import Mean, Table, mean_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from twohot.figures.noise_panels import NoisePanel, gain_bars_figure
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.exact_trainer import TWO_HOT
+from twohot.reproduce.exact_trainer import STUDENTS, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
     CONVERGED,
@@ -18,14 +18,7 @@ from twohot.reproduce.grid_cells import (
     model_table,
 )
 from twohot.reproduce.maker import Made, Maker, Results, register
-from twohot.reproduce.probe_grid import (
-    CORRUPTIONS,
-    NOISE_RATES,
-    SEEDS,
-    STUDENTS,
-    ProbeGrid,
-    titles,
-)
+from twohot.reproduce.probe_grid import CORRUPTIONS, NOISE_RATES, SEEDS, ProbeGrid, titles
 from twohot.reproduce.structure_run import StructureRun
 from twohot.reproduce.table import Table
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from twohot._checks.numbers import check_choice
 from twohot.figures.noise_panels import gain_bars_figure
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.exact_trainer import TWO_HOT
+from twohot.reproduce.exact_trainer import STUDENTS, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
     CONVERGED,
@@ -18,13 +18,7 @@ from twohot.reproduce.grid_cells import (
     model_table,
 )
 from twohot.reproduce.maker import Made, Maker, Results, register
-from twohot.reproduce.probe_grid import (
-    NOISE_RATES,
-    SEEDS,
-    STUDENTS,
-    ProbeGrid,
-    absent_note,
-)
+from twohot.reproduce.probe_grid import NOISE_RATES, SEEDS, ProbeGrid, absent_note
 from twohot.reproduce.probe_run import ProbeRun
 
 
