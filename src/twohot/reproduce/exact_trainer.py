@@ -49,8 +49,8 @@ GCE_TOLERANCE = 10.0
 # starts with, if that is less than the tolerance.
 SHARE_OF_START = 0.1
 
-# Factors of the penalty among which a teacher of its own chooses, the cheapest first, how many worse
-# ones in a row end the search, and the rows held out for that.
+# Factors of the penalty among which a teacher of its own chooses, the cheapest first; how many
+# worse ones in a row end the search; and the rows held out for that.
 FACTORS = (1000, 300, 100, 30, 10, 3, 1)
 PATIENCE = 2
 N_FOLDS = 5
