@@ -9,7 +9,22 @@ COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 METHOD_COLOURS = {
     "teacher": BLUE,
     "rounds": SKY,
-    "two-hot": PINK,
+    "two-hot": ORANGE,
     "robust": VERMILION,
-    "robust rounds": ORANGE,
+    "robust rounds": PINK,
 }
+
+# A blue that darkens from the teacher to its sixth student.
+ROUND_COLOURS = ("#9fcbee", "#7bb2e0", "#5a97ce", "#3d7cb9", "#24609f", "#114581", "#082c5e")
+# As markers of their own, so that rounds are told apart in grey print too.
+ROUND_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def round_colour(number: int) -> str:
+    """Return the colour of a round, 1 being the teacher; rounds beyond the seventh share its."""
+    return ROUND_COLOURS[min(number, len(ROUND_COLOURS)) - 1]
+
+
+def round_marker(number: int) -> str:
+    """Return the marker of a round."""
+    return ROUND_MARKERS[min(number, len(ROUND_MARKERS)) - 1]
