@@ -19,8 +19,9 @@ TWO_HOT_STYLE = {
     "markeredgewidth": 0.5,
 }
 
-# Marker and line of the rules for ties.
-RULE_STYLES = {"spread": ("o", "--"), "random": ("s", ":"), "lowest": ("v", "-.")}
+# Marker, its size and line of the rules for ties; larger ones first, so that all are seen.
+RULE_STYLES = {"spread": ("o", 10, "--"), "random": ("s", 6, ":"), "lowest": ("v", 5, "-.")}
+RULE_FACES = {"spread": "w", "random": TWO_HOT_STYLE["color"], "lowest": "k"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,13 @@ def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
             axes.plot(curves.noise_rates, mean, label=round_name(number), **style)
             _band(axes, curves.noise_rates, mean, spreads[number - 1], style["color"])
         mean, spread = _over_draws(curves.two_hot["spread"])
-        axes.plot(curves.noise_rates, mean, label="two-hot student", zorder=4, **TWO_HOT_STYLE)
+        axes.plot(
+            curves.noise_rates,
+            mean,
+            label="two-hot student\n(ties spread)",
+            zorder=4,
+            **TWO_HOT_STYLE,
+        )
         _band(axes, curves.noise_rates, mean, spread, TWO_HOT_STYLE["color"])
         axes.set(xlabel="noise rate η (symmetric)", title=title, ylim=(-3, 103))
     axes_row[0][0].set_ylabel("training accuracy (%)")
@@ -58,16 +65,19 @@ def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = 0.1) 
         teacher = _over_draws([curves.rounds[place] for place in kept])[0][0]
         (_, mean, style), *_ = round_lines(teacher[np.newaxis])
         axes.plot(rates, mean, label="teacher", **style)
-        for rule, (marker, line) in RULE_STYLES.items():
+        for rule, (marker, size, line) in RULE_STYLES.items():
             values = [curves.two_hot[rule][place] for place in kept]
             mean, spread = _over_draws(values)
-            style = TWO_HOT_STYLE | {"marker": marker, "linestyle": line, "markersize": 6}
+            style = TWO_HOT_STYLE | {"marker": marker, "linestyle": line, "markersize": size}
+            style |= {"markerfacecolor": RULE_FACES[rule], "markeredgecolor": style["color"]}
             axes.plot(rates, mean, label=f"two-hot, ties: {rule}", **style)
             _band(axes, rates, mean, spread, style["color"])
         # Square roots spread the smallest rates, and leave a place for zero.
         axes.set_xscale("function", functions=(np.sqrt, np.square))
         axes.set_xlim(0, most * 1.05)
-        axes.set_xticks([0, 0.0025, 0.01, 0.03, 0.05, 0.1], ["0", ".0025", ".01", ".03", ".05", ".1"])
+        axes.set_xticks(
+            [0, 0.0025, 0.01, 0.03, 0.05, 0.1], ["0", ".0025", ".01", ".03", ".05", ".1"]
+        )
         axes.set(xlabel="noise rate η (root scale)", title=title, ylim=(-3, 103))
     axes_row[0][0].set_ylabel("training accuracy (%)")
     axes_row[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
@@ -77,11 +87,16 @@ def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = 0.1) 
 def _over_draws(values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
     """Mean and deviation over draws in per cent, the rate as the last axis."""
     means, spreads = (
-        100 * np.array([function(each, axis=0) for each in values]).T for function in (np.mean, np.std)
+        100 * np.array([function(each, axis=0) for each in values]).T
+        for function in (np.mean, np.std)
     )
     return means, spreads
 
 
-def _band(axes: Any, places: list[float], mean: FloatArray, spread: FloatArray, colour: Any) -> None:
+def _band(
+    axes: Any, places: list[float], mean: FloatArray, spread: FloatArray, colour: Any
+) -> None:
     if spread.any():
-        axes.fill_between(places, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0)
+        axes.fill_between(
+            places, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0
+        )

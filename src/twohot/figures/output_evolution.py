@@ -12,7 +12,15 @@ from twohot.figures.palette import BLUE, COLOURS, GREEN, VERMILION
 from twohot.figures.panels import new_panels, round_name
 
 # Colour and marker of what an output is at, as in the paper's figure.
-AT_LABEL = {"true label": (BLUE, "o"), "given label": (VERMILION, "s"), "other labels": (GREEN, "^")}
+AT_LABEL = {
+    "true label": (BLUE, "o"),
+    "given label": (VERMILION, "s"),
+    "other labels": (GREEN, "^"),
+}
+
+
+# Half of the way from the centre to a corner: what is wider is no cluster.
+LARGEST_CLUSTER = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +65,7 @@ def output_plane_figure(
             if place == 0:
                 axes.set_title(round_name(number), fontsize=11)
         panels[place][0].set_ylabel(name, fontsize=10)
-    note = "colour: true class     ● label right     × label wrong     dotted: all of a class"
+    note = "colour: true class     ● label right     × label wrong     dotted: holds all of a class"
     figure.supxlabel(note, fontsize=10)
     return figure
 
@@ -110,15 +118,17 @@ def _plane(
         axes.scatter(*right.T, s=16, marker="o", linewidths=0.4, color=colour, edgecolors="w")
         _circle(axes, places[of_class], colour)
         axes.annotate(name, 1.17 * corners[k], ha="center", va="center", fontsize=9)
-    axes.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal", xticks=[], yticks=[])
+    axes.set(xlim=(-0.9, 0.9), ylim=(-0.9, 0.9), aspect="equal", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
     axes.grid(visible=False)
 
 
 def _circle(axes: Any, places: FloatArray, colour: str) -> None:
-    """Draw a dotted circle around all samples of a class."""
+    """Draw a dotted circle around all samples of a class, once they are a cluster."""
     centre = places.mean(axis=0)
     radius = np.linalg.norm(places - centre, axis=1).max() + 0.03
+    if radius > LARGEST_CLUSTER:
+        return
     turn = np.linspace(0, 2 * np.pi, 90)
     circle = centre + radius * np.column_stack([np.cos(turn), np.sin(turn)])
     axes.plot(*circle.T, color=colour, linestyle=":", linewidth=1.1)

@@ -43,7 +43,7 @@ def eigenvalue_figure(panels: Mapping[str, FloatArray], n_classes: int) -> Any:
         axes.set(xscale="log", xlabel="rank of the eigenvalue", title=title, ylim=(-0.02, 1.03))
         axes.set_xticks([1, n_classes, 10, 100], ["1", str(n_classes), "10", "100"])
     axes_row[0][0].set_ylabel(r"eigenvalue of $\Phi^{(t)}$ (modulus)")
-    axes_row[0][-1].legend(title="round t", loc="upper right", ncols=2)
+    axes_row[0][0].legend(title="round t", loc="upper right", ncols=2)
     return figure
 
 

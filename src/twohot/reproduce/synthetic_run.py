@@ -1,4 +1,4 @@
-"""One run of the paper's synthetic experiment: every round and the two-hot student, at one noise rate.
+"""One run of the paper's synthetic experiment: all rounds and two-hot students at one noise rate.
 
 Exact ties happen here, as many samples are alike to the block model. A sample whose true label
 shares the top is not right, and is counted as tied. Labels that tie for the second place of the

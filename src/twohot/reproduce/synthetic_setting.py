@@ -105,11 +105,12 @@ class SyntheticMatrix:
     def entries(self) -> FloatArray:
         """(n_samples, n_samples) the matrix."""
         gram = self.setting.model().gram()
-        draw = {"amplitude": self.amplitude, "seed": self.seed}
+        size, amplitude, seed = len(gram), self.amplitude, self.seed
         if self.kind == "raw":
-            return np.asarray(gram + independent_perturbation(len(gram), **draw))
+            return gram + independent_perturbation(size, amplitude=amplitude, seed=seed)
         if self.kind == "repaired":
-            return repair_gram(gram + uniform_perturbation(len(gram), **draw))
+            noise = uniform_perturbation(size, amplitude=amplitude, seed=seed)
+            return repair_gram(gram + noise)
         return gram
 
     @cached_property

@@ -36,7 +36,7 @@ from twohot.theory._newton import softmax_deviations
 # A step that moves the logits by no more than this fraction, its system solved to the same
 # fraction, leaves an error of about its square.
 STEP_TOLERANCE = 1e-8
-# Systems are solved to the order of the residual: the first to this fraction, the last to the above.
+# Systems are solved to the order of the residual: the first to this fraction.
 LOOSEST_SYSTEM = 1e-2
 # Krylov vectors kept; the preconditioned systems of the paper's figures need 10 to 20.
 KRYLOV = 60
@@ -81,7 +81,7 @@ def independent_perturbation(
 def asymmetric_linear_rounds(
     matrix: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int
 ) -> list[FloatArray]:
-    """Outputs of rounds 1 … `n_rounds` by the linear theory, for any matrix in place of Φ.
+    """Predict rounds 1 … `n_rounds` by the linear theory, for any matrix in place of Φ.
 
     Parameters
     ----------
@@ -172,10 +172,9 @@ class _Problem:
     def _inverse(self, system: FloatArray) -> FloatArray:
         try:
             inverse = np.linalg.inv(system)
-            condition = np.linalg.norm(system) * np.linalg.norm(inverse)
         except np.linalg.LinAlgError:
-            condition = np.inf
-        if condition > SINGULAR:
+            inverse = np.full_like(system, np.inf)
+        if not np.linalg.norm(system) * np.linalg.norm(inverse) <= SINGULAR:
             problem = f"minus the ridge, {-self.ridge:g}, is an eigenvalue of matrix"
             raise ValueError(f"{problem}: a round has no solution; choose another l2.")
         return np.asarray(inverse)

@@ -7,8 +7,8 @@ import numpy as np
 
 from twohot._types import FloatArray
 from twohot.figures.noise_curves import NoiseCurves, accuracy_figure, small_noise_figure
-from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.maker import Made, Maker, Results, register
+from twohot.reproduce.maker import Made, Results, register
+from twohot.reproduce.makers.synthetic_maker import SyntheticMaker
 from twohot.reproduce.synthetic_run import TIE_RULES, SyntheticResult, SyntheticRun
 from twohot.reproduce.synthetic_setting import MATRIX_NAMES, SyntheticMatrix, SyntheticSetting
 from twohot.reproduce.table import Cell, Table, mean_of
@@ -39,7 +39,9 @@ class SyntheticGrid:
         """Return the runs on one kind of matrix; the block has one draw."""
         seeds = self.seeds[:1] if kind == "block" else self.seeds
         return [
-            SyntheticRun(SyntheticMatrix(self.setting, kind, self.amplitude, seed), rate, self.n_rounds)
+            SyntheticRun(
+                SyntheticMatrix(self.setting, kind, self.amplitude, seed), rate, self.n_rounds
+            )
             for seed in seeds
             for rate in self.noise_rates
         ]
@@ -47,32 +49,28 @@ class SyntheticGrid:
 
 @register("synthetic accuracy")
 @dataclass(frozen=True)
-class SyntheticAccuracy(Maker):
+class SyntheticAccuracy(SyntheticMaker):
     """Every round and the two-hot student, on three matrices."""
 
     grid: SyntheticGrid = field(default_factory=SyntheticGrid)
 
-    def runs(self, data: Sequence[DataSet]) -> list[SyntheticRun]:
+    def plan(self) -> list[SyntheticRun]:
         """Return the whole grid."""
         return self.grid.runs()
 
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+    def draw(self, results: Results) -> Made:
         """Draw accuracy against noise, in full and where few labels are wrong."""
         curves = {
             name: found
             for kind, name in MATRIX_NAMES.items()
             if (found := _curves(self.grid.of_kind(kind), results)).noise_rates
         }
-        missing = len([run for run in self.grid.runs() if run not in results])
-        notes = [f"{missing} of {len(self.grid.runs())} runs are missing."] if missing else []
-        if not curves:
-            return Made(notes=tuple(notes))
         figures = {"acc_gain": accuracy_figure(curves), "acc_gain_ties": small_noise_figure(curves)}
-        notes += [
+        notes = (
             "A sample is right if its true label is on top alone; ties count as errors.",
-            f"Bands are ± one standard deviation over {len(self.grid.seeds)} draws of the perturbation.",
-        ]
-        return Made(figures, {"acc_gain": _table(curves, self.grid.n_rounds)}, tuple(notes))
+            f"Bands are ± one standard deviation over {len(self.grid.seeds)} draws.",
+        )
+        return Made(figures, {"acc_gain": _table(curves, self.grid.n_rounds)}, notes)
 
 
 def _curves(runs: Sequence[SyntheticRun], results: Results) -> NoiseCurves:

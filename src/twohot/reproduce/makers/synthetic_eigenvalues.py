@@ -1,6 +1,5 @@
 """Eigenvalues of the averaging matrix as rounds go by (the paper's figure 2a)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,9 +7,9 @@ import scipy.linalg
 
 from twohot._types import FloatArray
 from twohot.figures.theory import eigenvalue_figure
-from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.maker import Made, Maker, Results, RunKind, register, register_runs
+from twohot.reproduce.maker import Made, Results, RunKind, register, register_runs
 from twohot.reproduce.makers.synthetic_accuracy import SEEDS
+from twohot.reproduce.makers.synthetic_maker import SyntheticMaker
 from twohot.reproduce.synthetic_setting import (
     MATRIX_NAMES,
     SyntheticMatrix,
@@ -74,7 +73,7 @@ register_runs(RunKind(EigenvalueRun, EigenvalueResult, measure_eigenvalues))
 
 @register("synthetic eigenvalues")
 @dataclass(frozen=True)
-class SyntheticEigenvalues(Maker):
+class SyntheticEigenvalues(SyntheticMaker):
     """Eigenvalues by rank and round, one panel per matrix."""
 
     amplitude: float = 0.05
@@ -90,30 +89,26 @@ class SyntheticEigenvalues(Maker):
             for seed in seeds
         ]
 
-    def runs(self, data: Sequence[DataSet]) -> list[EigenvalueRun]:
+    def plan(self) -> list[EigenvalueRun]:
         """Return one run per matrix and draw."""
         return [run for kind in MATRIX_NAMES for run in self.of_kind(kind)]
 
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+    def draw(self, results: Results) -> Made:
         """Draw the means over draws, and list the ratio of the K-th to the next eigenvalue."""
         found = {
             name: np.array([results[run].factors for run in self.of_kind(kind) if run in results])
             for kind, name in MATRIX_NAMES.items()
         }
         found = {name: factors for name, factors in found.items() if len(factors)}
-        missing = [run for run in self.runs(data) if run not in results]
-        notes = [f"{len(missing)} of {len(self.runs(data))} runs are missing."] if missing else []
-        if not found:
-            return Made(notes=tuple(notes))
         rounds = range(1, self.n_rounds + 1)
         powers = {
             name: np.array([(factors**t).mean(axis=0) for t in rounds])
             for name, factors in found.items()
         }
-        notes.append(f"Perturbed: means over {len(self.seeds)} draws; of complex ones the modulus.")
+        note = f"Perturbed: means over {len(self.seeds)} draws; of complex ones the modulus."
         name = "eigenspectrum"
         figure = eigenvalue_figure(powers, self.setting.n_classes)
-        return Made({name: figure}, {name: self._table(found)}, tuple(notes))
+        return Made({name: figure}, {name: self._table(found)}, (note,))
 
     def _table(self, found: dict[str, FloatArray]) -> Table:
         last = self.setting.n_classes

@@ -11,9 +11,9 @@ from twohot.figures.output_evolution import (
     label_output_figure,
     output_plane_figure,
 )
-from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.maker import Made, Maker, Results, RunKind, register, register_runs
+from twohot.reproduce.maker import Made, Results, RunKind, register, register_runs
 from twohot.reproduce.makers.synthetic_accuracy import SEEDS, SyntheticGrid
+from twohot.reproduce.makers.synthetic_maker import SyntheticMaker
 from twohot.reproduce.probe_run import Spread
 from twohot.reproduce.synthetic_run import DIGITS, SyntheticModel, SyntheticResult, SyntheticRun
 from twohot.reproduce.synthetic_setting import (
@@ -22,7 +22,7 @@ from twohot.reproduce.synthetic_setting import (
     SyntheticSetting,
     known_matrix,
 )
-from twohot.reproduce.table import Cell, Mean, Table
+from twohot.reproduce.table import Cell, Table
 
 # What is looked at, by kind of sample: the name of the label, and the field that has its output.
 LABELS_OF = {
@@ -64,7 +64,7 @@ register_runs(RunKind(OutputRun, OutputResult, measure_outputs))
 
 @register("synthetic output plane")
 @dataclass(frozen=True)
-class SyntheticOutputPlane(Maker):
+class SyntheticOutputPlane(SyntheticMaker):
     """Outputs in the plane, for some rounds, one row of panels per matrix."""
 
     name: str  # of the file
@@ -75,11 +75,11 @@ class SyntheticOutputPlane(Maker):
     n_rounds: int = 7
     setting: SyntheticSetting = field(default_factory=SyntheticSetting)
 
-    def runs(self, data: Sequence[DataSet]) -> list[OutputRun]:
+    def plan(self) -> list[OutputRun]:
         """Return one run per matrix."""
         return [self._run(kind) for kind in MATRIX_NAMES]
 
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+    def draw(self, results: Results) -> Made:
         """Draw the rounds."""
         true, given = self.setting.labels(self.noise_rate)
         rows = {
@@ -87,14 +87,11 @@ class SyntheticOutputPlane(Maker):
             for kind, name in MATRIX_NAMES.items()
             if self._run(kind) in results
         }
-        notes = [f"{name}: not run." for name in MATRIX_NAMES.values() if name not in rows]
-        if not rows:
-            return Made(notes=tuple(notes))
-        notes += [
+        notes = (
             f"{self.noise_rate:.0%} of the labels are wrong; one draw of the perturbation.",
             "In the block model all samples of one class and given label are alike.",
-        ]
-        return Made({self.name: output_plane_figure(rows, rounds=self.rounds)}, notes=tuple(notes))
+        )
+        return Made({self.name: output_plane_figure(rows, rounds=self.rounds)}, notes=notes)
 
     def _run(self, kind: str) -> OutputRun:
         matrix = SyntheticMatrix(self.setting, kind, self.amplitude, self.seed)
@@ -103,7 +100,7 @@ class SyntheticOutputPlane(Maker):
 
 @register("synthetic label outputs")
 @dataclass(frozen=True)
-class SyntheticLabelOutputs(Maker):
+class SyntheticLabelOutputs(SyntheticMaker):
     """Outputs at the true, given and other labels, of samples with right and wrong labels."""
 
     noise_rate: float = 0.5
@@ -119,27 +116,21 @@ class SyntheticLabelOutputs(Maker):
             self.setting, self.amplitude, (self.noise_rate,), self.seeds, self.n_rounds
         )
 
-    def runs(self, data: Sequence[DataSet]) -> list[SyntheticRun]:
+    def plan(self) -> list[SyntheticRun]:
         """Return the runs at the noise rate."""
         return self.grid.runs()
 
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+    def draw(self, results: Results) -> Made:
         """Draw mean and standard deviation over samples of all draws."""
         panels = {}
         for kind, name in MATRIX_NAMES.items():
             found = [results[run] for run in self.grid.of_kind(kind) if run in results]
             if found:
                 panels[name] = _bands(found)
-        missing = [run for run in self.grid.runs() if run not in results]
-        notes = [f"{len(missing)} of {len(self.grid.runs())} runs are missing."] if missing else []
-        if not panels:
-            return Made(notes=tuple(notes))
-        notes.append(
-            f"{self.noise_rate:.0%} of the labels are wrong; bands are ± one standard deviation over"
-            " the samples of all draws."
-        )
+        share = f"{self.noise_rate:.0%} of the labels are wrong"
+        note = f"{share}; bands are ± one standard deviation over the samples of all draws."
         name = "clean_noisy_output"
-        return Made({name: label_output_figure(panels)}, {name: _table(panels)}, tuple(notes))
+        return Made({name: label_output_figure(panels)}, {name: _table(panels)}, (note,))
 
 
 def _bands(found: Sequence[SyntheticResult]) -> dict[str, dict[str, OutputBand]]:
@@ -173,14 +164,15 @@ def _table(panels: dict[str, dict[str, dict[str, OutputBand]]]) -> Table:
     columns = [f"{kind}: {label}" for kind, labels in LABELS_OF.items() for label in labels]
     rows: list[tuple[Cell, ...]] = []
     for name, by_kind in panels.items():
-        bands = [by_kind.get(kind, {}).get(at) for kind, labels in LABELS_OF.items() for at in labels]
+        bands = [
+            by_kind.get(kind, {}).get(at) for kind, labels in LABELS_OF.items() for at in labels
+        ]
         for place in range(len(by_kind["label right"]["true label"].mean)):
-            cells = [band and _percent(band, place) for band in bands]
+            cells: list[Cell] = []
+            for band in bands:
+                values = (None, None) if band is None else (band.mean[place], band.spread[place])
+                cells += [None if value is None else round(float(value), 4) for value in values]
             rows.append((name, place + 1, *cells))
-    title = "Softmax output (%), mean ± standard deviation over samples"
-    return Table(title, ("Gram matrix", "t", *columns), tuple(rows))
-
-
-def _percent(band: OutputBand, place: int) -> Mean:
-    mean, std = (round(100 * float(each[place]), 4) for each in (band.mean, band.spread))
-    return Mean(mean, std, 2)  # shown with its deviation
+    spread_columns = [part for name in columns for part in (name, f"{name}, std")]
+    title = "Softmax output, mean and standard deviation over samples"
+    return Table(title, ("Gram matrix", "t", *spread_columns), tuple(rows))
