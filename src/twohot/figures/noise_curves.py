@@ -64,13 +64,13 @@ def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = 0.1) 
         rates = [curves.noise_rates[place] for place in kept]
         teacher = _over_draws([curves.rounds[place] for place in kept])[0][0]
         (_, mean, style), *_ = round_lines(teacher[np.newaxis])
-        axes.plot(rates, mean, label="teacher", **style)
+        axes.plot(rates, mean, label="teacher", clip_on=False, **style)
         for rule, (marker, size, line) in RULE_STYLES.items():
             values = [curves.two_hot[rule][place] for place in kept]
             mean, spread = _over_draws(values)
             style = TWO_HOT_STYLE | {"marker": marker, "linestyle": line, "markersize": size}
             style |= {"markerfacecolor": RULE_FACES[rule], "markeredgecolor": style["color"]}
-            axes.plot(rates, mean, label=f"two-hot, ties: {rule}", **style)
+            axes.plot(rates, mean, label=f"two-hot, ties: {rule}", clip_on=False, **style)
             _band(axes, rates, mean, spread, style["color"])
         # Square roots spread the smallest rates, and leave a place for zero.
         axes.set_xscale("function", functions=(np.sqrt, np.square))

@@ -19,8 +19,8 @@ AT_LABEL = {
 }
 
 
-# Half of the way from the centre to a corner: what is wider is no cluster.
-LARGEST_CLUSTER = 0.5
+# Half of the way from the centre to a side of a square: what is wider is no cluster.
+LARGEST_CLUSTER = 0.35
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,12 @@ MATRIX_NAMES = {
     "repaired": "Perturbed, repaired to PSD",
     "raw": "Perturbed, as the authors drew it",
 }
+# How sentences call them.
+MATRIX_WORDS = {
+    "block": "the block model",
+    "repaired": "the repaired matrix",
+    "raw": "the raw matrix",
+}
 
 
 @dataclass(frozen=True)
