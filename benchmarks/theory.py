@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twohot.reproduce.synthetic_setting import SyntheticSetting
+from twohot.reproduce.synthetic_setting import SyntheticMatrix, SyntheticSetting
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,

@@ -19,9 +19,15 @@ TWO_HOT_STYLE = {
     "markeredgewidth": 0.5,
 }
 
-# Marker, its size and line of the rules for ties; larger ones first, so that all are seen.
-RULE_STYLES = {"spread": ("o", 10, "--"), "random": ("s", 6, ":"), "lowest": ("v", 5, "-.")}
-RULE_FACES = {"spread": "w", "random": TWO_HOT_STYLE["color"], "lowest": "k"}
+# Marker, its size, line and face of the rules for ties; larger ones first, so that all are seen.
+RULE_STYLES = {
+    "spread": ("o", 10, "--", "w"),
+    "random": ("s", 6, ":", METHOD_COLOURS["two-hot"]),
+    "lowest": ("v", 5, "-.", "k"),
+}
+
+SMALL_NOISE = 0.1
+SMALL_TICKS = (0, 0.0025, 0.01, 0.03, 0.05, 0.1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,32 +62,35 @@ def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
     return figure
 
 
-def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = 0.1) -> Any:
+def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = SMALL_NOISE) -> Any:
     """Draw the two-hot student where few labels are wrong and ties decide, one panel per matrix."""
     figure, axes_row = new_panels(4.1 * len(panels) + 1.7, 3.6, 1, len(panels), share_y=True)
     for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
         kept = [place for place, rate in enumerate(curves.noise_rates) if rate <= most]
-        rates = [curves.noise_rates[place] for place in kept]
-        teacher = _over_draws([curves.rounds[place] for place in kept])[0][0]
-        (_, mean, style), *_ = round_lines(teacher[np.newaxis])
-        axes.plot(rates, mean, label="teacher", clip_on=False, **style)
-        for rule, (marker, size, line) in RULE_STYLES.items():
-            values = [curves.two_hot[rule][place] for place in kept]
-            mean, spread = _over_draws(values)
-            style = TWO_HOT_STYLE | {"marker": marker, "linestyle": line, "markersize": size}
-            style |= {"markerfacecolor": RULE_FACES[rule], "markeredgecolor": style["color"]}
-            axes.plot(rates, mean, label=f"two-hot, ties: {rule}", clip_on=False, **style)
-            _band(axes, rates, mean, spread, style["color"])
         # Square roots spread the smallest rates, and leave a place for zero.
-        axes.set_xscale("function", functions=(np.sqrt, np.square))
-        axes.set_xlim(0, most * 1.05)
-        axes.set_xticks(
-            [0, 0.0025, 0.01, 0.03, 0.05, 0.1], ["0", ".0025", ".01", ".03", ".05", ".1"]
-        )
+        places = [float(np.sqrt(curves.noise_rates[place])) for place in kept]
+        teacher = _over_draws([curves.rounds[place] for place in kept])[0][:1]
+        for _, mean, style in round_lines(teacher):
+            axes.plot(places, mean, label="teacher", **style)
+        for rule in RULE_STYLES:
+            values = [curves.two_hot[rule][place] for place in kept]
+            _draw_rule(axes, rule, places, *_over_draws(values))
+        ticks = [rate for rate in SMALL_TICKS if rate <= most]
+        axes.set_xticks(np.sqrt(ticks), [f"{rate:g}".lstrip("0") or "0" for rate in ticks])
         axes.set(xlabel="noise rate η (root scale)", title=title, ylim=(-3, 103))
     axes_row[0][0].set_ylabel("training accuracy (%)")
     axes_row[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     return figure
+
+
+def _draw_rule(
+    axes: Any, rule: str, places: list[float], mean: FloatArray, spread: FloatArray
+) -> None:
+    marker, size, line, face = RULE_STYLES[rule]
+    colour = TWO_HOT_STYLE["color"]
+    style = {"marker": marker, "markersize": size, "linestyle": line, "markerfacecolor": face}
+    axes.plot(places, mean, color=colour, label=f"two-hot, ties: {rule}", **style)
+    _band(axes, places, mean, spread, colour)
 
 
 def _over_draws(values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:

@@ -116,7 +116,8 @@ def _plane(
         right, wrong = places[of_class & clean], places[of_class & ~clean]
         axes.scatter(*wrong.T, s=16, marker="x", linewidths=0.9, color=colour)
         axes.scatter(*right.T, s=16, marker="o", linewidths=0.4, color=colour, edgecolors="w")
-        _circle(axes, places[of_class], colour)
+        if of_class.any():
+            _circle(axes, places[of_class], colour)
         axes.annotate(name, 1.17 * corners[k], ha="center", va="center", fontsize=9)
     axes.set(xlim=(-0.9, 0.9), ylim=(-0.9, 0.9), aspect="equal", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._ties import top_shares
 from twohot._types import FloatArray
 from twohot.reproduce.maker import RunKind, register_runs
 from twohot.reproduce.probe_run import Spread
 from twohot.reproduce.synthetic_setting import SyntheticMatrix, known_matrix
-from twohot.theory import candidate_targets
 
 TIE_RULES = ("lowest", "random", "spread")
 
@@ -119,10 +119,9 @@ def summarise(
 
 def _candidates(outputs: FloatArray, rule: str, seed: int) -> FloatArray:
     """Two-hot targets with one of the rules for ties."""
-    if rule == "lowest":
-        return candidate_targets(outputs, ties="lowest")
-    shares = candidate_targets(outputs, ties="spread")
-    if rule == "spread":
+    slack = _slack(outputs)[:, np.newaxis]
+    shares = top_shares(outputs, 2, slack, lowest=rule == "lowest")
+    if rule != "random":
         return shares
     # Shares are 1/2 for those above the tie, less for those in it: order by them, then by lot.
     lots = np.random.default_rng(seed).uniform(0, 1e-6, size=shares.shape)

@@ -173,8 +173,8 @@ class _Problem:
         try:
             inverse = np.linalg.inv(system)
         except np.linalg.LinAlgError:
-            inverse = np.full_like(system, np.inf)
-        if not np.linalg.norm(system) * np.linalg.norm(inverse) <= SINGULAR:
+            inverse = None
+        if inverse is None or np.linalg.norm(system) * np.linalg.norm(inverse) > SINGULAR:
             problem = f"minus the ridge, {-self.ridge:g}, is an eigenvalue of matrix"
             raise ValueError(f"{problem}: a round has no solution; choose another l2.")
         return np.asarray(inverse)

@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from twohot._types import FloatArray
-from twohot.figures.noise_curves import NoiseCurves, accuracy_figure, small_noise_figure
+from twohot.figures.noise_curves import (
+    SMALL_NOISE,
+    NoiseCurves,
+    accuracy_figure,
+    small_noise_figure,
+)
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.makers.synthetic_maker import SyntheticMaker
 from twohot.reproduce.synthetic_run import TIE_RULES, SyntheticResult, SyntheticRun
@@ -65,7 +70,10 @@ class SyntheticAccuracy(SyntheticMaker):
             for kind, name in MATRIX_NAMES.items()
             if (found := _curves(self.grid.of_kind(kind), results)).noise_rates
         }
-        figures = {"acc_gain": accuracy_figure(curves), "acc_gain_ties": small_noise_figure(curves)}
+        figures = {"acc_gain": accuracy_figure(curves)}
+        few = {name: each for name, each in curves.items() if each.noise_rates[0] <= SMALL_NOISE}
+        if few:
+            figures["acc_gain_ties"] = small_noise_figure(few)
         notes = (
             "A sample is right if its true label is on top alone; ties count as errors.",
             f"Bands are ± one standard deviation over {len(self.grid.seeds)} draws.",
