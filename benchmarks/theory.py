@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twohot.experiment.synthetic_studies import SyntheticSetting
+from twohot.reproduce.synthetic_setting import SyntheticMatrix, SyntheticSetting
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -72,7 +72,8 @@ def newton_steps() -> None:
     fits = {
         "block, per type": population_rounds(model, corruption, l2=setting.l2, n_rounds=6),
         "block, dense": softmax_rounds(plain, targets, l2=setting.l2, n_rounds=6),
-        "perturbed, dense": softmax_rounds(setting.perturbed(), targets, l2=setting.l2, n_rounds=6),
+        "perturbed, repaired": SyntheticMatrix(setting, "repaired").rounds(targets, 6),
+        "perturbed, raw": SyntheticMatrix(setting, "raw").rounds(targets, 6),
     }
     for name, fitted in fits.items():
         residual = max(each.residual for each in fitted)

@@ -25,3 +25,16 @@ METHOD_COLOURS = {
     "top-5": "#2E8B6A",
     "top-10": "#0B4F45",
 }
+
+# As markers of their own, so that rounds are told apart in grey print too.
+ROUND_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def round_colour(number: int) -> str:
+    """Return the colour of a round, 1 being the teacher; rounds beyond the seventh share its."""
+    return ROUND_COLOURS[min(number, len(ROUND_COLOURS)) - 1]
+
+
+def round_marker(number: int) -> str:
+    """Return the marker of a round."""
+    return ROUND_MARKERS[min(number, len(ROUND_MARKERS)) - 1]

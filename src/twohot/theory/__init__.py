@@ -6,6 +6,12 @@ theory is from the exact softmax. `docs/theory.md` leads from each formula of th
 function that computes it.
 """
 
+from twohot.theory.asymmetric_gram import (
+    AsymmetricRound,
+    asymmetric_linear_rounds,
+    asymmetric_softmax_rounds,
+    independent_perturbation,
+)
 from twohot.theory.averaging import (
     ClassReduction,
     LabelAveraging,
@@ -69,6 +75,7 @@ from twohot.theory.perturbation import (
 )
 
 __all__ = [
+    "AsymmetricRound",
     "ClassReduction",
     "CorrelationModel",
     "Guarantee",
@@ -85,6 +92,8 @@ __all__ = [
     "SubspaceShift",
     "TypeOutputs",
     "Verdict",
+    "asymmetric_linear_rounds",
+    "asymmetric_softmax_rounds",
     "average_labels",
     "candidate_targets",
     "case_1_outputs",
@@ -94,6 +103,7 @@ __all__ = [
     "case_5_outputs",
     "davis_kahan",
     "evolving_outputs",
+    "independent_perturbation",
     "judge",
     "l2_for_separation",
     "label_gaps",

@@ -1,0 +1,135 @@
+"""Outputs as rounds go by: in the plane between the labels, and at the true and given label."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._types import FloatArray
+from twohot.figures.palette import BLUE, COLOURS, GREEN, VERMILION
+from twohot.figures.panels import new_panels, round_name
+
+# Colour and marker of what an output is at, as in the paper's figure.
+AT_LABEL = {
+    "true label": (BLUE, "o"),
+    "given label": (VERMILION, "s"),
+    "other labels": (GREEN, "^"),
+}
+
+
+# Half of the way from the centre to a side of a square: what is wider is no cluster.
+LARGEST_CLUSTER = 0.35
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledOutputs:
+    """Outputs of all samples, round by round."""
+
+    outputs: FloatArray  # (n_rounds, n_samples, n_classes)
+    true_labels: NDArray[np.integer[Any]]
+    given_labels: NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class OutputBand:
+    """Mean and standard deviation of an output over samples, round by round."""
+
+    mean: FloatArray  # (n_rounds,)
+    spread: FloatArray  # (n_rounds,)
+
+
+def output_plane_figure(
+    rows: Mapping[str, LabelledOutputs],
+    *,
+    rounds: Sequence[int],
+    class_names: Sequence[str] | None = None,
+) -> Any:
+    """Draw outputs in the plane, the corners being the labels, coloured by true class.
+
+    Parameters
+    ----------
+    rows : mapping of str to LabelledOutputs
+        One row of panels each, under their names.
+    rounds : sequence of int
+        One column of panels each; 1 is the teacher.
+    class_names : sequence of str, optional
+        Written at the corners; by default their numbers.
+    """
+    figure, panels = new_panels(2.3 * len(rounds), 2.45 * len(rows) + 0.5, len(rows), len(rounds))
+    for place, (name, drawn) in enumerate(rows.items()):
+        names = class_names or [str(k) for k in range(drawn.outputs.shape[2])]
+        for axes, number in zip(panels[place], rounds, strict=True):
+            _plane(axes, drawn.outputs[number - 1], drawn, names)
+            if place == 0:
+                axes.set_title(round_name(number), fontsize=11)
+        panels[place][0].set_ylabel(name, fontsize=10)
+    note = "colour: true class     ● label right     × label wrong     dotted: holds all of a class"
+    figure.supxlabel(note, fontsize=10)
+    return figure
+
+
+def label_output_figure(panels: Mapping[str, Mapping[str, Mapping[str, OutputBand]]]) -> Any:
+    """Draw mean ± one standard deviation of outputs at the true, given and other labels.
+
+    `panels` is by matrix, then by kind of sample (one row of panels each), then by label.
+    """
+    kinds = list(next(iter(panels.values())))
+    figure, drawn = new_panels(
+        3.6 * len(panels) + 0.4, 2.8 * len(kinds), len(kinds), len(panels), share_y=True
+    )
+    for column, (title, by_kind) in enumerate(panels.items()):
+        for row, kind in enumerate(kinds):
+            axes = drawn[row][column]
+            for label, band in by_kind[kind].items():
+                colour, marker = AT_LABEL[label]
+                rounds = np.arange(1, len(band.mean) + 1)
+                axes.plot(rounds, band.mean, color=colour, marker=marker, label=label, markersize=5)
+                low, high = band.mean - band.spread, band.mean + band.spread
+                axes.fill_between(rounds, low, high, color=colour, alpha=0.2, linewidth=0)
+            axes.set_xticks(rounds)
+            drawn[0][column].set_title(title)
+            drawn[row][0].set_ylabel(f"{kind}:\nsoftmax output")
+        drawn[-1][column].set_xlabel("round t (1 = teacher)")
+    for row in range(len(kinds)):
+        drawn[row][-1].legend(loc="upper right")
+    return figure
+
+
+def _corners(n_classes: int) -> FloatArray:
+    """(n_classes, 2) corners of a regular polygon, the first to the upper right."""
+    angles = np.pi / n_classes + 2 * np.pi * np.arange(n_classes) / n_classes
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _plane(
+    axes: Any, outputs: FloatArray, labels: LabelledOutputs, class_names: Sequence[str]
+) -> None:
+    corners = _corners(outputs.shape[1])
+    places = outputs @ corners
+    axes.plot(*np.vstack([corners, corners[:1]]).T, color="0.75", linewidth=0.9)
+    clean = labels.true_labels == labels.given_labels
+    for k, name in enumerate(class_names):
+        colour = COLOURS[k % len(COLOURS)]
+        of_class = labels.true_labels == k
+        right, wrong = places[of_class & clean], places[of_class & ~clean]
+        axes.scatter(*wrong.T, s=16, marker="x", linewidths=0.9, color=colour)
+        axes.scatter(*right.T, s=16, marker="o", linewidths=0.4, color=colour, edgecolors="w")
+        if of_class.any():
+            _circle(axes, places[of_class], colour)
+        axes.annotate(name, 1.17 * corners[k], ha="center", va="center", fontsize=9)
+    axes.set(xlim=(-0.9, 0.9), ylim=(-0.9, 0.9), aspect="equal", xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+    axes.grid(visible=False)
+
+
+def _circle(axes: Any, places: FloatArray, colour: str) -> None:
+    """Draw a dotted circle around all samples of a class, once they are a cluster."""
+    centre = places.mean(axis=0)
+    radius = np.linalg.norm(places - centre, axis=1).max() + 0.03
+    if radius > LARGEST_CLUSTER:
+        return
+    turn = np.linspace(0, 2 * np.pi, 90)
+    circle = centre + radius * np.column_stack([np.cos(turn), np.sin(turn)])
+    axes.plot(*circle.T, color=colour, linestyle=":", linewidth=1.1)

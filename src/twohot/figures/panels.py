@@ -1,0 +1,33 @@
+"""What figures of several panels share: the empty panels, the lines of rounds, their names."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from twohot._types import FloatArray
+from twohot.figures.file import new_figure
+from twohot.figures.palette import round_colour, round_marker
+
+
+def new_panels(
+    width: float, height: float, n_rows: int, n_columns: int, *, share_y: bool = False
+) -> tuple[Any, Any]:
+    """Return an empty figure of so many inches and its panels, (n_rows, n_columns)."""
+    figure = new_figure(width, height)
+    panels = figure.subplots(n_rows, n_columns, sharey=share_y, squeeze=False)
+    for axes in panels.flat:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(visible=True, color="0.92", linewidth=0.6)
+        axes.set_axisbelow(True)
+    return figure, panels
+
+
+def round_name(number: int) -> str:
+    """Return how a legend calls a round."""
+    return "teacher (t = 1)" if number == 1 else f"student (t = {number})"
+
+
+def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, Any]]]:
+    """Yield number, values and style of the line of every round, the first being the teacher."""
+    for number, row in enumerate(rows, start=1):
+        style = {"color": round_colour(number), "marker": round_marker(number), "markersize": 4}
+        yield number, row, style
