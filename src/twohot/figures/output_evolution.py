@@ -19,6 +19,9 @@ AT_LABEL = {
 }
 
 
+# Of all markers of one panel, in square points: where there are more of them they are smaller.
+MARKER_AREA = 6400.0
+
 # Half of the way from the centre to a side of a square: what is wider is no cluster.
 LARGEST_CLUSTER = 0.35
 
@@ -61,9 +64,10 @@ def output_plane_figure(
     for place, (name, drawn) in enumerate(rows.items()):
         names = class_names or [str(k) for k in range(drawn.outputs.shape[2])]
         for axes, number in zip(panels[place], rounds, strict=True):
-            _plane(axes, drawn.outputs[number - 1], drawn, names)
-            if place == 0:
-                axes.set_title(round_name(number), fontsize=11)
+            outputs = drawn.outputs[number - 1]
+            _plane(axes, outputs, drawn, names)
+            right = np.mean(outputs.argmax(axis=1) == drawn.true_labels)
+            axes.set_title(f"{round_name(number)}: {right:.0%} right", fontsize=10)
         panels[place][0].set_ylabel(name, fontsize=10)
     note = "colour: true class     ● label right     × label wrong     dotted: holds all of a class"
     figure.supxlabel(note, fontsize=10)
@@ -110,15 +114,19 @@ def _plane(
     places = outputs @ corners
     axes.plot(*np.vstack([corners, corners[:1]]).T, color="0.75", linewidth=0.9)
     clean = labels.true_labels == labels.given_labels
+    size = float(np.clip(MARKER_AREA / len(places), 3.0, 16.0))
     for k, name in enumerate(class_names):
         colour = COLOURS[k % len(COLOURS)]
         of_class = labels.true_labels == k
         right, wrong = places[of_class & clean], places[of_class & ~clean]
-        axes.scatter(*wrong.T, s=16, marker="x", linewidths=0.9, color=colour)
-        axes.scatter(*right.T, s=16, marker="o", linewidths=0.4, color=colour, edgecolors="w")
+        axes.scatter(*wrong.T, s=size, marker="x", linewidths=0.8, color=colour)
+        axes.scatter(*right.T, s=size, marker="o", linewidths=0.3, color=colour, edgecolors="w")
         if of_class.any():
             _circle(axes, places[of_class], colour)
-        axes.annotate(name, 1.17 * corners[k], ha="center", va="center", fontsize=9)
+        # Above or below the corner, and no wider than the panel.
+        x, y = corners[k]
+        side = "center" if len(name) < 4 else "left" if x < 0 else "right"
+        axes.annotate(name, (x, 1.15 * y), ha=side, va="center", fontsize=9, color=colour)
     axes.set(xlim=(-0.9, 0.9), ylim=(-0.9, 0.9), aspect="equal", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
     axes.grid(visible=False)

@@ -13,7 +13,7 @@ from twohot.experiment import Log, Progress, Record, run_plan, unfinished
 from twohot.experiment.runner import PACKAGES
 from twohot.reproduce.claim import CLAIMS, Claim, ClaimVerdict
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.exhibit import Exhibit, load_makers
+from twohot.reproduce.exhibit import Exhibit, exhibits, load_makers
 from twohot.reproduce.maker import RUN_KINDS, Made, Maker, Results
 
 
@@ -69,9 +69,13 @@ class Reproduction:
         return self._maker(exhibit).make(results, self._data)
 
     def claims(self) -> list[Claim]:
-        """Return the claims all of whose figures are among these, in the order of the report."""
+        """Return the claims all of whose figures are among these, in the order of the report.
+
+        Claims without a figure go with all figures that need no data.
+        """
         shown = {exhibit.id for exhibit in self.exhibits}
-        found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits)]
+        synthetic = {exhibit.id for exhibit in exhibits() if exhibit.needs == "nothing"}
+        found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits or synthetic)]
         return sorted(found, key=lambda claim: claim.order)
 
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twohot.reproduce.claim import Answer, Claim, Verdict, register_claim
+from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, register_claim
 from twohot.reproduce.claims.synthetic_evidence import (
     HALF,
     RULE,
@@ -22,7 +22,7 @@ from twohot.reproduce.synthetic_setting import MATRIX_NAMES, MATRIX_WORDS
 from twohot.reproduce.table import Cell, Table, mean_of
 
 
-def judge_wider_regime(results: Results) -> Verdict:
+def judge_wider_regime(results: Results) -> ClaimVerdict:
     """Judge whether the noise that a round stands grows with the round."""
     limits = {kind: [_limits(draw) for draw in found] for kind, found in draws(results).items()}
     kept = [MATRIX_WORDS[kind] for kind, found in limits.items() if all(map(_widens, found))]
@@ -62,7 +62,7 @@ def _widens(limits: list[float]) -> bool:
     return limits == sorted(limits) and limits[-1] > limits[0]
 
 
-def judge_two_hot_right(results: Results) -> Verdict:
+def judge_two_hot_right(results: Results) -> ClaimVerdict:
     """Judge whether the two-hot student is right wherever the truth is the commonest label."""
     return _judge_where_truth_leads(
         results,
@@ -74,7 +74,7 @@ def judge_two_hot_right(results: Results) -> Verdict:
     )
 
 
-def judge_two_hot_best(results: Results) -> Verdict:
+def judge_two_hot_best(results: Results) -> ClaimVerdict:
     """Judge whether the two-hot student is at least as accurate as every round."""
     return _judge_where_truth_leads(
         results,
@@ -90,7 +90,7 @@ def _lead(result: SyntheticResult) -> float:
     return result.two_hot[RULE].accuracy - max(each.accuracy for each in result.rounds)
 
 
-def judge_top_two(results: Results) -> Verdict:
+def judge_top_two(results: Results) -> ClaimVerdict:
     """Judge whether the true label is among the teacher's two largest outputs."""
     return _judge_where_truth_leads(
         results,
@@ -109,7 +109,7 @@ def _judge_where_truth_leads(
     shown: Callable[[SyntheticResult], float],
     what: str,
     advice: str,
-) -> Verdict:
+) -> ClaimVerdict:
     """Judge a promise that is made wherever C_kk > C_kk', matrix by matrix and rate by rate."""
     kept: dict[str, dict[float, bool]] = {}
     rows: list[tuple[Cell, ...]] = []
@@ -133,12 +133,12 @@ def _judge_where_truth_leads(
     values = ", ".join(f"{MATRIX_WORDS[kind]} {value:.1f}" for kind, value in at_half.items())
     evidence = f"Holds in all draws: {counts}. {what.capitalize()} at η = .5: {values}."
     if all(all(rates.values()) for rates in kept.values()):
-        return Verdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
     parts = [part for kind, rates in kept.items() if (part := _range(kind, rates))]
     if not parts:
-        return Verdict(Answer.REFUTED, evidence, table=table, advice=advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
     condition = "; ".join(parts)
-    return Verdict(Answer.CONDITIONAL, evidence, condition, table, advice)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, advice)
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
@@ -166,6 +166,7 @@ WHERE_PROMISED = "At every noise rate where the true label is the commonest one 
 register_claim(
     Claim(
         id="rounds-widen-regime",
+        title="The 100 % regime expands with the rounds",
         text="The regime of 100 % accuracy expands with the rounds of distillation.",
         place="Section 4, Figure 3a",
         rule="For every matrix and draw, the highest noise rate up to which all training samples"
@@ -180,6 +181,7 @@ register_claim(
 register_claim(
     Claim(
         id="two-hot-all-right-synthetic",
+        title="The two-hot student is all right wherever C_kk > C_kk'",
         text="The PLL student achieves 100 % accuracy across all noise rates with C_kk > C_kk'.",
         place="Section 5, Theorem 5.1 and Figure 3a",
         rule=f"{WHERE_PROMISED} all training samples must be right in every draw, ties for the"
@@ -193,6 +195,7 @@ register_claim(
 register_claim(
     Claim(
         id="two-hot-beats-rounds-synthetic",
+        title="The two-hot student outperforms any round (synthetic)",
         text="The PLL student outperforms any t-th distilled model (training accuracy).",
         place="Section 5, remark, and the summary of the proofs",
         rule=f"{WHERE_PROMISED} the student must be at least as accurate on training samples as the"
@@ -206,6 +209,7 @@ register_claim(
 register_claim(
     Claim(
         id="truth-in-top-two-synthetic",
+        title="The true label is among the teacher's top two (synthetic)",
         text="The teacher's output at the true label is at least the second highest.",
         place="Section 5",
         rule=f"{WHERE_PROMISED} all training samples must have it among the teacher's two largest"

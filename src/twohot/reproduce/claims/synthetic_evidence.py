@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from twohot.reproduce.claim import Answer, Verdict, not_testable
+from twohot.reproduce.claim import Answer, ClaimVerdict, not_testable
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import choose_exhibits
 from twohot.reproduce.maker import Maker, Results
@@ -46,11 +46,11 @@ def runs_at_half(_data: Sequence[DataSet]) -> list[SyntheticRun]:
 
 
 def of_finished(
-    runs: Callable[[Sequence[DataSet]], list[Any]], judge: Callable[[Results], Verdict]
-) -> Callable[[Results, Sequence[DataSet]], Verdict]:
+    runs: Callable[[Sequence[DataSet]], list[Any]], judge: Callable[[Results], ClaimVerdict]
+) -> Callable[[Results, Sequence[DataSet]], ClaimVerdict]:
     """Return a judge that asks for all runs before it judges."""
 
-    def judge_if_finished(results: Results, data: Sequence[DataSet]) -> Verdict:
+    def judge_if_finished(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         needed = runs(data)
         missing = sum(run not in results for run in needed)
         if missing:
@@ -91,10 +91,10 @@ def _negated(rate: float | None) -> float | None:
 
 def by_parts(
     kept: Sequence[str], n_parts: int, evidence: str, advice: str, table: Table | None = None
-) -> Verdict:
+) -> ClaimVerdict:
     """Return the verdict on a claim of several parts: confirmed for all, for some, or for none."""
     if len(kept) == n_parts:
-        return Verdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
     if not kept:
-        return Verdict(Answer.REFUTED, evidence, table=table, advice=advice)
-    return Verdict(Answer.CONDITIONAL, evidence, f"for {' and '.join(kept)}", table, advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, f"for {' and '.join(kept)}", table, advice)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from twohot.reproduce.claim import Answer, Claim, Verdict, register_claim
+from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, register_claim
 from twohot.reproduce.claims.synthetic_evidence import (
     HALF,
     by_parts,
@@ -37,7 +37,7 @@ def _all(found: dict[str, list[SyntheticResult]]) -> list[SyntheticResult]:
     return [result for of_kind in found.values() for result in of_kind]
 
 
-def judge_clusters(results: Results) -> Verdict:
+def judge_clusters(results: Results) -> ClaimVerdict:
     """Judge whether outputs gather by true class from round to round."""
     found = _at_half(results)
     series = {
@@ -60,7 +60,7 @@ def judge_clusters(results: Results) -> Verdict:
     return by_parts(kept, len(fall), evidence, advice, table)
 
 
-def judge_spread(results: Results) -> Verdict:
+def judge_spread(results: Results) -> ClaimVerdict:
     """Judge from which round on the spread of outputs over samples shrinks."""
     found = _all(_at_half(results, perturbed=True))
     names = ("clean_true", "noisy_true", "noisy_given")
@@ -89,14 +89,14 @@ def judge_spread(results: Results) -> Verdict:
     )
     advice = "A student's outputs may differ more between samples than its teacher's."
     if first == 1:
-        return Verdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
     if first > (n_rounds + 1) // 2:
-        return Verdict(Answer.REFUTED, evidence, table=table, advice=advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
     condition = f"t ≥ {first}, the spread of round {first} being larger than of round {first - 1}"
-    return Verdict(Answer.CONDITIONAL, evidence, condition, table, advice)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, advice)
 
 
-def judge_confidence(results: Results) -> Verdict:
+def judge_confidence(results: Results) -> ClaimVerdict:
     """Judge whether clean samples lose and noisy samples gain confidence in the true label."""
     found = _all(_at_half(results))
     clean = _means([result.rounds for result in found], "clean_true")
@@ -112,7 +112,7 @@ def judge_confidence(results: Results) -> Verdict:
     return by_parts(parts, 2, evidence, advice)
 
 
-def judge_crossing(results: Results) -> Verdict:
+def judge_crossing(results: Results) -> ClaimVerdict:
     """Judge whether noisy samples have the true label on top from the third round on."""
     found = _at_half(results)
     ahead = {
@@ -144,7 +144,7 @@ def eigenvalue_runs(_data: Sequence[DataSet]) -> list[EigenvalueRun]:
     return _eigenvalue_maker().plan()
 
 
-def judge_eigenvalues(results: Results) -> Verdict:
+def judge_eigenvalues(results: Results) -> ClaimVerdict:
     """Judge whether the K leading eigenvalues of the averaging matrix leave the others behind."""
     maker = _eigenvalue_maker()
     last, power = maker.setting.n_classes, maker.n_rounds
@@ -186,6 +186,7 @@ def _n_rounds(found: dict[str, list[SyntheticResult]]) -> int:
 register_claim(
     Claim(
         id="outputs-cluster",
+        title="Outputs cluster by true class",
         text="Outputs form clusters by true class as the distillation rounds go by.",
         place="Section 3, Figure 2b",
         rule="With half of the labels wrong, the scatter of outputs around their class mean, per"
@@ -200,6 +201,7 @@ register_claim(
 register_claim(
     Claim(
         id="spread-shrinks",
+        title="The spread of outputs shrinks with the round (synthetic)",
         text="The spread of outputs shrinks with t, due to label clustering.",
         place="Figure 3b",
         rule="With half of the labels wrong, the standard deviation over samples of the output at"
@@ -215,6 +217,7 @@ register_claim(
 register_claim(
     Claim(
         id="clean-falls-noisy-rises",
+        title="Clean confidence falls, noisy confidence rises (synthetic)",
         text="Confidence in the true label decreases in clean and increases in noisy samples.",
         place="Section 5, Figure 3b",
         rule="With half of the labels wrong, the mean output at the true label must fall from every"
@@ -229,6 +232,7 @@ register_claim(
 register_claim(
     Claim(
         id="third-round-wins",
+        title="At 50 % noise the true label wins from round 3 on",
         text="At 50 % noise the true label has the highest output of noisy samples after t ≥ 3.",
         place="Section 4, Figure 3b",
         rule="With half of the labels wrong, the mean output of noisy samples must be larger at the"
@@ -243,6 +247,7 @@ register_claim(
 register_claim(
     Claim(
         id="top-eigenvalues-dominate",
+        title="Only the top K eigenvalues stay",
         text="Only the K top eigenvalues dominate the others as t progresses.",
         place="Section 3, Figure 2a",
         rule="The K-th eigenvalue of the averaging matrix over the next one must grow with every"

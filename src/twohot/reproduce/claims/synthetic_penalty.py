@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from twohot.reproduce.claim import Answer, Claim, Verdict, register_claim
+from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, register_claim
 from twohot.reproduce.claims.synthetic_evidence import maker_of, of_finished
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
@@ -28,7 +28,7 @@ def error_runs(_data: Sequence[DataSet]) -> list[SoftmaxErrorRun]:
     return _error_maker().plan()
 
 
-def judge_error(results: Results) -> Verdict:
+def judge_error(results: Results) -> ClaimVerdict:
     """Judge whether the error of the linear theory is negligible for many samples."""
     maker = _error_maker()
     errors = {
@@ -49,11 +49,11 @@ def judge_error(results: Results) -> Verdict:
     )
     small = [kept for kept, error in errors.items() if error <= NEGLIGIBLE]
     if len(small) == len(errors):
-        return Verdict(Answer.CONFIRMED, evidence, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, advice=advice)
     if not small:
-        return Verdict(Answer.REFUTED, evidence, advice=advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, advice=advice)
     condition = f"{small[0]} is kept as samples become more"
-    return Verdict(Answer.CONDITIONAL, evidence, condition, advice=advice)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, advice=advice)
 
 
 def _largest(runs: Sequence[SoftmaxErrorRun], results: Results) -> float:
@@ -69,7 +69,7 @@ def separation_runs(_data: Sequence[DataSet]) -> list[SeparationRun]:
     return _separation_maker().plan()
 
 
-def judge_separation(results: Results) -> Verdict:
+def judge_separation(results: Results) -> ClaimVerdict:
     """Judge whether the claimed penalties bring q/p near 2."""
     maker = _separation_maker()
     low, high = NEAR_TWO
@@ -85,16 +85,17 @@ def judge_separation(results: Results) -> Verdict:
         " strength for every norm of the features."
     )
     if 1.0 in near:
-        return Verdict(Answer.CONFIRMED, evidence, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, advice=advice)
     if not near:
-        return Verdict(Answer.REFUTED, evidence, advice=advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, advice=advice)
     condition = f"features have a squared norm of about {near[0]:g}, not 1 as the text assumes"
-    return Verdict(Answer.CONDITIONAL, evidence, condition, advice=advice)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, advice=advice)
 
 
 register_claim(
     Claim(
         id="softmax-error-negligible",
+        title="The linear theory is exact for many samples",
         text="The softmax approximation error is negligible as samples exceed 10⁴.",
         place="Appendix, justification of Assumption 2.1",
         rule="With 10⁴ samples per class and more, no output of any round may differ by more than"
@@ -109,6 +110,7 @@ register_claim(
 register_claim(
     Claim(
         id="separation-near-two",
+        title="q/p is near 2 at the paper's penalties",
         text="q/p is close to 2 at λ 1e-3 for Caltech-101, Flowers-102 and StanfordCars, and at"
         " 1e-4 for CIFAR-100, Caltech-256 and Food-101.",
         place="Appendix, choosing an appropriate λ",

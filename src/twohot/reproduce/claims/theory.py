@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from twohot.reproduce.claim import Answer, Claim, Verdict, register_claim
+from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, register_claim
 from twohot.reproduce.claims.synthetic_evidence import of_finished
 from twohot.reproduce.claims.theory_checks import FORMULAS, FormulaRun, TheoremRun
 from twohot.reproduce.data_set import DataSet
@@ -55,18 +55,18 @@ def case_5_runs(_data: Sequence[DataSet]) -> list[FormulaRun]:
     return [*printed, _formula(FORMULAS[2], ELSEWHERE)]
 
 
-def judge_theorem_4_1(results: Results) -> Verdict:
+def judge_theorem_4_1(results: Results) -> ClaimVerdict:
     """Judge condition and converse of Theorem 4.1."""
     return _exactly(results, "4.1", "Rounds needed follow from q/p and the share of wrong labels.")
 
 
-def judge_corollary(results: Results) -> Verdict:
+def judge_corollary(results: Results) -> ClaimVerdict:
     """Judge the corollary's condition."""
     advice = "Features that tell classes apart better save rounds, by the product of their q/p."
     return _exactly(results, "corollary", advice)
 
 
-def _exactly(results: Results, name: str, advice: str) -> Verdict:
+def _exactly(results: Results, name: str, advice: str) -> ClaimVerdict:
     found = results[_theorem(name)]
     evidence = (
         f"{N_SETTINGS} random settings with balanced labels: all training samples right in"
@@ -74,11 +74,11 @@ def _exactly(results: Results, name: str, advice: str) -> Verdict:
         f" {found.n_denied_right} of {found.n_denied} that do not."
     )
     if found.n_right < found.n_promised:
-        return Verdict(Answer.REFUTED, evidence, advice=advice)
-    return Verdict(Answer.CONFIRMED, evidence, advice=advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, advice=advice)
+    return ClaimVerdict(Answer.CONFIRMED, evidence, advice=advice)
 
 
-def judge_theorem_5_1(results: Results) -> Verdict:
+def judge_theorem_5_1(results: Results) -> ClaimVerdict:
     """Judge the promise of Theorem 5.1."""
     found = results[_theorem("5.1")]
     wrong = found.n_promised - found.n_right - found.n_tied
@@ -90,11 +90,11 @@ def judge_theorem_5_1(results: Results) -> Verdict:
     )
     advice = "Ask partial_label_guarantee, which is exact; the printed condition is not enough."
     if found.n_right == found.n_promised:
-        return Verdict(Answer.CONFIRMED, evidence, advice=advice)
-    return Verdict(Answer.REFUTED, evidence, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, advice=advice)
+    return ClaimVerdict(Answer.REFUTED, evidence, advice=advice)
 
 
-def judge_lemma(results: Results) -> Verdict:
+def judge_lemma(results: Results) -> ClaimVerdict:
     """Judge Lemma 4.1."""
     error = results[_formula(FORMULAS[0], 0.0)].error
     evidence = (
@@ -102,10 +102,10 @@ def judge_lemma(results: Results) -> Verdict:
     )
     advice = "Its outputs need no balance of the given labels, only equal numbers of samples."
     answer = Answer.CONFIRMED if error <= EXACT else Answer.REFUTED
-    return Verdict(answer, evidence, advice=advice)
+    return ClaimVerdict(answer, evidence, advice=advice)
 
 
-def judge_case_5(results: Results) -> Verdict:
+def judge_case_5(results: Results) -> ClaimVerdict:
     """Judge the final formula of Case V."""
     errors = {share: results[_formula(FORMULAS[1], share)].error for share in (0.0, ELSEWHERE)}
     corrected = results[_formula(FORMULAS[2], ELSEWHERE)].error
@@ -116,16 +116,17 @@ def judge_case_5(results: Results) -> Verdict:
     advice = "Use case_5_outputs, where superclass means mix as they should."
     right = [share for share, error in errors.items() if error <= EXACT]
     if len(right) == len(errors):
-        return Verdict(Answer.CONFIRMED, evidence, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, advice=advice)
     if 0.0 not in right:
-        return Verdict(Answer.REFUTED, evidence, advice=advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, advice=advice)
     condition = "superclasses do not correlate (e = 0), which is Case IV"
-    return Verdict(Answer.CONDITIONAL, evidence, condition, advice=advice)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, advice=advice)
 
 
 register_claim(
     Claim(
         id="theorem-4-1",
+        title="Theorem 4.1: rounds needed",
         text="The t-th model is all right if C_kk > C_kk' + 1/((q/p)^t - 1) for all k ≠ k'.",
         place="Section 4, Theorem 4.1",
         rule=f"{ON_RANDOM_SETTINGS} Confirmed if all training samples are right wherever the"
@@ -138,6 +139,7 @@ register_claim(
 register_claim(
     Claim(
         id="theorem-5-1",
+        title="Theorem 5.1: the two-hot student",
         text="The PLL student is all right if C_kk > C_kk' for all k ≠ k'.",
         place="Section 5, Theorem 5.1",
         rule=f"{ON_RANDOM_SETTINGS} Confirmed if all training samples are right, none tied,"
@@ -150,6 +152,7 @@ register_claim(
 register_claim(
     Claim(
         id="lemma-4-1",
+        title="Lemma 4.1: the closed form of the outputs",
         text="Outputs are p^t of the label, and shares of the means of class and superclass.",
         place="Section 4, Lemma 4.1",
         rule=f"On {N_DENSE_SETTINGS} random settings no output may differ by more than {EXACT:g}"
@@ -162,6 +165,7 @@ register_claim(
 register_claim(
     Claim(
         id="case-5",
+        title="Case V: superclasses that correlate",
         text="The closed form of Case V, where superclasses correlate.",
         place="Appendix, Case V",
         rule=f"On {N_DENSE_SETTINGS} random settings no output of the printed formula may differ by"
@@ -175,6 +179,7 @@ register_claim(
 register_claim(
     Claim(
         id="corollary-evolving-features",
+        title="Corollary: features that change",
         text="Where features change, the condition has the product of all q/p in place of a power.",
         place="Appendix, self-distillation with feature learning",
         rule=f"{ON_RANDOM_SETTINGS} One to four rounds have correlations of their own. Confirmed if"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from twohot.reproduce.claim import Answer, Claim, Verdict, register_claim
+from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, register_claim
 from twohot.reproduce.claims.synthetic_evidence import of_finished
 from twohot.reproduce.claims.theory_optimisation import DescentRun, TemperatureRun
 from twohot.reproduce.data_set import DataSet
@@ -41,7 +41,7 @@ def perturbation_runs(_data: Sequence[DataSet] = ()) -> list[EigenvalueRun]:
     ]
 
 
-def judge_temperature(results: Results) -> Verdict:
+def judge_temperature(results: Results) -> ClaimVerdict:
     """Judge whether a temperature changes outputs or coefficients."""
     found = {run.temperature: results[run] for run in temperature_runs()}
     rows = tuple((t, each.output_difference, each.coef_ratio) for t, each in found.items())
@@ -60,14 +60,14 @@ def judge_temperature(results: Results) -> Verdict:
     advice = "With the loss scaled by τ², a temperature is nothing to tune."
     same_coef = all(abs(each.coef_ratio - 1) <= NEAR for each in found.values())
     if difference > SOLVED:
-        return Verdict(Answer.REFUTED, evidence, table=table, advice=advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
     if same_coef:
-        return Verdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
     condition = "outputs are meant; the coefficients are τ times as large, not the same"
-    return Verdict(Answer.CONDITIONAL, evidence, condition, table, advice)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, advice)
 
 
-def judge_davis_kahan(results: Results) -> Verdict:
+def judge_davis_kahan(results: Results) -> ClaimVerdict:
     """Judge whether the leading eigenvectors stay with the classes as far as is ensured."""
     found = [results[run] for run in perturbation_runs()]
     ensured = [each for each in found if each.bound < 1]
@@ -78,12 +78,12 @@ def judge_davis_kahan(results: Results) -> Verdict:
     )
     advice = "Directions of classes outlive small errors of the Gram matrix; top two labels do not."
     if not ensured:
-        return Verdict(Answer.NOT_TESTABLE, evidence, advice=advice)
+        return ClaimVerdict(Answer.NOT_TESTABLE, evidence, advice=advice)
     answer = Answer.CONFIRMED if len(kept) == len(ensured) else Answer.REFUTED
-    return Verdict(answer, evidence, advice=advice)
+    return ClaimVerdict(answer, evidence, advice=advice)
 
 
-def judge_algorithm_1(results: Results) -> Verdict:
+def judge_algorithm_1(results: Results) -> ClaimVerdict:
     """Judge whether Algorithm 1 finds the outputs of a round."""
     found = {run.learning_rate: results[run] for run in descent_runs()}
     rows = tuple((rate, each.loss, each.best_loss, each.error) for rate, each in found.items())
@@ -98,12 +98,13 @@ def judge_algorithm_1(results: Results) -> Verdict:
     )
     advice = "Use softmax_rounds or population_rounds."
     answer = Answer.CONFIRMED if best.error <= NEAR else Answer.REFUTED
-    return Verdict(answer, evidence, table=table, advice=advice)
+    return ClaimVerdict(answer, evidence, table=table, advice=advice)
 
 
 register_claim(
     Claim(
         id="temperature",
+        title="Temperature changes nothing",
         text="Temperature scaling changes neither the optimal θ nor the optimal prediction.",
         place="Appendix, effect of temperature scaling",
         rule=f"Three rounds are minimised at several temperatures. Confirmed if outputs (to"
@@ -117,6 +118,7 @@ register_claim(
 register_claim(
     Claim(
         id="davis-kahan",
+        title="Small perturbations keep the classes",
         text="The top K eigenvectors stay aligned with the classes if E is small against the gap.",
         place="Section 3",
         rule="In every draw of a symmetric perturbation with 2‖E‖ below the eigengap, the sine of"
@@ -131,6 +133,7 @@ register_claim(
 register_claim(
     Claim(
         id="algorithm-1",
+        title="Algorithm 1 finds the outputs",
         text="Algorithm 1 computes the optimal outputs of the distilled models.",
         place="Appendix, numerical method",
         rule=f"Confirmed if, at the figures' ridge, one of {len(LEARNING_RATES)} learning rates"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twohot.figures.evolution_planes import RoundOutputs, evolution_figure
+from twohot.figures.output_evolution import LabelledOutputs, output_plane_figure
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.evolution_run import EvolutionResult, EvolutionRun
 from twohot.reproduce.maker import Made, Maker, Results, register
@@ -59,7 +59,7 @@ class EvolutionMaker(Maker):
             row for name, fits in planes.items() for row in _rows(name.replace("\n", " "), fits)
         ]
         title = f"Outputs on {', '.join(self._classes(chosen))} of {titles(data)[chosen.key]}"
-        drawn = evolution_figure(planes, rounds=self.rounds, class_names=self._classes(chosen))
+        drawn = output_plane_figure(planes, rounds=self.rounds, class_names=self._classes(chosen))
         return Made(
             {"planes": drawn},
             {"clusters": Table(title, COLUMNS, tuple(rows))},
@@ -89,12 +89,12 @@ class EvolutionMaker(Maker):
         )
 
 
-def _outputs(result: EvolutionResult) -> RoundOutputs:
+def _outputs(result: EvolutionResult) -> LabelledOutputs:
     labels = np.array(result.true_labels), np.array(result.given_labels)
-    return RoundOutputs(np.array(result.outputs), *labels)
+    return LabelledOutputs(np.array(result.outputs), *labels)
 
 
-def _rows(name: str, fits: RoundOutputs) -> list[tuple[Cell, ...]]:
+def _rows(name: str, fits: LabelledOutputs) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     classes = np.unique(fits.true_labels)
     for t, outputs in enumerate(fits.outputs, start=1):
