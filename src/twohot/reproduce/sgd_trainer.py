@@ -1,12 +1,4 @@
-"""The paper's models by the paper's own recipe: stochastic gradient descent on raw features.
-
-With logits z = W x (no bias) and outputs p = softmax(z), a step follows the mean over a batch of
-
-    teacher and students   -Σ_k t_k log p_k,                   t: given label, or last outputs
-    two-hot student        Σ_k ½ (1 - p_k^q) / q,              k: the teacher's two top labels
-
-and torch's weight decay adds l2·W to its gradient: the objective is that of the exact trainer,
-mean loss + ½·l2·‖W‖². Batches of 128, momentum .9, 200 epochs, the rate × .98 after each.
+"""The paper's models by the paper's own recipe: SGD on raw features, 200 epochs.
 
 The rate is chosen once for each draw of labels, by the teacher: the rate whose teacher agrees best,
 after its last epoch, with a fifth of the given (noisy) labels that it was not trained on. All
@@ -16,34 +8,35 @@ The paper let the test set choose: its numbers are those of the best epoch on th
 teacher handed on is the best one too. That is recorded beside it as `paper_way`, at the same rate.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, TypeAlias
 
 import numpy as np
 
-from twohot._extras import load_extra
 from twohot._types import FloatArray
 from twohot.reproduce.data_set import DataSet, read_data_set
-from twohot.reproduce.exact_trainer import N_ROUNDS, TWO_HOT
+from twohot.reproduce.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import RunKind, register_runs
 from twohot.reproduce.probe_run import FittedModel, NoisyLabels, ProbeRun, draw_labels, judge
+from twohot.reproduce.sgd import (
+    BatchLoss,
+    SgdSettings,
+    Tensor,
+    as_tensor,
+    candidate_loss,
+    descend,
+    gradient_norm,
+    initial_weights,
+    label_loss,
+    one_thread,
+)
 from twohot.select.splits import N_FOLDS, choose_splits
 
-Tensor: TypeAlias = Any  # torch is imported where it is used
-BatchLoss: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # of logits and targets
-
-# The paper's recipe, and the facts of its code.
-BATCH_SIZE = 128
-MOMENTUM = 0.9
-RATE_DECAY = 0.98  # of the rate, after each epoch
+# The paper's grid of rates, its epochs and its candidates.
 RATES = (0.1, 0.05, 0.01, 0.005, 0.001)
 N_EPOCHS = 200
-GCE_POWER = 0.7
 N_CANDIDATES = 2
 
 DIGITS = 6  # of the accuracies of a curve
@@ -56,7 +49,7 @@ class SgdRun:
     data: str  # key of the data set
     corruption: str
     noise_rate: float
-    seed: int  # of the labels, the weights at the start and the order of the rows
+    seed: int  # of the labels, the weights at the start and the orders of the rows
     l2: float
     n_epochs: int = N_EPOCHS
     rates: tuple[float, ...] = RATES
@@ -67,6 +60,10 @@ class SgdRun:
         return ProbeRun(
             self.data, self.corruption, self.noise_rate, self.seed, self.l2, family="paper"
         )
+
+    def at(self, rate: float) -> SgdSettings:
+        """Return the settings of a fit."""
+        return SgdSettings(rate, self.l2, self.n_epochs, self.seed)
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ class SgdResult:
     rate: float  # chosen
     agreement: dict[str, float]  # with held-out given labels, by rate
     grid_seconds: float  # CPU of the fits among which the rate was chosen
-    grid_epochs: float  # of them all, in passes over the rows
+    grid_epochs: float  # of them all, in passes over all rows
     models: dict[str, FittedModel]  # after the last epoch; a pass is an epoch
     test_curves: dict[str, tuple[float, ...]]  # after each epoch
     paper_way: dict[str, PaperPick]  # learnt from models that were picked on the test set too
@@ -110,13 +107,13 @@ class SgdFit:
 
 @dataclass(frozen=True, eq=False)
 class SgdTrainer:
-    """What all fits of a run share."""
+    """What all fits of a run share, once the rate is chosen."""
 
-    run: SgdRun
-    rate: float
+    settings: SgdSettings
     X: Tensor  # (n_samples, n_features), float32
     X_test: Tensor
     test_labels: Tensor
+    start: Tensor  # weights of the teacher and of the students on outputs, before their first step
 
     def fit(self, targets: Tensor, loss: BatchLoss, start: Tensor) -> SgdFit:
         """Train one model, with a look at the test set after each epoch."""
@@ -130,20 +127,16 @@ class SgdTrainer:
             if curve[-1] > max(curve[:-1], default=-1.0):
                 best = weights.clone()
 
-        last, cpu_seconds = descend(
-            self.X, targets, loss, start, rate=self.rate, run=self.run, after_epoch=look
-        )
-        norms = [self._gradient_norm(targets, loss, each) for each in (last, 0 * last)]
-        return SgdFit(last, best, tuple(curve), norms[0] / norms[1], cpu_seconds)
+        last, cpu_seconds = descend(self.X, targets, loss, start, self.settings, after_epoch=look)
+        norm = gradient_norm(self.X, targets, loss, last, self.settings.l2)
+        return SgdFit(last, best, tuple(curve), norm, cpu_seconds)
 
     def students(self, teacher: SgdFit, pick: Callable[[SgdFit], Tensor]) -> dict[str, SgdFit]:
         """Train what learns from the teacher; `pick` says which weights are handed on."""
         fits: dict[str, SgdFit] = {}
-        start = initial_weights(teacher.last.shape, self.run.seed)
         before = teacher
-        for number in range(2, N_ROUNDS + 1):
-            targets = self.outputs(pick(before))
-            before = fits[f"round {number}"] = self.fit(targets, _cross_entropy, start)
+        for name in STUDENTS:
+            before = fits[name] = self.fit(self.outputs(pick(before)), label_loss, self.start)
         candidates = self.outputs(pick(teacher)).topk(N_CANDIDATES, dim=1).indices
         fits[TWO_HOT] = self.fit(candidates, candidate_loss, pick(teacher))
         return fits
@@ -152,14 +145,23 @@ class SgdTrainer:
         """Return probabilities of the training rows."""
         return (self.X @ weights.T).softmax(dim=1)
 
-    def test_outputs(self, weights: Tensor) -> Tensor:
-        """Return probabilities of the test rows."""
-        return (self.X_test @ weights.T).softmax(dim=1)
-
-    def _gradient_norm(self, targets: Tensor, loss: BatchLoss, weights: Tensor) -> float:
-        weights = weights.clone().requires_grad_()
-        loss(self.X @ weights.T, targets).backward()
-        return float((weights.grad + self.run.l2 * weights.detach()).norm())
+    def judge_last(self, labels: NoisyLabels, fits: dict[str, SgdFit]) -> dict[str, FittedModel]:
+        """Return what the models are worth after their last epoch."""
+        outputs = {name: self.outputs(fit.last).numpy() for name, fit in fits.items()}
+        return {
+            name: judge(
+                labels,
+                outputs[name],
+                (self.X_test @ fit.last.T).softmax(dim=1).numpy(),
+                _before(name, outputs),
+                l2=self.settings.l2,
+                n_passes=float(self.settings.n_epochs),
+                cpu_seconds=fit.cpu_seconds,
+                gradient_norm=fit.gradient_norm,
+                converged=None,
+            )
+            for name, fit in fits.items()
+        }
 
 
 def measure_sgd(run: SgdRun, paths: Mapping[str, str]) -> SgdResult:
@@ -171,24 +173,24 @@ def measure_sgd(run: SgdRun, paths: Mapping[str, str]) -> SgdResult:
     paths : mapping
         Where the data sets are, by their keys.
     """
-    with _one_thread():
+    with one_thread():
         data = _data_set(paths[run.data])
         labels = draw_labels(data, run.exact)
-        X, X_test = _tensor(data.X, np.float32), _tensor(data.X_test, np.float32)
-        given = _tensor(labels.given, np.int64)
-        agreement, grid_epochs, grid_seconds = _agreements(X, labels, data.n_classes, run)
-        rate = max(agreement, key=agreement.__getitem__)
-        trainer = SgdTrainer(run, rate, X, X_test, _tensor(labels.test, np.int64))
+        X, X_test = (as_tensor(rows, np.float32) for rows in (data.X, data.X_test))
+        given, test_labels = (as_tensor(codes, np.int64) for codes in (labels.given, labels.test))
         start = initial_weights((data.n_classes, X.shape[1]), run.seed)
-        teacher = {"round 1": trainer.fit(given, _cross_entropy, start)}
-        fits = teacher | trainer.students(teacher["round 1"], attrgetter("last"))
-        picked = teacher | trainer.students(teacher["round 1"], attrgetter("best"))
+        agreement, grid_epochs, grid_seconds = agreement_by_rate(X, given, start, run)
+        rate = max(agreement, key=agreement.__getitem__)
+        trainer = SgdTrainer(run.at(rate), X, X_test, test_labels, start)
+        teacher = trainer.fit(given, label_loss, start)
+        fits = {TEACHER: teacher, **trainer.students(teacher, attrgetter("last"))}
+        picked = {TEACHER: teacher, **trainer.students(teacher, attrgetter("best"))}
         return SgdResult(
             rate=rate,
             agreement={f"{each:g}": value for each, value in agreement.items()},
             grid_seconds=grid_seconds,
             grid_epochs=grid_epochs,
-            models=_judged(trainer, labels, fits),
+            models=trainer.judge_last(labels, fits),
             test_curves={name: fit.test_curve for name, fit in fits.items()},
             paper_way={name: fit.pick() for name, fit in picked.items()},
             noise_rate=float(labels.noisy.mean()),
@@ -198,125 +200,32 @@ def measure_sgd(run: SgdRun, paths: Mapping[str, str]) -> SgdResult:
 register_runs(RunKind(SgdRun, SgdResult, measure_sgd))
 
 
-def descend(
-    X: Tensor,
-    targets: Tensor,
-    loss: BatchLoss,
-    start: Tensor,
-    *,
-    rate: float,
-    run: SgdRun,
-    after_epoch: Callable[[Tensor], None] = lambda _: None,
-) -> tuple[Tensor, float]:
-    """Return the weights after the last epoch, and the CPU seconds of the epochs.
-
-    All fits of a run see the rows in the same orders, so that they differ in their targets alone.
-    """
-    torch = _torch()
-    weights = start.clone().requires_grad_()
-    optimiser = torch.optim.SGD([weights], lr=rate, momentum=MOMENTUM, weight_decay=run.l2)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, RATE_DECAY)
-    orders = torch.Generator().manual_seed(run.seed)
-    cpu_seconds = 0.0
-    for _ in range(run.n_epochs):
-        started = time.process_time()
-        for batch in torch.randperm(len(X), generator=orders).split(BATCH_SIZE):
-            optimiser.zero_grad()
-            loss(X[batch] @ weights.T, targets[batch]).backward()
-            optimiser.step()
-        schedule.step()
-        cpu_seconds += time.process_time() - started
-        after_epoch(weights.detach())
-    return weights.detach(), cpu_seconds
-
-
-def initial_weights(shape: tuple[int, int], seed: int) -> Tensor:
-    """Return what `torch.nn.Linear` starts with, without touching torch's own generator."""
-    torch = _torch()
-    bound = shape[1] ** -0.5
-    return torch.empty(shape).uniform_(-bound, bound, generator=torch.Generator().manual_seed(seed))
-
-
-def candidate_loss(logits: Tensor, candidates: Tensor) -> Tensor:
-    """Return generalised cross-entropy, averaged over the candidates (n_rows, 2) of each row.
-
-    p^q is exp(q log p): its gradient is finite where p underflows.
-    """
-    at_candidates = logits.log_softmax(dim=1).gather(1, candidates)
-    return (1 - (GCE_POWER * at_candidates).exp()).mean() / GCE_POWER
-
-
-def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return cross-entropy of labels (n_rows,) or of outputs (n_rows, n_classes)."""
-    return _torch().nn.functional.cross_entropy(logits, targets)
-
-
-def _agreements(
-    X: Tensor, labels: NoisyLabels, n_classes: int, run: SgdRun
+def agreement_by_rate(
+    X: Tensor, given: Tensor, start: Tensor, run: SgdRun
 ) -> tuple[dict[float, float], float, float]:
-    """Return the agreement of each rate's teacher with held-out given labels, and the cost."""
-    fitted_on, held_out = choose_splits(N_FOLDS, labels.given, None, run.seed)[0]
-    given = _tensor(labels.given, np.int64)
-    start = initial_weights((n_classes, X.shape[1]), run.seed)
-    agreement, cpu_seconds = {}, 0.0
+    """Return the agreement of each rate's teacher with given labels that it was not trained on.
+
+    Neither true labels nor test rows come in. The epochs, in passes over all rows, and their CPU
+    seconds are returned too.
+    """
+    fitted_on, held_out = choose_splits(N_FOLDS, given.numpy(), None, run.seed)[0]
     part, held_rows, held_labels = X[fitted_on], X[held_out], given[held_out]
+    agreement, cpu_seconds = {}, 0.0
     for rate in run.rates:
-        weights, seconds = descend(
-            part, given[fitted_on], _cross_entropy, start, rate=rate, run=run
-        )
+        weights, seconds = descend(part, given[fitted_on], label_loss, start, run.at(rate))
         agrees = (held_rows @ weights.T).argmax(dim=1) == held_labels
         agreement[rate] = float(agrees.double().mean())
         cpu_seconds += seconds
     return agreement, len(run.rates) * run.n_epochs * len(part) / len(X), cpu_seconds
 
 
-def _judged(
-    trainer: SgdTrainer, labels: NoisyLabels, fits: dict[str, SgdFit]
-) -> dict[str, FittedModel]:
-    outputs = {name: trainer.outputs(fit.last).numpy() for name, fit in fits.items()}
-    models = {}
-    for name, fit in fits.items():
-        models[name] = judge(
-            labels,
-            outputs[name],
-            trainer.test_outputs(fit.last).numpy(),
-            _before(name, outputs),
-            l2=trainer.run.l2,
-            n_passes=float(trainer.run.n_epochs),
-            cpu_seconds=fit.cpu_seconds,
-            gradient_norm=fit.gradient_norm,
-            converged=None,
-        )
-    return models
-
-
 def _before(name: str, outputs: dict[str, FloatArray]) -> FloatArray | None:
     """Return the outputs of the model that this one learnt from."""
-    if name == TWO_HOT:
-        return outputs["round 1"]
-    return outputs.get(f"round {int(name.removeprefix('round ')) - 1}")
+    if name == TEACHER:
+        return None
+    return outputs[TEACHER if name == TWO_HOT else ROUNDS[ROUNDS.index(name) - 1]]
 
 
 @lru_cache(maxsize=1)
 def _data_set(path: str) -> DataSet:
     return read_data_set(path)
-
-
-def _tensor(values: Any, dtype: type) -> Tensor:
-    return _torch().from_numpy(np.ascontiguousarray(values, dtype=dtype))
-
-
-def _torch() -> Any:
-    return load_extra("torch", "sgd", "SGD runs")
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch work on one thread: the same sums everywhere, and CPU seconds that compare."""
-    torch = _torch()
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)
