@@ -75,7 +75,7 @@ def _legend(figure: Any, grid: Any) -> None:
         for axes in grid.flat
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(
+    legend = figure.legend(
         handles.values(),
         handles.keys(),
         loc="outside lower center",
@@ -83,3 +83,5 @@ def _legend(figure: Any, grid: Any) -> None:
         frameon=False,
         fontsize=9,
     )
+    for handle in legend.legend_handles:
+        handle.set_color(DARK)  # the rows have colours of their own
