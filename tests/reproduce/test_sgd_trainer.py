@@ -16,6 +16,7 @@ from twohot.reproduce.sgd import (
     BATCH_SIZE,
     candidate_loss,
     descend,
+    gradient_norm,
     initial_weights,
     label_loss,
     one_thread,
@@ -208,18 +209,20 @@ def test_the_test_set_chooses_nothing_but_the_papers_way(tmp_path, result):
     assert other.paper_way != result.paper_way
 
 
-def test_agreement_is_that_of_given_labels_which_the_teacher_did_not_see():
-    X, labels = blobs(200)
-    rows, start = torch.from_numpy(X), initial_weights((N_CLASSES, N_FEATURES), 0)
-    given = torch.from_numpy(np.random.default_rng(1).permutation(labels))
-    known, n_epochs, _ = agreement_by_rate(rows, torch.from_numpy(labels), start, RUN)
-    # Given labels without a pattern can be learnt by heart at best: held-out ones are not agreed
-    # with, however well the true ones could be.
-    drawn, *_ = agreement_by_rate(rows, given, start, RUN)
-    assert list(known) == list(RUN.rates)
-    assert max(known.values()) > 0.7
-    assert max(drawn.values()) < 0.5
-    assert n_epochs == pytest.approx(len(RUN.rates) * RUN.n_epochs * 0.8)
+def test_agreement_is_that_of_labels_which_the_teacher_did_not_see():
+    # More features than rows: labels without a pattern are learnt by heart, and tell nothing of
+    # those that were held out.
+    rng = np.random.default_rng(4)
+    X = torch.from_numpy(rng.normal(size=(100, 300)).astype(np.float32))
+    given = torch.from_numpy(rng.integers(0, N_CLASSES, 100))
+    start = initial_weights((N_CLASSES, 300), 0)
+    run = replace(RUN, rates=(0.1, 0.05))
+    by_heart, _ = descend(X, given, label_loss, start, run.at(0.1))
+    assert ((X @ by_heart.T).argmax(dim=1) == given).all()
+    agreement, n_epochs, _ = agreement_by_rate(X, given, start, run)
+    assert list(agreement) == [0.1, 0.05]
+    assert max(agreement.values()) < 0.8  # of 20 rows, a quarter by chance
+    assert n_epochs == pytest.approx(2 * run.n_epochs * 0.8)
 
 
 def test_the_papers_way_is_the_best_epoch_on_the_test_set(result):
@@ -230,21 +233,58 @@ def test_the_papers_way_is_the_best_epoch_on_the_test_set(result):
         assert pick.test_accuracy not in pick.test_curve[: pick.epoch - 1]
 
 
-def test_students_learn_from_the_weights_that_were_picked(paths):
+@pytest.fixture(scope="module")
+def trainer(paths, result):
     data = sgd_trainer._data_set(paths["blobs"])
-    given = torch.from_numpy(draw_labels(data, RUN.exact).given)
-    test_labels = torch.from_numpy(data.test_labels)
-    X, X_test = torch.from_numpy(data.X), torch.from_numpy(data.X_test)
+    X, X_test, labels = map(torch.from_numpy, (data.X, data.X_test, data.test_labels))
     start = initial_weights((N_CLASSES, N_FEATURES), RUN.seed)
-    trainer = SgdTrainer(RUN.at(0.05), X, X_test, test_labels, start)
-    teacher = trainer.fit(given, label_loss, start)
-    early = replace(teacher, best=start)
-    learnt = trainer.students(early, lambda fit: fit.best)
-    wanted = trainer.fit(trainer.outputs(start), label_loss, start)
-    assert torch.equal(learnt["round 2"].last, wanted.last)
-    top_two = torch.from_numpy(np.argsort(-trainer.outputs(start).numpy(), axis=1)[:, :2].copy())
-    wanted = trainer.fit(top_two, candidate_loss, start)
-    assert torch.equal(learnt["two-hot"].last, wanted.last)
+    return SgdTrainer(RUN.at(result.rate), X, X_test, labels, start)
+
+
+@pytest.fixture(scope="module")
+def teacher(paths, trainer):
+    given = draw_labels(sgd_trainer._data_set(paths["blobs"]), RUN.exact).given
+    return trainer.fit(torch.from_numpy(given), label_loss, trainer.start)
+
+
+def test_best_weights_are_those_after_the_epoch_that_is_picked(paths, trainer, teacher):
+    given = draw_labels(sgd_trainer._data_set(paths["blobs"]), RUN.exact).given
+    shorter = replace(trainer.settings, n_epochs=teacher.pick().epoch)
+    stopped, _ = descend(trainer.X, torch.from_numpy(given), label_loss, trainer.start, shorter)
+    assert torch.equal(teacher.best, stopped)
+
+
+def test_students_learn_from_the_weights_that_are_handed_on(trainer, teacher):
+    other = initial_weights((N_CLASSES, N_FEATURES), seed=9)
+    learnt = trainer.students(replace(teacher, best=other), lambda fit: fit.best)
+    second = trainer.fit(trainer.outputs(other), label_loss, trainer.start)
+    third = trainer.fit(trainer.outputs(second.best), label_loss, trainer.start)
+    assert torch.equal(learnt["round 2"].last, second.last)
+    assert torch.equal(learnt["round 3"].last, third.last)
+    top_two = np.argsort(-trainer.outputs(other).numpy(), axis=1)[:, :2].copy()
+    two_hot = trainer.fit(torch.from_numpy(top_two), candidate_loss, other)
+    assert torch.equal(learnt["two-hot"].last, two_hot.last)
+
+
+def test_a_run_hands_on_the_last_epoch_and_the_papers_way_the_best(result, trainer, teacher):
+    assert teacher.pick().epoch < RUN.n_epochs  # or else there is nothing to tell apart
+    for curves, pick in (
+        (result.test_curves, lambda fit: fit.last),
+        ({k: v.test_curve for k, v in result.paper_way.items()}, lambda fit: fit.best),
+    ):
+        fits = {"round 1": teacher, **trainer.students(teacher, pick)}
+        assert curves == {name: fit.test_curve for name, fit in fits.items()}
+
+
+def test_the_relative_gradient_is_that_of_loss_and_penalty(trainer):
+    rng = np.random.default_rng(3)
+    X, W = trainer.X.numpy(), rng.normal(size=(N_CLASSES, N_FEATURES)).astype(np.float32)
+    targets = rng.dirichlet(np.ones(N_CLASSES), len(X)).astype(np.float32)
+    at_weights = (softmax(X @ W.T) - targets).T @ X / len(X) + 0.3 * W
+    at_zero = (1 / N_CLASSES - targets).T @ X / len(X)
+    norm = gradient_norm(trainer.X, torch.from_numpy(targets), label_loss, torch.from_numpy(W), 0.3)
+    expected = np.linalg.norm(at_weights) / np.linalg.norm(at_zero)
+    assert norm == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_first_of_several_best_epochs_is_picked():
