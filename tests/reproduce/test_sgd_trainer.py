@@ -247,11 +247,15 @@ def teacher(paths, trainer):
     return trainer.fit(torch.from_numpy(given), label_loss, trainer.start)
 
 
-def test_best_weights_are_those_after_the_epoch_that_is_picked(paths, trainer, teacher):
-    given = draw_labels(sgd_trainer._data_set(paths["blobs"]), RUN.exact).given
-    shorter = replace(trainer.settings, n_epochs=teacher.pick().epoch)
-    stopped, _ = descend(trainer.X, torch.from_numpy(given), label_loss, trainer.start, shorter)
-    assert torch.equal(teacher.best, stopped)
+@pytest.mark.parametrize("rate", [0.05, 1e-5], ids=["one best epoch", "epochs that tie"])
+def test_best_weights_are_those_after_the_first_best_epoch(paths, trainer, rate):
+    given = torch.from_numpy(draw_labels(sgd_trainer._data_set(paths["blobs"]), RUN.exact).given)
+    settings = RUN.at(rate)
+    fit = replace(trainer, settings=settings).fit(given, label_loss, trainer.start)
+    assert (len(set(fit.test_curve)) == 1) == (rate == 1e-5)
+    shorter = replace(settings, n_epochs=fit.pick().epoch)
+    stopped, _ = descend(trainer.X, given, label_loss, trainer.start, shorter)
+    assert torch.equal(fit.best, stopped)
 
 
 def test_students_learn_from_the_weights_that_are_handed_on(trainer, teacher):
