@@ -124,7 +124,7 @@ def test_the_tables_tell_accuracies_and_costs(data, results):
     assert cost["four students"][:3] == (40.0, 40.0, 1.0)
     assert cost["two-hot student"][:3] == (30.0, 2.5, 12.0)
     assert cost["choice among 2 rates, by the teacher"][:2] == (20.0, None)
-    assert cost["one run in all"] == (100.0, 52.5, 1.9, 88, 52, 1.7)  # 8 epochs for the choice
+    assert cost["one run in all"] == (100, 52.5, 1.9, 88.0, 52.5, 1.7)  # 8 epochs for the choice
     grid = "8 η × 3 seeds, extrapolated from 2 runs"
     assert cost[grid][:3] == (2400.0, 1260.0, 1.9)
     assert cost[f"{grid}, if every model chose its own rate"][:3] == (4800.0, 1260.0, 3.8)

@@ -79,7 +79,7 @@ def _legend(figure: Any, grid: Any) -> None:
         handles.values(),
         handles.keys(),
         loc="outside lower center",
-        ncols=3,
+        ncols=min(3, grid.shape[1]),
         frameon=False,
         fontsize=9,
     )

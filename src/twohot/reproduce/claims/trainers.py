@@ -111,10 +111,13 @@ def judge_last_epoch(results: Results, data: Sequence[DataSet]) -> Verdict:
     if not pairs:
         return verdict
     picked = _mean([_picked_less_last(pair, name) for pair in pairs for name in MODELS])
-    means = _mean([value for pair in pairs for value in _last_less_exact(pair).values()])
+    gap = _mean([value for pair in pairs for value in _last_less_exact(pair).values()])
+    norms = [pair.sgd.models[name].gradient_norm or 0.0 for pair in pairs for name in MODELS]
     evidence = (
-        f"{verdict.evidence} On average over models the last epoch is {means:+.1f} points from the"
+        f"{verdict.evidence} On average over models the last epoch is {gap:+.1f} points from the"
         f" exact optimum, and the best epoch on the test set is {picked:+.1f} points from the last."
+        f" SGD's relative gradients end at {min(norms):.1g} to {max(norms):.1g}; the exact"
+        f" solver's at {pairs[0].run.exact.tol:g}."
     )
     return replace(verdict, evidence=evidence, table=_difference_table(pairs))
 

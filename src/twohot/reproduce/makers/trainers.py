@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from twohot._checks.messages import counted
 from twohot.figures.epochs import EpochPanel, epochs_figure
 from twohot.figures.palette import METHOD_COLOURS
 from twohot.reproduce.data_set import DataSet
@@ -137,7 +138,7 @@ def accuracy_by_trainer(pairs: Sequence[TrainerPair]) -> Table:
 def cost_table(pairs: Sequence[TrainerPair]) -> Table:
     """Return CPU seconds and passes of both trainers: measured, and extrapolated to a grid."""
     both = [pair for pair in pairs if pair.exact is not None]
-    title = f"Cost by trainer, {pairs[0].data}: mean of {len(both)} runs of six models"
+    title = f"Cost by trainer, {pairs[0].data}: mean of {counted(len(both), 'run')} of six models"
     if not both:
         return Table(title, COST_COLUMNS, ())
     parts = {"teacher": (TEACHER,), "four students": STUDENTS, "two-hot student": (TWO_HOT,)}
@@ -149,7 +150,7 @@ def cost_table(pairs: Sequence[TrainerPair]) -> Table:
     choice = mean_cost([rate_cost(pair.sgd) for pair in both])
     often = choice.times(len(MODELS))
     n_rates = len(both[0].run.rates)
-    grid = f"{GRID_WORDS}, extrapolated from {len(both)} runs"
+    grid = f"{GRID_WORDS}, extrapolated from {counted(len(both), 'run')}"
     rows += [
         _cost_row(f"choice among {n_rates} rates, by the teacher", choice, None),
         _cost_row("one run in all", sgd + choice, exact),
@@ -199,14 +200,16 @@ def _exact_cost(pairs: Sequence[TrainerPair], names: Sequence[str]) -> Cost:
 
 
 def _cost_row(what: str, sgd: Cost, exact: Cost | None) -> tuple[Cell, ...]:
+    cpu, passes = (None, None) if exact is None else (exact.cpu_seconds, exact.n_passes)
+    return (what, *_compared(sgd.cpu_seconds, cpu), *_compared(sgd.n_passes, passes))
+
+
+def _compared(sgd: float, exact: float | None) -> tuple[Cell, ...]:
+    """Return two costs and their ratio, without digits that mean nothing."""
     if exact is None:
-        return what, round(sgd.cpu_seconds, 1), None, None, round(sgd.n_passes), None, None
-    return (
-        what,
-        round(sgd.cpu_seconds, 1),
-        round(exact.cpu_seconds, 1),
-        round(sgd.cpu_seconds / exact.cpu_seconds, 1),
-        round(sgd.n_passes),
-        round(exact.n_passes),
-        round(sgd.n_passes / exact.n_passes, 1),
-    )
+        return _rounded(sgd), None, None
+    return _rounded(sgd), _rounded(exact), round(sgd / exact, 1)
+
+
+def _rounded(cost: float) -> Cell:
+    return round(cost) if cost >= 100 else round(cost, 1)
