@@ -141,6 +141,20 @@ def test_what_is_not_finished_is_said(data, results):
     assert "Finished: 0 of 2 SGD runs." in nothing.notes
 
 
+def test_a_rate_at_the_edge_of_the_grid_is_said(data, results):
+    chosen = {0.2: 0.05, 0.5: 0.02}
+    runs = {
+        replace(run, rates=(0.05, 0.02, 0.01)): replace(result, rate=chosen[run.noise_rate])
+        for run, result in results.items()
+        if isinstance(run, SgdRun)
+    }
+    notes = replace(MAKER, rates=(0.05, 0.02, 0.01)).make(runs, data).notes
+    assert [note for note in notes if "edge" in note] == [
+        "At η = 0.2 the chosen rate, 0.05, is at the edge of the paper's grid: one beyond it might"
+        " agree better."
+    ]
+
+
 def test_costs_add_up(results):
     sgd = next(result for run, result in results.items() if isinstance(run, SgdRun))
     parts = [cost_of(sgd.models, names) for names in ((TEACHER,), STUDENTS, (TWO_HOT,))]

@@ -109,6 +109,7 @@ class TrainerMaker(Maker):
         for words, n_done in (("SGD", len(done)), ("exact", len(exact))):
             if n_done < len(runs):
                 notes.append(f"Finished: {n_done} of {len(runs)} {words} runs.")
+        notes += [_edge_note(pair) for pair in pairs if _at_edge(pair)]
         if not pairs:
             return Made(notes=tuple(notes))
         return Made(
@@ -188,6 +189,17 @@ def _accuracies(pair: TrainerPair, name: str) -> tuple[Cell, ...]:
         None if exact is None else round(exact, 1),
         None if exact is None else round(shown - exact, 1),
         None if last.gradient_norm is None else float(f"{last.gradient_norm:.1g}"),
+    )
+
+
+def _at_edge(pair: TrainerPair) -> bool:
+    return pair.sgd.rate in {min(pair.run.rates), max(pair.run.rates)}
+
+
+def _edge_note(pair: TrainerPair) -> str:
+    return (
+        f"At η = {pair.run.noise_rate:g} the chosen rate, {pair.sgd.rate:g}, is at the edge of the"
+        " paper's grid: one beyond it might agree better."
     )
 
 
