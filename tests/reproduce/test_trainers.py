@@ -149,10 +149,8 @@ def test_a_rate_at_the_edge_of_the_grid_is_said(data, results):
         if isinstance(run, SgdRun)
     }
     notes = replace(MAKER, rates=(0.05, 0.02, 0.01)).make(runs, data).notes
-    assert [note for note in notes if "edge" in note] == [
-        "At η = 0.2 the chosen rate, 0.05, is at the edge of the paper's grid: one beyond it might"
-        " agree better."
-    ]
+    (note,) = [note for note in notes if "edge" in note]
+    assert note.startswith("At η = 0.2 the chosen rate, 0.05, is at the edge")
 
 
 def test_costs_add_up(results):
