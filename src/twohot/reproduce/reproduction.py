@@ -124,7 +124,7 @@ def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
         return "two feature files of one data set"
     if exhibit.needs == "torch":
         try:
-            load_extra("torch", "vision", "SGD")
+            load_extra("torch", "sgd", "SGD runs")
         except ImportError as error:
             return str(error)
     return ""

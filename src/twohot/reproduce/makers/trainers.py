@@ -1,0 +1,227 @@
+"""SGD as the paper trains, epoch by epoch, beside the exact optimum of the same objective."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from twohot._checks.messages import counted
+from twohot.figures.epochs import EpochPanel, epochs_figure
+from twohot.figures.palette import METHOD_COLOURS
+from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
+from twohot.reproduce.maker import Made, Maker, Results, register
+from twohot.reproduce.probe_run import CLEAN
+from twohot.reproduce.sgd_trainer import N_EPOCHS, RATES, SgdRun
+from twohot.reproduce.table import Cell, Table
+from twohot.reproduce.trainer_pairs import (
+    MODELS,
+    Cost,
+    TrainerPair,
+    cost_of,
+    mean_cost,
+    rate_cost,
+    trainer_pairs,
+)
+
+# The models whose epochs are drawn: rows of the figure, with the names of their colours.
+DRAWN = {TEACHER: "teacher", ROUNDS[-1]: "rounds", TWO_HOT: "two-hot"}
+NAMES = {TEACHER: "teacher", TWO_HOT: "two-hot student"} | {
+    name: f"student, {name}" for name in STUDENTS
+}
+
+# The paper's grid of one corruption and one penalty, which costs are extrapolated to.
+GRID_RUNS = 8 * 3
+GRID_WORDS = "8 η × 3 seeds"
+
+ACCURACY_COLUMNS = (
+    "η",
+    "model",
+    "SGD's rate",
+    "SGD, last epoch",
+    "SGD, best epoch on the test set (the paper's way)",
+    "that epoch",
+    "exact optimum",
+    "last epoch less exact",
+    "SGD's relative gradient",
+)
+COST_COLUMNS = (
+    "what",
+    "SGD, CPU s",
+    "exact, CPU s",
+    "ratio",
+    "SGD, passes",
+    "exact, passes",
+    "ratio of passes",
+)
+
+RATE_NOTE = (
+    "SGD's rate was chosen once for each draw of labels: by the teacher, on a held-out fifth of the"
+    " noisy training labels. No test row was looked at for it."
+)
+PICK_NOTE = (
+    "The paper's way lets the test set choose the epoch, of every model and of those it learns"
+    " from. It is shown for comparison, at the same rate, and is no estimate of accuracy."
+)
+COST_NOTE = (
+    "CPU seconds are those of the fits on one thread: without reading rows, without SGD's looks at"
+    " the test set, without the preparation of rows that all exact runs of a data set share."
+)
+
+
+@register("trainers")
+@dataclass(frozen=True)
+class TrainerMaker(Maker):
+    """Curves of SGD with the exact optimum as a line; accuracy and cost of both."""
+
+    corruption: str = "superclass"
+    strength: str = "base"
+    noise_rates: tuple[float, ...] = (0.5, 0.1, 0.8)  # the most wanted first
+    seed: int = 0
+    n_epochs: int = N_EPOCHS
+    rates: tuple[float, ...] = RATES
+    data_set: str = "Flowers-102"  # SGD takes long: on this data set alone, or on the first
+
+    def runs(self, data: Sequence[DataSet]) -> list[Any]:
+        """Return the exact runs, which take minutes, and then SGD's."""
+        chosen = next((each for each in data if each.paper_name == self.data_set), None)
+        runs = [
+            SgdRun(
+                each.key,
+                self.corruption if rate else CLEAN,
+                rate,
+                self.seed,
+                each.l2(self.strength),
+                self.n_epochs,
+                self.rates,
+            )
+            for each in ([chosen] if chosen else data[:1])
+            for rate in self.noise_rates
+        ]
+        return [*(run.exact for run in runs), *runs]
+
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Draw the epochs; tell accuracies and costs."""
+        runs = [run for run in self.runs(data) if isinstance(run, SgdRun)]
+        done = {run: results[run] for run in runs if run in results}
+        exact = {run.exact: results[run.exact] for run in runs if run.exact in results}
+        pairs = list(trainer_pairs(done | exact, data))
+        notes = [RATE_NOTE, PICK_NOTE, COST_NOTE]
+        for words, n_done in (("SGD", len(done)), ("exact", len(exact))):
+            if n_done < len(runs):
+                notes.append(f"Finished: {n_done} of {len(runs)} {words} runs.")
+        notes += [_edge_note(pair) for pair in pairs if _at_edge(pair)]
+        if not pairs:
+            return Made(notes=tuple(notes))
+        return Made(
+            figures={"trainers": trainer_figure(pairs)},
+            tables={"trainers": accuracy_by_trainer(pairs), "trainers-cost": cost_table(pairs)},
+            notes=tuple(notes),
+        )
+
+
+def trainer_figure(pairs: Sequence[TrainerPair]) -> Any:
+    """Draw teacher, last student and two-hot student at every noise rate."""
+    return epochs_figure(
+        [[_panel(pair, name) for pair in pairs] for name in DRAWN],
+        [NAMES[name] for name in DRAWN],
+        [f"η = {pair.run.noise_rate:g}, rate {pair.sgd.rate:g}" for pair in pairs],
+        [METHOD_COLOURS[colour] for colour in DRAWN.values()],
+    )
+
+
+def accuracy_by_trainer(pairs: Sequence[TrainerPair]) -> Table:
+    """Return test accuracies of every model: SGD's last epoch, its best on the test set, exact."""
+    rows = tuple(_accuracies(pair, name) for pair in pairs for name in MODELS)
+    where = f"{pairs[0].data}, {pairs[0].run.corruption} noise"
+    return Table(f"Test accuracy (%) by trainer, {where}", ACCURACY_COLUMNS, rows)
+
+
+def cost_table(pairs: Sequence[TrainerPair]) -> Table:
+    """Return CPU seconds and passes of both trainers: measured, and extrapolated to a grid."""
+    both = [pair for pair in pairs if pair.exact is not None]
+    title = f"Cost by trainer, {pairs[0].data}: mean of {counted(len(both), 'run')} of six models"
+    if not both:
+        return Table(title, COST_COLUMNS, ())
+    parts = {"teacher": (TEACHER,), "four students": STUDENTS, "two-hot student": (TWO_HOT,)}
+    rows = [
+        _cost_row(words, _sgd_cost(both, names), _exact_cost(both, names))
+        for words, names in parts.items()
+    ]
+    sgd, exact = _sgd_cost(both, MODELS), _exact_cost(both, MODELS)
+    choice = mean_cost([rate_cost(pair.sgd) for pair in both])
+    often = choice.times(len(MODELS))
+    n_rates = len(both[0].run.rates)
+    grid = f"{GRID_WORDS}, extrapolated from {counted(len(both), 'run')}"
+    rows += [
+        _cost_row(f"choice among {n_rates} rates, by the teacher", choice, None),
+        _cost_row("one run in all", sgd + choice, exact),
+        _cost_row(grid, (sgd + choice).times(GRID_RUNS), exact.times(GRID_RUNS)),
+        _cost_row(
+            f"{grid}, if every model chose its own rate",
+            (sgd + often).times(GRID_RUNS),
+            exact.times(GRID_RUNS),
+        ),
+    ]
+    return Table(title, COST_COLUMNS, tuple(rows))
+
+
+def _panel(pair: TrainerPair, name: str) -> EpochPanel:
+    pick = pair.sgd.paper_way[name]
+    return EpochPanel(
+        [100 * value for value in pair.sgd.test_curves[name]],
+        [100 * value for value in pick.test_curve],
+        pick.epoch,
+        None if pair.exact is None else 100 * pair.exact.models[name].test_accuracy,
+    )
+
+
+def _accuracies(pair: TrainerPair, name: str) -> tuple[Cell, ...]:
+    last, pick = pair.sgd.models[name], pair.sgd.paper_way[name]
+    exact = None if pair.exact is None else 100 * pair.exact.models[name].test_accuracy
+    shown = 100 * last.test_accuracy
+    return (
+        pair.run.noise_rate,
+        NAMES[name],
+        pair.sgd.rate,
+        round(shown, 1),
+        round(100 * pick.test_accuracy, 1),
+        pick.epoch,
+        None if exact is None else round(exact, 1),
+        None if exact is None else round(shown - exact, 1),
+        None if last.gradient_norm is None else float(f"{last.gradient_norm:.1g}"),
+    )
+
+
+def _at_edge(pair: TrainerPair) -> bool:
+    return pair.sgd.rate in {min(pair.run.rates), max(pair.run.rates)}
+
+
+def _edge_note(pair: TrainerPair) -> str:
+    return (
+        f"At η = {pair.run.noise_rate:g} the chosen rate, {pair.sgd.rate:g}, is at the edge of the"
+        " paper's grid: one beyond it might agree better."
+    )
+
+
+def _sgd_cost(pairs: Sequence[TrainerPair], names: Sequence[str]) -> Cost:
+    return mean_cost([cost_of(pair.sgd.models, names) for pair in pairs])
+
+
+def _exact_cost(pairs: Sequence[TrainerPair], names: Sequence[str]) -> Cost:
+    return mean_cost([cost_of(pair.exact.models, names) for pair in pairs if pair.exact])
+
+
+def _cost_row(what: str, sgd: Cost, exact: Cost | None) -> tuple[Cell, ...]:
+    cpu, passes = (None, None) if exact is None else (exact.cpu_seconds, exact.n_passes)
+    return (what, *_compared(sgd.cpu_seconds, cpu), *_compared(sgd.n_passes, passes))
+
+
+def _compared(sgd: float, exact: float | None) -> tuple[Cell, ...]:
+    """Return two costs and their ratio, without digits that mean nothing."""
+    if exact is None:
+        return _rounded(sgd), None, None
+    return _rounded(sgd), _rounded(exact), round(sgd / exact, 1)
+
+
+def _rounded(cost: float) -> Cell:
+    return round(cost) if cost >= 100 else round(cost, 1)
