@@ -110,7 +110,7 @@ def test_the_plane_has_one_panel_per_matrix_and_round(
     drawn = MAKERS["fig:output_clst"].make(results, []).figures["output_clst"]
     assert len(drawn.axes) == 3 * 2
     teacher = drawn.axes[0]
-    assert teacher.get_title() == "teacher (t = 1)"
+    assert teacher.get_title() == "teacher (t = 1): 50% right"
     # wrong and right samples of class 0, in this order; the right ones sit near corner 0
     wrong, right = (part.get_offsets() for part in teacher.collections[:2])
     assert len(wrong) == len(right) == 4

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_data import write_small_data
 
+from small_data import write_small_data
 from twohot.figures.file import write_figure
 from twohot.reproduce.claim import Answer
 from twohot.reproduce.claims.trainers import judge_cost, judge_last_epoch
@@ -17,7 +17,7 @@ from twohot.reproduce.probe_run import ProbeRun
 from twohot.reproduce.sgd_trainer import SgdRun, measure_sgd
 from twohot.reproduce.trainer_pairs import MODELS, Cost, cost_of, trainer_pairs
 
-MAKER = TrainerMaker(noise_rates=(0.5, 0.2), n_epochs=5, rates=(0.05, 0.01))
+MAKER = TrainerMaker(noise_rates=(0.5, 0.3), n_epochs=5, rates=(0.05, 0.01))
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_every_sgd_run_comes_with_the_exact_run_on_the_same_labels(data, results
     runs = MAKER.runs(data)
     assert [type(run) for run in runs] == [ProbeRun] * 2 + [SgdRun] * 2
     assert [run.exact for run in runs[2:]] == runs[:2]
-    assert [run.noise_rate for run in runs[2:]] == [0.5, 0.2]
+    assert [run.noise_rate for run in runs[2:]] == [0.5, 0.3]
     for run in runs[2:]:
         assert results[run].noise_rate == results[run.exact].noise_rate
         assert run.l2 == data[0].l2("base")
@@ -94,7 +94,7 @@ def test_the_figure_draws_the_curves_with_the_optimum_and_the_pick(data, results
     made = MAKER.make(results, data)
     figure = made.figures["trainers"]
     assert len(figure.axes) == 6
-    run = next(run for run in results if isinstance(run, SgdRun) and run.noise_rate == 0.2)
+    run = next(run for run in results if isinstance(run, SgdRun) and run.noise_rate == 0.3)
     lines = {line.get_label(): line for line in figure.axes[4].get_lines()}  # two-hot, η = .2
     np.testing.assert_allclose(
         lines["SGD"].get_ydata(), 100 * np.array(results[run].test_curves[TWO_HOT])
@@ -110,7 +110,7 @@ def test_the_figure_draws_the_curves_with_the_optimum_and_the_pick(data, results
 def test_the_tables_tell_accuracies_and_costs(data, results):
     tables = MAKER.make(results, data).tables
     rows = tables["trainers"].rows
-    assert [row[0] for row in rows] == [0.2] * 6 + [0.5] * 6
+    assert [row[0] for row in rows] == [0.3] * 6 + [0.5] * 6
     pair = next(trainer_pairs(results, data))
     assert rows[0][3] == round(100 * pair.sgd.models[TEACHER].test_accuracy, 1)
     assert rows[0][6] == round(100 * pair.exact.models[TEACHER].test_accuracy, 1)
@@ -142,7 +142,7 @@ def test_what_is_not_finished_is_said(data, results):
 
 
 def test_a_rate_at_the_edge_of_the_grid_is_said(data, results):
-    chosen = {0.2: 0.05, 0.5: 0.02}
+    chosen = {0.3: 0.05, 0.5: 0.02}
     runs = {
         replace(run, rates=(0.05, 0.02, 0.01)): replace(result, rate=chosen[run.noise_rate])
         for run, result in results.items()
@@ -150,7 +150,7 @@ def test_a_rate_at_the_edge_of_the_grid_is_said(data, results):
     }
     notes = replace(MAKER, rates=(0.05, 0.02, 0.01)).make(runs, data).notes
     (note,) = [note for note in notes if "edge" in note]
-    assert note.startswith("At η = 0.2 the chosen rate, 0.05, is at the edge")
+    assert note.startswith("At η = 0.3 the chosen rate, 0.05, is at the edge")
 
 
 def test_costs_add_up(results):

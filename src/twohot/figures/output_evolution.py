@@ -126,7 +126,8 @@ def _plane(
         # Above or below the corner, and no wider than the panel.
         x, y = corners[k]
         side = "center" if len(name) < 4 else "left" if x < 0 else "right"
-        axes.annotate(name, (x, 1.15 * y), ha=side, va="center", fontsize=9, color=colour)
+        text = name.replace("_", " ")
+        axes.annotate(text, (x, 1.15 * y), ha=side, va="center", fontsize=9, color=colour)
     axes.set(xlim=(-0.9, 0.9), ylim=(-0.9, 0.9), aspect="equal", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
     axes.grid(visible=False)

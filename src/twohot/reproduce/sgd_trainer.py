@@ -19,7 +19,7 @@ from twohot._types import FloatArray
 from twohot.reproduce.data_set import DataSet, read_data_set
 from twohot.reproduce.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import RunKind, register_runs
-from twohot.reproduce.probe_run import FittedModel, NoisyLabels, ProbeRun, draw_labels, judge
+from twohot.reproduce.probe_run import FittedModel, NoisyLabels, ProbeRun, assess, draw_labels
 from twohot.reproduce.sgd import (
     BatchLoss,
     SgdSettings,
@@ -145,11 +145,11 @@ class SgdTrainer:
         """Return probabilities of the training rows."""
         return (self.X @ weights.T).softmax(dim=1)
 
-    def judge_last(self, labels: NoisyLabels, fits: dict[str, SgdFit]) -> dict[str, FittedModel]:
+    def assess_last(self, labels: NoisyLabels, fits: dict[str, SgdFit]) -> dict[str, FittedModel]:
         """Return what the models are worth after their last epoch."""
         outputs = {name: self.outputs(fit.last).numpy() for name, fit in fits.items()}
         return {
-            name: judge(
+            name: assess(
                 labels,
                 outputs[name],
                 (self.X_test @ fit.last.T).softmax(dim=1).numpy(),
@@ -190,7 +190,7 @@ def measure_sgd(run: SgdRun, paths: Mapping[str, str]) -> SgdResult:
             agreement={f"{each:g}": value for each, value in agreement.items()},
             grid_seconds=grid_seconds,
             grid_epochs=grid_epochs,
-            models=trainer.judge_last(labels, fits),
+            models=trainer.assess_last(labels, fits),
             test_curves={name: fit.test_curve for name, fit in fits.items()},
             paper_way={name: fit.pick() for name, fit in picked.items()},
             noise_rate=float(labels.noisy.mean()),

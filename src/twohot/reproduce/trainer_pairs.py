@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import ROUNDS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import Results
+from twohot.reproduce.probe_grid import titles
 from twohot.reproduce.probe_run import FittedModel, ProbeResult
 from twohot.reproduce.sgd_trainer import SgdResult, SgdRun
 
@@ -42,7 +43,7 @@ class Cost:
 
 def trainer_pairs(results: Results, data: Sequence[DataSet]) -> Iterator[TrainerPair]:
     """Yield what both trainers recorded, by data set, noise rate and seed."""
-    names = {each.key: each.name for each in data}
+    names = titles(data)
     runs = [run for run in results if isinstance(run, SgdRun) and run.data in names]
     for run in sorted(runs, key=lambda run: (names[run.data], run.noise_rate, run.seed)):
         yield TrainerPair(names[run.data], run, results[run], results.get(run.exact))

@@ -11,10 +11,10 @@ import numpy as np
 from twohot._types import FloatArray
 from twohot.reproduce.maker import RunKind, register_runs
 from twohot.theory import (
-    Verdict,
     CorrelationModel,
     PairLevels,
     Shrinkage,
+    Verdict,
     average_labels,
     case_5_outputs,
     evolving_outputs,

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twohot.reproduce.claim import Answer, Claim, Verdict, not_testable, register_claim
+from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.judged_settings import (
     NEARLY_ALL,
     RULE,
-    Place,
-    Trial,
-    grouped,
+    JudgedSetting,
+    Setting,
     judge_settings,
+    settings_of,
 )
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_run import FittedModel
@@ -61,14 +61,14 @@ def cost_shares(results: Results, data: Sequence[DataSet]) -> list[CostShare]:
         for pair in trainer_pairs(results, data)
     ]
     exactly = [
-        _share(EXACT, place.data, place.noise_rate, result.models)
-        for place, seeds in grouped(results, data, corruptions=("superclass",))
-        for result in seeds.values()
+        _share(EXACT, setting.data, setting.noise_rate, models)
+        for setting, draws in settings_of(results, data, ("superclass",))
+        for models in draws
     ]
     return by_sgd + exactly
 
 
-def judge_cost(results: Results, data: Sequence[DataSet]) -> Verdict:
+def judge_cost(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether the two-hot student halves the cost, with either trainer."""
     shares = cost_shares(results, data)
     by_trainer = {name: [each for each in shares if each.trainer == name] for name in CONDITIONS}
@@ -83,7 +83,7 @@ def judge_cost(results: Results, data: Sequence[DataSet]) -> Verdict:
         for name, runs in by_trainer.items()
     )
     answers = (Answer.REFUTED, Answer.CONDITIONAL, Answer.CONFIRMED)
-    return Verdict(
+    return ClaimVerdict(
         answers[len(true)],
         evidence,
         CONDITIONS[true[0]] if len(true) == 1 else "",
@@ -93,17 +93,17 @@ def judge_cost(results: Results, data: Sequence[DataSet]) -> Verdict:
     )
 
 
-def judge_last_epoch(results: Results, data: Sequence[DataSet]) -> Verdict:
+def judge_last_epoch(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether SGD's last epoch has the accuracy of the exact optimum, for all six models."""
     pairs = [pair for pair in trainer_pairs(results, data) if pair.exact is not None]
-    trials = []
+    judged = []
     for pair in pairs:
         ahead = _last_less_exact(pair)
         largest = max(ahead.values(), key=abs)
-        place = Place(pair.data, pair.run.corruption, pair.run.noise_rate)
-        trials.append(Trial(place, Mean(largest, 0.0, 1), abs(largest) <= NEAR))
+        setting = Setting(pair.data, pair.run.corruption, pair.run.noise_rate)
+        judged.append(JudgedSetting(setting, Mean(largest, 0.0, 1), abs(largest) <= NEAR))
     verdict = judge_settings(
-        trials,
+        judged,
         "SGD's last epoch less the exact optimum, points: the model where they differ most",
         "Judge a recipe by its objective too: where epochs end before the optimum, the number of"
         " epochs and the rate are penalties of their own. Never pick the epoch on the test set.",
