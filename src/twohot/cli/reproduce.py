@@ -155,7 +155,6 @@ def _write(report: Report, output: Path) -> None:
     page = write_text(output / "index.html", report.to_html())
     for claim, verdict in report.verdicts:
         say(f"{claim.title}: {verdict}")
-    for each in report.shown:
-        for note in each.made.notes:
-            say(f"{each.exhibit.id}: {note}", stderr=True)
+    for note in dict.fromkeys(note for each in report.shown for note in each.made.notes):
+        say(note, stderr=True)
     say(f"Wrote {counted(n_files, 'file')} and {page}")
