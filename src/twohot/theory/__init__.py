@@ -7,12 +7,12 @@ function that computes it.
 """
 
 from twohot.theory.averaging import (
-    ClassReduction,
     LabelAveraging,
     average_labels,
     sample_coefficients,
     shrinkage_factors,
 )
+from twohot.theory.class_reduction import ClassReduction
 from twohot.theory.closed_forms import (
     case_1_outputs,
     case_2_outputs,

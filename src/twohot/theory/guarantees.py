@@ -74,8 +74,8 @@ def judge(predicted: TypeOutputs) -> Guarantee:
     hint = "pass what type_outputs or partial_label_outputs return, or an exact round's `predicted`"
     _checks.instance(predicted, TypeOutputs, "predicted", hint)
     margins = np.where(predicted.occurs, predicted.margins(), np.inf)
-    width = predicted.tie_width
-    right, wrong = (margins > width).all(axis=1), (margins < -width).any(axis=1)
+    right = (predicted.right | ~predicted.occurs).all(axis=1)
+    wrong = (predicted.wrong & predicted.occurs).any(axis=1)
     return Guarantee(
         verdicts=_verdicts(right, wrong),
         margins=margins.min(axis=1),
