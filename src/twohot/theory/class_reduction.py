@@ -52,8 +52,8 @@ class ClassReduction:
     def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
         """Return what class means keep beyond single labels: (Fᵗ - diag(f_aᵗ)) deviations.
 
-        At a small ridge both keep nearly all, and the difference is taken where it is exact, between
-        an eigenvalue and δ_a.
+        At a small ridge both keep nearly all, and the difference is taken where it is exact,
+        between an eigenvalue and δ_a.
         """
         power = check_count("n_rounds", n_rounds, 0)
         beyond = power_gaps(self.values, self.own_part[:, None], ridge=self.ridge, n_rounds=power)
@@ -81,7 +81,7 @@ class ClassReduction:
 def power_gaps(
     values: FloatArray, others: FloatArray, *, ridge: float, n_rounds: int
 ) -> FloatArray:
-    """Return f(values)ᵗ - f(others)ᵗ, f(z) = z/(ridge + z), with all digits where they are close."""
+    """Return f(values)ᵗ - f(others)ᵗ, f(z) = z/(ridge + z), however close they are."""
     if n_rounds == 0:
         return np.zeros(np.broadcast(values, others).shape)
     larger = np.maximum(values, others)

@@ -112,7 +112,7 @@ def population_partial_labels(
     check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     given = one_hot_types(model.n_classes) - 1 / model.n_classes
-    # By logits: at a small penalty the outputs of all but the given label are zero to the last digit.
+    # By logits: at a small penalty all outputs but one are zero to the last digit.
     logits = _newton(model, shares, given, l2=l2, max_steps=max_steps)[1].logits
     targets = candidate_targets(logits, n_candidates=n_candidates, ties=ties)
     return _solve(model, shares, targets - 1 / model.n_classes, l2=l2, max_steps=max_steps)

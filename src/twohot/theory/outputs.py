@@ -6,7 +6,7 @@ t rounds (see `ClassReduction`), its output after t rounds is
 
     y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a),
 
-which is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K: the form that keeps its digits at any ridge.
+which is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K, and so keeps its digits at any ridge.
 
 Given labels are u = e(b); the `partial_label_student` has u = its candidate set and t = 1.
 
@@ -31,7 +31,7 @@ from twohot.theory.label_leads import LabelLeads, Leads
 
 @dataclass(frozen=True, eq=False)
 class TypeOutputs:
-    """Outputs per type: own[a] * rows[a, b] + shared[a], and a number that is the same for all labels.
+    """Outputs per type: own[a] * rows[a, b] + shared[a], up to a number all labels have in common.
 
     They are kept as deviations from uniform, so that late rounds lose no digits, and in this
     factored form, so that a round of one-hot labels costs K² numbers; the table of all K³ is
