@@ -111,6 +111,14 @@ def test_clean_classes_are_right_from_the_start() -> None:
     assert [str(each) for each in given.verdicts] == ["wrong", "wrong", "right"]
 
 
+def test_a_class_without_wrong_labels_is_clean_whatever_its_shares_round_to() -> None:
+    corruption = np.kron(np.eye(2), [[0.6, 0.4], [0.4, 0.6]])
+    corruption[2:, 2:] = (1 - 2**-53) * np.eye(2)
+    assert rounds_needed(corruption, separation=1.2).per_class.tolist() == [10, 10, 1, 1]
+    condition = rounds_condition(corruption, separation=1.2, n_rounds=1)
+    assert [str(each) for each in condition.verdicts] == ["wrong", "wrong", "right", "right"]
+
+
 @pytest.mark.parametrize(
     "corruption",
     [

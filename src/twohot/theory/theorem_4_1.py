@@ -5,7 +5,7 @@ labelled k' are right against that label if and only if
 
     C_kk - C_kk'  >  1 / ((q/p)ᵗ - 1),                                       (Theorem 4.1)
 
-and all of class k is right if it holds for every k' ≠ k. A class without a wrong label is right from
+and all of class k is right if it holds for every k' ≠ k. A class without wrong labels is right from
 the start. Labels that are not balanced break the theorem, and are refused.
 """
 
@@ -106,7 +106,7 @@ def rounds_condition(corruption: ArrayLike, *, separation: float, n_rounds: int)
     # 1/(eᶻ - 1) without overflow. The paper's converse has z = 0, 1/0: no gap is enough.
     threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
     slack = gaps - threshold
-    right = (slack > CONDITION_TOLERANCE) | (np.diag(shares) == 1)
+    right = (slack > CONDITION_TOLERANCE) | _clean(shares)
     verdicts = class_verdicts(right, slack < -CONDITION_TOLERANCE)
     return RoundsCondition(verdicts, gaps, float(threshold), shares)
 
@@ -131,7 +131,7 @@ def rounds_needed(corruption: ArrayLike, *, separation: float) -> RoundsNeeded:
     # number on. Rounding just below a whole number must not turn a tie into a success.
     per_class = np.floor(ties_at * (1 + CONDITION_TOLERANCE)) + 1
     per_class = np.where(np.isnan(per_class), np.inf, per_class)
-    per_class = np.where(np.diag(shares) == 1, 1.0, per_class)
+    per_class = np.where(_clean(shares), 1.0, per_class)
     until = np.where(np.isfinite(per_class), np.inf, np.nan)  # the threshold only falls
     return RoundsNeeded(per_class, until, float(per_class.max()), float(until.max()))
 
@@ -140,6 +140,11 @@ def _separation(separation: float) -> float:
     if check_positive("separation", separation) <= 1:
         raise ArgumentError({"separation": separation}, "is not allowed", "pass a q/p above 1.")
     return separation
+
+
+def _clean(shares: FloatArray) -> BoolArray:
+    """(n_classes,) classes without a wrong label, whether or not their shares add up to the ulp."""
+    return np.asarray((shares > 0).sum(axis=1) == (np.diag(shares) > 0))
 
 
 def _balanced(corruption: ArrayLike) -> FloatArray:
