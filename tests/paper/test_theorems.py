@@ -294,6 +294,18 @@ def test_population_accuracy_is_the_teachers_from_the_start() -> None:
     assert exact.predicted.accuracy() == pytest.approx(0.5)
 
 
+def test_population_accuracy_needs_balanced_given_labels() -> None:
+    """All classes leak 30 % into class 0 and keep 70 %: unseen samples of the others are wrong."""
+    corruption = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
+    model = CorrelationModel.case_3(
+        n_classes=4, same_class=0.4, same_superclass=0.35, n_per_class=20
+    )
+    assert printed_condition(corruption).all()
+    for t in (1, 2, 6):
+        outputs = unseen_outputs(model, corruption, l2=0.01, n_rounds=t)
+        assert outputs.argmax(axis=1).tolist() == [0, 0, 0, 0]
+
+
 def test_theorem_5_1_truth_is_among_the_teachers_top_two() -> None:
     """The part of the proof that holds, on 200 random doubly stochastic corruptions."""
     rng = np.random.default_rng(2)
