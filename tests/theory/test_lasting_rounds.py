@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from theory.dense import circulant, random_problem, symmetric
-from theory.problems import FIGURE, SEEDS, examples, model_of
+from theory.problems import FIGURE, SEEDS, few_examples, model_of
 from twohot.theory import (
     CorrelationModel,
     PairLevels,
@@ -51,7 +51,7 @@ def check_against_rounds(needed: RoundsNeeded, right: np.ndarray, horizon: int) 
             assert not column[int(last)]
 
 
-@examples
+@few_examples
 @given(SEEDS)
 def test_any_model_is_right_from_the_round_that_is_said(seed: int) -> None:
     problem = random_problem(seed)

@@ -36,6 +36,20 @@ class Leads:
     ahead: FloatArray  # (n_classes, 1 or n_classes, n_classes)
     error: FloatArray  # what `ahead` may be off by; broadcasts with it
     own_error: FloatArray  # (n_classes,) what the weight of the own row may be off by
+    means: "MeanLeads | None" = None  # for rows that are their class mean
+
+
+@dataclass(frozen=True, eq=False)
+class MeanLeads:
+    """Leads of class means where they fade faster than own labels, f_a > φ_i.
+
+    Samples whose row is the class mean have no f_a in their lead. Left in, it would cancel against
+    the sum, and in late rounds leave nothing but its rounding.
+    """
+
+    rows: FloatArray  # (n_classes, 1, n_classes) the mean row's lead; NaN where f_a is not above
+    ahead: FloatArray  # (n_classes, 1, n_classes) Σ_i w_i φ_iᵗ
+    error: FloatArray  # (n_classes, 1, n_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,29 +112,36 @@ class LabelLeads:
 
     def after(self, n_rounds: int) -> Leads:
         """Return the leads after `n_rounds` rounds."""
-        own, n_classes = self.reduction.own, len(self.reduction.own)
-        ahead, error = np.empty((2, n_classes, 1, n_classes))
-        for a in range(n_classes):
+        own_parts, n_classes = self.reduction.own_part, len(self.reduction.own)
+        ahead, error, rows, mean_ahead, mean_error = np.empty((5, n_classes, 1, n_classes))
+        for a, own_part in enumerate(own_parts):
             terms = self.terms(a)
-            gaps, gap_errors = self._gaps(a, n_rounds)
+            sizes = np.abs(terms.weights)
+            gaps, off = self._gaps(own_part, n_rounds)
             ahead[a, 0] = gaps @ terms.weights
-            error[a, 0] = np.abs(gaps) @ terms.errors + gap_errors @ np.abs(terms.weights)
-        return Leads(ahead, error, POWER_ERROR * (1 + n_rounds) * own**n_rounds)
+            error[a, 0] = np.abs(gaps) @ terms.errors + off @ sizes
+            powers, off = self._gaps(0.0, n_rounds)
+            mean_ahead[a, 0] = powers @ terms.weights
+            mean_error[a, 0] = powers @ terms.errors + off @ sizes
+            slow = np.where(sizes > 0, terms.values[:, None], 0.0).max(axis=0) < own_part
+            rows[a, 0] = np.where(slow, terms.weights.sum(axis=0), np.nan)
+        own_error = POWER_ERROR * (1 + n_rounds) * self.reduction.own**n_rounds
+        means = MeanLeads(rows, mean_ahead, mean_error) if n_rounds else None
+        return Leads(ahead, error, own_error, means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
         """(n_classes,) what differences of `ClassReduction.gained` between labels may be off by."""
         found = np.empty(len(self.reduction.own))
         for a, root in enumerate(self.reduction.root):
-            gaps, gap_errors = self._gaps(a, n_rounds)
+            gaps, gap_errors = self._gaps(self.reduction.own_part[a], n_rounds)
             off = self._angles @ np.abs(gaps) + gap_errors.sum()
             found[a] = 2 * off * self._norms.max() / root
         return found
 
-    def _gaps(self, true_class: int, n_rounds: int) -> tuple[FloatArray, FloatArray]:
+    def _gaps(self, own_part: float, n_rounds: int) -> tuple[FloatArray, FloatArray]:
         """φᵗ - f_aᵗ of every distinct eigenvalue, and its error: dφᵗ/dλ times that of λ."""
         ridge, values = self.reduction.ridge, self._values
-        own_part = self.reduction.own_part[true_class]
-        gaps = power_gaps(values, own_part, ridge=ridge, n_rounds=n_rounds)
+        gaps = power_gaps(values, np.asarray(own_part), ridge=ridge, n_rounds=n_rounds)
         before = (values / (ridge + values)) ** max(n_rounds - 1, 0)
         slopes = n_rounds * before * ridge / (ridge + values) ** 2
         return gaps, slopes * self._value_errors + POWER_ERROR * (1 + n_rounds) * np.abs(gaps)

@@ -85,6 +85,10 @@ class TypeOutputs:
         beyond = self.rows[classes, :, classes][:, :, None] - self.rows
         ahead = self.own[:, None, None] * beyond + leads.ahead
         error = leads.own_error[:, None, None] * np.abs(beyond) + leads.error
+        if leads.means is not None:
+            is_mean = np.abs(beyond - leads.means.rows) <= EIGEN_ERROR * len(self.own)
+            ahead = np.where(is_mean, leads.means.ahead, ahead)
+            error = np.where(is_mean, leads.means.error, error)
         bounds = [ahead, ahead - error, ahead + error]
         for each in bounds:
             each[classes, :, classes] = np.inf
