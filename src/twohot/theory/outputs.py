@@ -251,6 +251,10 @@ def after_rounds(
     else:
         means = np.einsum("ab,abk->ak", shares, targets)
     shared = reduction.gained(means - 1 / len(means), n_rounds=n_rounds)
-    leads = partial(LabelLeads(reduction, means).after, n_rounds)
-    sizes = reduction.class_sizes
-    return TypeOutputs(reduction.own**n_rounds, shared, targets, shares, sizes, leads)
+    own, sizes = reduction.own**n_rounds, reduction.class_sizes
+    leads = partial(_leads_after, reduction, means, n_rounds)
+    return TypeOutputs(own, shared, targets, shares, sizes, leads)
+
+
+def _leads_after(reduction: ClassReduction, means: FloatArray, n_rounds: int) -> Leads:
+    return LabelLeads(reduction, means).after(n_rounds)
