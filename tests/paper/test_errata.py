@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from theory.dense import (
-    Problem,
-    block_correlation,
     circulant,
     exact_round,
     random_problem,
-    rounds,
+    softmax,
     symmetric,
 )
 from theory.problems import FIGURE, FIGURE_L2, listed_labels
@@ -19,80 +19,19 @@ from twohot.theory import (
     PairLevels,
     Verdict,
     case_3_outputs,
-    case_5_outputs,
     l2_for_separation,
     largest_separation,
     noise_tolerated,
     partial_label_guarantee,
     population_rounds,
+    sample_coefficients,
     separation_at,
     shrinkage,
     softmax_rounds,
     type_outputs,
     uniform_perturbation,
 )
-from twohot.theory.as_printed import algorithm_1, case_3_balanced, case_5_printed
-
-CASE_5 = {"same_class": 0.6, "same_superclass": 0.3, "n_per_class": 30, "l2": 1e-3, "n_rounds": 3}
-
-
-@pytest.mark.parametrize("superclass", [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2]])
-def test_case_5_as_printed_is_wrong(superclass: list[int]) -> None:
-    correlation = block_correlation(superclass, 0.6, 0.3, 0.1)
-    counts = 24 * np.eye(6, dtype=int)
-    counts[np.arange(6), [1, 0, 3, 2, 5, 4]] = 6
-    problem = Problem(correlation, np.ones(6), counts, CASE_5["l2"])
-    truth = rounds(problem.gram, problem.one_hot, problem.ridge, 3)
-    known = {**CASE_5, "superclass": superclass, "elsewhere": 0.1}
-    types = (problem.true_labels, problem.given_labels)
-    printed = case_5_printed(problem.corruption, **known)[types]
-    assert np.abs(printed - truth).max() > 1e-2
-    corrected = case_5_outputs(problem.corruption, **known)[types]
-    np.testing.assert_allclose(corrected, truth, rtol=0, atol=1e-12)
-
-
-def test_case_5_as_printed_is_right_without_correlation_elsewhere() -> None:
-    """The printed formula is coded as printed: where it is right, it agrees."""
-    corruption = np.random.default_rng(0).dirichlet(np.ones(6), size=6)
-    known = {**CASE_5, "superclass": [0, 0, 0, 1, 1, 2], "elsewhere": 0.0}
-    np.testing.assert_allclose(
-        case_5_printed(corruption, **known), case_5_outputs(corruption, **known), atol=1e-13
-    )
-    balanced = circulant([0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
-    one = {**CASE_5, "superclass": [0] * 6, "elsewhere": 0.1}
-    np.testing.assert_allclose(
-        case_5_printed(balanced, **one), case_5_outputs(balanced, **one), atol=1e-13
-    )
-
-
-def test_case_5_identity_behind_the_printed_inverse_is_false() -> None:
-    """1·QᵀQ is Qᵀ 1 diag(K_i) Q, not Qᵀ diag(K_i) Q, and everything below inherits it."""
-    members = np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1]], dtype=float)
-    sizes = np.diag([3.0, 2.0, 1.0])
-    left = np.ones((6, 6)) @ members.T @ members
-    assert np.abs(left - members.T @ sizes @ members).max() == 3
-    np.testing.assert_array_equal(left, members.T @ np.ones((3, 3)) @ sizes @ members)
-
-
-def test_case_5_other_steps_of_the_printed_proof() -> None:
-    """The sign of the coefficient of 1, the last form of δ, and ν(t), each by itself."""
-    n_classes, n, c, d, e, ridge, t = 6, 30, 0.6, 0.3, 0.1, 1.08, 3
-    between = 1 - c + n * (c - d)
-    alpha, beta = 1 + between / ridge, n * e / ridge
-    q, s = (z / (ridge + z) for z in (between, between + n_classes * n * e))
-    coefficient = -beta / (alpha * (alpha + n_classes * beta))
-    assert coefficient == pytest.approx((q - s) / n_classes)  # printed (s - q)/K
-    # d = e: all of V is αI + β1, and I - V⁻¹ = qI + (s - q)/K 1
-    one = np.ones((n_classes, n_classes))
-    kept = np.eye(n_classes) - np.linalg.inv(alpha * np.eye(n_classes) + beta * one)
-    np.testing.assert_allclose(kept, q * np.eye(n_classes) + (s - q) / n_classes * one, atol=1e-14)
-    powers = np.linalg.matrix_power(kept, t)
-    assert powers[0, 1] == pytest.approx((s**t - q**t) / n_classes)
-    assert abs(powers[0, 1] - ((q + (q - s) / n_classes) ** t - q**t)) > 1e-3  # printed ν(t)
-    # The last form of δ_i divides by K_i d - K e, here 2 · 0.3 - 6 · 0.1 = 0, the first does not.
-    assert 2 * d - n_classes * e == pytest.approx(0)
-    known = {**CASE_5, "superclass": [0, 0, 1, 1, 2, 2], "elsewhere": e}
-    assert np.isfinite(case_5_printed(np.eye(6), **known)).all()
+from twohot.theory.as_printed import algorithm_1, case_3_balanced
 
 
 def test_slips_in_the_matrices_of_the_proofs() -> None:
@@ -308,15 +247,34 @@ def test_penalties_claimed_for_a_ratio_of_two_are_a_thousand_times_too_large(
 
 
 def test_coefficients_are_not_the_same_at_every_temperature() -> None:
-    """The text says "the same optimal θ"; the outputs are the same, θ scales with τ."""
+    """The text says "the same optimal θ"; minimised by themselves, outputs agree and θ scales."""
     features = np.array([[1.0, 0.2], [0.1, 1.0], [0.8, 0.9]])
-    averaging = LabelAveraging.from_features(features)
-    targets = np.eye(2)[[0, 1, 1]]
-    cold, hot = (
-        averaging.coef(targets, l2=0.1, n_rounds=1, temperature=temperature)
+    targets, l2 = np.eye(2)[[0, 1, 1]], 0.1
+
+    def objective(flat: np.ndarray, temperature: float) -> float:
+        logits = features @ flat.reshape(2, 2).T / temperature
+        losses = logsumexp(logits, axis=1) - (targets * logits).sum(axis=1)
+        return float(temperature**2 * losses.mean() + l2 / 2 * flat @ flat)
+
+    optimum = {
+        temperature: minimize(objective, np.zeros(4), args=(temperature,), tol=1e-10).x
         for temperature in (1.0, 4.0)
-    )
-    np.testing.assert_allclose(hot, 4 * cold)
+    }
+    cold, hot = (optimum[temperature].reshape(2, 2) for temperature in (1.0, 4.0))
+    np.testing.assert_allclose(hot, 4 * cold, atol=1e-4)
+    assert np.abs(hot - cold).max() > 1
+    averaging = LabelAveraging.from_features(features)
+    (fitted,) = softmax_rounds(averaging, targets, l2=l2, n_rounds=1)
+    for temperature, coef in ((1.0, cold), (4.0, hot)):
+        np.testing.assert_allclose(
+            softmax(features @ coef.T / temperature), fitted.outputs, atol=1e-5
+        )
+        alpha = sample_coefficients(targets, fitted.outputs, l2=l2, temperature=temperature)
+        np.testing.assert_allclose(alpha.T @ features, coef, atol=1e-4)
+        # Of the linear theory, whose logits are K (y - 1/K) at any temperature.
+        linear = averaging.coef(targets, l2=l2, n_rounds=2, temperature=temperature)
+        outputs = averaging.outputs(targets, l2=l2, n_rounds=2)
+        np.testing.assert_allclose((1 + features @ linear.T / temperature) / 2, outputs)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """One test per theorem, lemma, corollary and claim of the paper's theory."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -20,14 +22,18 @@ from twohot.theory import (
     Shrinkage,
     Verdict,
     average_labels,
+    davis_kahan,
     evolving_outputs,
     judge,
     l2_for_separation,
+    label_gaps,
     largest_separation,
+    lemma_outputs,
     partial_label_guarantee,
     population_rounds,
     printed_condition,
     rounds_condition,
+    rounds_needed,
     sample_coefficients,
     separation_at,
     shrinkage,
@@ -36,6 +42,7 @@ from twohot.theory import (
     softmax_rounds,
     sufficient_condition,
     type_outputs,
+    uniform_perturbation,
     unseen_outputs,
 )
 
@@ -82,22 +89,82 @@ def test_section_3_top_eigenvectors_take_over() -> None:
     np.testing.assert_allclose(ratios, ratios[0] ** np.arange(1, 7))
 
 
-def test_lemma_4_1_and_limits_of_its_weights() -> None:
-    """Weights shift from the own label to the class, then the superclass, then to uniform."""
-    kept = [
-        shrinkage(
-            superclass=[0, 0, 1, 1],
-            same_class=0.4,
-            same_superclass=0.1,
-            n_per_class=50,
-            l2=1e-3,
-        ).after(t)
-        for t in (1, 5, 500)
-    ]
-    first, fifth, last = ((k.own, k.class_mean - k.own, 1 - k.superclass_mean[0]) for k in kept)
-    assert first[0] > fifth[0] > last[0]
-    assert first[1] < fifth[1]
-    assert last == pytest.approx((0, 0, 1), abs=1e-6)
+def test_section_3_top_eigenvectors_are_the_classes() -> None:
+    """The K leading eigenvectors are constant inside classes, as long as there is an eigengap."""
+    levels = {"same_class": 0.5, "same_superclass": 0.2, "elsewhere": 0.1, "n_per_class": [9, 5, 7]}
+    model = CorrelationModel.case_5(superclass=[0, 0, 1], **levels)
+    members = np.eye(3)[model.true_labels()]  # (21, 3)
+    onto_classes = members / members.sum(axis=0) @ members.T
+    vectors = np.linalg.eigh(model.gram())[1]
+    assert model.spectrum().eigengap > 1
+    np.testing.assert_allclose(vectors[:, -3:] @ vectors[:, -3:].T, onto_classes, atol=1e-12)
+    # A class that hardly correlates inside is none of them: its mean is below another's samples.
+    loose = CorrelationModel.from_correlation(
+        np.diag([0.5, 0.4, 0.001]), class_sizes=[9, 5, 7], squared_norms=[3.0, 3.0, 1.0]
+    )
+    vectors = np.linalg.eigh(loose.gram())[1]
+    assert loose.spectrum().eigengap < 0
+    assert np.abs(vectors[:, -3:] @ vectors[:, -3:].T - onto_classes).max() > 0.1
+
+
+def test_section_3_perturbed_eigenvectors_stay_within_davis_and_kahan() -> None:
+    """Twice ‖E‖ over the eigengap bounds the sine of the angle, and less than that would not."""
+    norms = [1.0, 1.1, 1.3, 1.6]  # so that no two classes have the same eigenvalue inside
+    model = CorrelationModel.from_correlation(
+        FIGURE.correlation, class_sizes=10, squared_norms=norms
+    )
+    gram = model.gram()
+    values = np.linalg.eigvalsh(gram)
+    for amplitude in (0.01, 0.1, 0.4):
+        noise = uniform_perturbation(40, amplitude=amplitude, seed=0)
+        found = davis_kahan(gram, gram + noise, n_leading=4)
+        norm = np.linalg.norm(noise, ord=2)
+        assert found.perturbation_norm == pytest.approx(norm)
+        assert found.eigengap == pytest.approx(values[-4] - values[-5])
+        assert found.bound == pytest.approx(2 * norm / (values[-4] - values[-5]))
+        before, after = (np.linalg.eigh(each)[1][:, -4:] for each in (gram, gram + noise))
+        beyond = after - before @ (before.T @ after)
+        assert found.sin_angle == pytest.approx(np.linalg.norm(beyond, ord=2), abs=1e-9)
+        assert found.sin_angle <= min(found.bound, 1.0)
+    # Two directions a gap of 1 apart, and the E that turns one into the other: sin 45° > ‖E‖/gap.
+    swapped = davis_kahan(np.diag([1.0, 0.0]), np.array([[0.5, 0.1], [0.1, 0.5]]), n_leading=1)
+    assert swapped.sin_angle == pytest.approx(np.sqrt(0.5))
+    assert swapped.perturbation_norm < swapped.sin_angle <= swapped.bound
+
+
+def test_lemma_4_1_is_the_output_of_every_sample() -> None:
+    """Superclasses of any sizes, labels confused across them and not balanced, sample by sample."""
+    rng = np.random.default_rng(10)
+    superclass = [0, 0, 1, 1, 1]
+    counts = rng.multinomial(12, rng.dirichlet(np.ones(5)), size=5)
+    correlation = block_correlation(superclass, 0.5, 0.3, 0.0)
+    problem = Problem(correlation, np.ones(5), counts, 4e-3)
+    kept = shrinkage(
+        superclass=superclass, same_class=0.5, same_superclass=0.3, n_per_class=12, l2=4e-3
+    )
+    for t in range(6):
+        truth = rounds(problem.gram, problem.one_hot, problem.ridge, t)
+        outputs = lemma_outputs(problem.corruption, superclass=superclass, kept=kept.after(t))
+        by_sample = outputs[problem.true_labels, problem.given_labels]
+        np.testing.assert_allclose(by_sample, truth, rtol=0, atol=1e-12)
+
+
+def test_lemma_4_1_weights_shift_from_labels_to_classes_to_uniform() -> None:
+    """Clean outputs fall, noisy samples come to their class, and in the end all is uniform."""
+    corruption = np.kron(np.eye(2), [[0.7, 0.3], [0.3, 0.7]])
+    superclass = [0, 0, 1, 1]
+    kept = shrinkage(
+        superclass=superclass, same_class=0.4, same_superclass=0.1, n_per_class=50, l2=1e-3
+    )
+    first, fifth, last = (
+        lemma_outputs(corruption, superclass=superclass, kept=kept.after(t)) for t in (1, 5, 500)
+    )
+    assert first[0, 0, 0] > fifth[0, 0, 0]
+    assert first[0, 1].argmax() == 1  # the given label
+    assert fifth[0, 1].argmax() == 0  # the true one
+    apart = [np.abs(each[0, 0] - each[0, 1]).max() for each in (first, fifth, last)]
+    assert apart[0] > apart[1] > apart[2]
+    np.testing.assert_allclose(last, 0.25, atol=1e-6)
 
 
 def test_theorem_4_1_condition_and_converse() -> None:
@@ -140,6 +207,54 @@ def test_theorem_4_1_converse_fails_without_noise() -> None:
     assert judge(type_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=1)).holds
 
 
+def test_theorem_4_1_converse_pair_by_pair() -> None:
+    """C_kk < C_kk' + threshold: the samples of k labelled k' are wrong, others of k need not be."""
+    rng = np.random.default_rng(11)
+    decided = np.zeros(2, dtype=int)
+    apart = 0  # classes of which one label's samples are wrong and another's right
+    for _ in range(200):
+        model, kept, superclass, l2 = block_setting(rng)
+        corruption = balanced_corruption(rng, superclass, rng.uniform(0.2, 0.95))
+        t = int(rng.integers(1, 9))
+        claimed = rounds_condition(corruption, separation=kept.separation, n_rounds=t)
+        found = type_outputs(model, corruption, l2=l2, n_rounds=t).margins()
+        noisy = (corruption > 0) & ~np.eye(len(superclass), dtype=bool)
+        assert (found[claimed.misclassified] < 0).all()
+        # Where the true label is the commonest, a sample is wrong for no other reason.
+        common = noisy & (claimed.gaps > 0)[:, None]
+        np.testing.assert_array_equal(claimed.misclassified[common], found[common] < 0)
+        decided += [np.count_nonzero(found[common] < 0), np.count_nonzero(found[common] > 0)]
+        wrong = [claimed.misclassified[k][common[k]] for k in range(len(superclass))]
+        apart += sum(each.any() and not each.all() for each in wrong)
+    assert decided.min() > 100
+    assert apart > 20
+
+
+def test_theorem_4_1_rounds_between_which_a_class_turns_right() -> None:
+    """Eq. 12: the round that is counted is right, the one before it is not, class by class."""
+    rng = np.random.default_rng(12)
+    counted = []
+    for _ in range(150):
+        model, kept, superclass, l2 = block_setting(rng)
+        corruption = balanced_corruption(rng, superclass, rng.uniform(0.3, 0.8))
+        needed = rounds_needed(corruption, separation=kept.separation)
+        assert needed.overall == needed.per_class.max()
+        for k, t in enumerate(needed.per_class):
+            if not np.delete(corruption[k], k).any():
+                assert t == 1
+            elif np.isinf(t):
+                assert corruption[k, k] <= np.delete(corruption[k], k).max() + 1e-12
+            elif t <= 30:
+                at, before = (
+                    judge(type_outputs(model, corruption, l2=l2, n_rounds=n)).verdicts[k]
+                    for n in (int(t), int(t) - 1)
+                )
+                assert at is Verdict.RIGHT
+                assert before is not Verdict.RIGHT
+                counted.append(t)
+    assert len(set(counted)) > 8
+
+
 def test_theorem_4_1_needs_balanced_given_labels() -> None:
     """All classes leak 30 % into class 0: the condition holds, three classes in four are wrong."""
     corruption = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
@@ -149,9 +264,12 @@ def test_theorem_4_1_needs_balanced_given_labels() -> None:
     kept = shrinkage(
         superclass=[0] * 4, same_class=0.4, same_superclass=0.35, n_per_class=20, l2=0.01
     )
-    assert rounds_condition(corruption, separation=kept.separation, n_rounds=3).holds
+    assert label_gaps(corruption).min() > 1 / (kept.separation**3 - 1)  # what is printed
     found = judge(type_outputs(model, corruption, l2=0.01, n_rounds=3))
     assert [str(verdict) for verdict in found.verdicts] == ["right", "wrong", "wrong", "wrong"]
+    for ask in (rounds_needed, partial(rounds_condition, n_rounds=3)):
+        with pytest.raises(ValueError, match=r"corruption is not balanced: column 0 sums to 1\.9"):
+            ask(corruption, separation=kept.separation)
 
 
 def test_population_accuracy_is_the_teachers_from_the_start() -> None:
@@ -176,6 +294,18 @@ def test_population_accuracy_is_the_teachers_from_the_start() -> None:
     assert exact.predicted.accuracy() == pytest.approx(0.5)
 
 
+def test_population_accuracy_needs_balanced_given_labels() -> None:
+    """All classes leak 30 % into class 0 and keep 70 %: unseen samples of the others are wrong."""
+    corruption = np.array([[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]])
+    model = CorrelationModel.case_3(
+        n_classes=4, same_class=0.4, same_superclass=0.35, n_per_class=20
+    )
+    assert printed_condition(corruption).all()
+    for t in (1, 2, 6):
+        outputs = unseen_outputs(model, corruption, l2=0.01, n_rounds=t)
+        assert outputs.argmax(axis=1).tolist() == [0, 0, 0, 0]
+
+
 def test_theorem_5_1_truth_is_among_the_teachers_top_two() -> None:
     """The part of the proof that holds, on 200 random doubly stochastic corruptions."""
     rng = np.random.default_rng(2)
@@ -187,6 +317,22 @@ def test_theorem_5_1_truth_is_among_the_teachers_top_two() -> None:
         satisfied += guarantee.printed.sum()
         assert guarantee.truth_in_candidates[guarantee.printed].all()
     assert satisfied > 300
+
+
+def test_theorem_5_1_truth_is_not_among_the_top_two_without_its_condition() -> None:
+    """Class 0 kept a tenth of its labels: those of its samples that were given 1 or 2 have both."""
+    counts = np.array([[2, 10, 8], [2, 16, 2], [2, 2, 16]])
+    problem = Problem(block_correlation([0, 0, 0], 0.4, 0.1, 0.0), np.ones(3), counts, 1e-3)
+    teacher = rounds(problem.gram, problem.one_hot, problem.ridge, 1)
+    top_two = np.argsort(teacher, axis=1)[:, -2:]
+    contained = (top_two == problem.true_labels[:, None]).any(axis=1)
+    expected = [bool(contained[problem.true_labels == a].all()) for a in range(3)]
+    model = CorrelationModel.case_3(
+        n_classes=3, same_class=0.4, same_superclass=0.1, n_per_class=20
+    )
+    found = partial_label_guarantee(model, problem.corruption, l2=1e-3)
+    assert found.truth_in_candidates.tolist() == expected == [False, True, True]
+    assert found.printed.tolist() == [False, True, True]
 
 
 def test_theorem_5_1_exact_test_against_samples_counted_one_by_one() -> None:
@@ -237,6 +383,18 @@ def test_theorem_5_1_sufficient_condition_is_sufficient() -> None:
             if is_safe
         )
     assert promised > 300
+
+
+def test_theorem_5_1_sufficient_condition_asks_for_one_commonest_wrong_label() -> None:
+    """Where two tie there is no ỹ to argue with: nothing is promised, the exact test decides."""
+    known = {"same_class": 0.5, "same_superclass": 0.01, "n_per_class": 100}
+    kept = shrinkage(superclass=[0] * 4, **known, l2=3e-4)
+    model = CorrelationModel.case_3(n_classes=4, **known)
+    for row, promised in (([0.5, 0.25, 0.15, 0.1], True), ([0.5, 0.2, 0.2, 0.1], False)):
+        corruption = circulant(row)
+        safe = sufficient_condition(corruption, superclass=[0] * 4, kept=kept)
+        assert safe.tolist() == [promised] * 4
+        assert partial_label_guarantee(model, corruption, l2=3e-4).holds
 
 
 def test_corollary_evolving_features() -> None:

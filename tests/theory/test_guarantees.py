@@ -1,5 +1,7 @@
 """Guarantees against accuracies counted sample by sample, and by law."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ from theory.dense import (
     top_labels,
 )
 from theory.problems import FIGURE, FIGURE_L2, FIGURE_SEPARATION, SEEDS, examples, model_of
+from twohot._checks.messages import ArgumentError
 from twohot.theory import (
     CorrelationModel,
     PairLevels,
@@ -99,14 +102,34 @@ def test_per_class_shows_which_breaks_first() -> None:
 
 
 def test_clean_classes_are_right_from_the_start() -> None:
-    corruption = np.eye(3)
-    corruption[0] = [0.6, 0.4, 0.0]
+    corruption = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0], [0.0, 0.0, 1.0]])
     condition = rounds_condition(corruption, separation=1.2, n_rounds=1)
-    assert [str(each) for each in condition.verdicts] == ["wrong", "right", "right"]
-    assert rounds_needed(corruption, separation=1.2).per_class.tolist() == [10, 1, 1]
+    assert [str(each) for each in condition.verdicts] == ["wrong", "wrong", "right"]
+    assert rounds_needed(corruption, separation=1.2).per_class.tolist() == [10, 10, 1]
     given = rounds_condition(corruption, separation=1.2, n_rounds=0)
     assert given.threshold == np.inf
-    assert [str(each) for each in given.verdicts] == ["wrong", "right", "right"]
+    assert [str(each) for each in given.verdicts] == ["wrong", "wrong", "right"]
+
+
+def test_a_class_without_wrong_labels_is_clean_whatever_its_shares_round_to() -> None:
+    corruption = np.kron(np.eye(2), [[0.6, 0.4], [0.4, 0.6]])
+    corruption[2:, 2:] = (1 - 2**-53) * np.eye(2)
+    assert rounds_needed(corruption, separation=1.2).per_class.tolist() == [10, 10, 1, 1]
+    condition = rounds_condition(corruption, separation=1.2, n_rounds=1)
+    assert [str(each) for each in condition.verdicts] == ["wrong", "wrong", "right", "right"]
+
+
+@pytest.mark.parametrize(
+    "corruption",
+    [
+        [[1.0, 0, 0, 0], [0.3, 0.7, 0, 0], [0.3, 0, 0.7, 0], [0.3, 0, 0, 0.7]],
+        [[0.5, 0.5], [0.500004, 0.499996]],
+    ],
+)
+def test_the_theorem_refuses_labels_that_are_not_balanced(corruption: list[list[float]]) -> None:
+    for ask in (rounds_needed, partial(rounds_condition, n_rounds=3)):
+        with pytest.raises(ArgumentError, match=r"corruption is not balanced: column . sums to"):
+            ask(corruption, separation=2.0)
 
 
 def test_thresholds_of_many_rounds_do_not_overflow() -> None:
@@ -130,10 +153,13 @@ def test_a_round_that_ties_is_not_the_round_needed(gap: float, tied_at: int) -> 
 
 
 def test_no_number_of_rounds_helps_a_class_that_lost_its_majority() -> None:
-    corruption = [[0.4, 0.6], [0.5, 0.5]]
-    assert rounds_needed(corruption, separation=2.0).per_class.tolist() == [np.inf, np.inf]
-    model = CorrelationModel.case_1(n_classes=2, same_class=0.3, n_per_class=30)
-    assert rounds_until_right(model, corruption, l2=0.01, max_rounds=9).overall == np.inf
+    for corruption in ([[0.4, 0.6], [0.6, 0.4]], [[0.5, 0.5], [0.5, 0.5]]):
+        needed = rounds_needed(corruption, separation=2.0)
+        assert needed.per_class.tolist() == [np.inf, np.inf]
+        assert needed.overall == np.inf
+        assert np.isnan(needed.overall_until)
+        model = CorrelationModel.case_1(n_classes=2, same_class=0.3, n_per_class=30)
+        assert rounds_until_right(model, corruption, l2=0.01, max_rounds=9).overall == np.inf
 
 
 @examples
@@ -154,8 +180,9 @@ def test_rounds_needed_agree_with_trying_them(seed: int) -> None:
     corruption = balanced_corruption(rng, superclass, rng.uniform(0.2, 0.8))
     closed = rounds_needed(corruption, separation=separation)
     tried = rounds_until_right(model, corruption, l2=l2, max_rounds=12)
-    within = np.where(closed.per_class <= 12, closed.per_class, np.inf)
-    np.testing.assert_array_equal(tried.per_class, within)
+    np.testing.assert_array_equal(tried.per_class, closed.per_class)
+    np.testing.assert_array_equal(tried.until, closed.until)
+    assert tried.overall == closed.overall
 
 
 def test_largest_noise_rates_of_the_exact_softmax() -> None:

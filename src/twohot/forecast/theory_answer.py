@@ -26,7 +26,7 @@ class TheoryAnswer:
     model: CorrelationModel  # what the theory was asked about
     ridge: float  # at which it was asked
     guarantees: tuple[Guarantee, ...]  # rounds 1, 2, …: margins and accuracy
-    rounds_needed: RoundsNeeded  # until every training label of a class is right
+    rounds_needed: RoundsNeeded  # until every training label is right, and stays so in `guarantees`
     separation: float  # q/p: how much less a round shrinks what a class shares than a row's own;
     # NaN where rows of one class are no more alike than others
 
@@ -41,13 +41,23 @@ class TheoryAnswer:
 
     def __str__(self) -> str:
         first, last = self.guarantees[0].accuracy, self.guarantees[-1].accuracy
-        needed = self.rounds_needed.overall
-        rounds = counted(int(needed), "round") if np.isfinite(needed) else "no number of rounds"
         return (
             "Theory, if rows differed from others of their class by chance alone, at ridge "
             f"{self.ridge:g}: {first:.0%} of the training labels right after one round, "
-            f"{last:.0%} after {len(self.guarantees)}; all of them after {rounds}."
+            f"{last:.0%} after {len(self.guarantees)}; all of them {self._all_right()}."
         )
+
+    def _all_right(self) -> str:
+        """Say in which rounds all training labels are right."""
+        needed, n_asked = self.rounds_needed, len(self.guarantees)
+        if np.isfinite(needed.overall):
+            found = f"after {counted(int(needed.overall), 'round')}"
+            lasts = needed.overall_until
+            return f"{found}, and no longer after {lasts + 1:.0f}" if np.isfinite(lasts) else found
+        held = [number for number, each in enumerate(self.guarantees, start=1) if each.holds]
+        if held:
+            return f"after {counted(held[-1], 'round')}, but not after {n_asked} or any later one"
+        return "after no number of rounds"
 
 
 def ask_theory(
@@ -71,7 +81,7 @@ def ask_theory(
         model,
         ridge,
         guarantees=tuple(judge(outputs) for outputs in rounds),
-        rounds_needed=rounds_until_right(model, noise.corruption, l2=l2),
+        rounds_needed=rounds_until_right(model, noise.corruption, l2=l2, max_rounds=n_rounds),
         separation=_separation(correlation, model, l2),
     )
 

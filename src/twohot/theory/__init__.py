@@ -13,12 +13,12 @@ from twohot.theory.asymmetric_gram import (
     independent_perturbation,
 )
 from twohot.theory.averaging import (
-    ClassReduction,
     LabelAveraging,
     average_labels,
     sample_coefficients,
     shrinkage_factors,
 )
+from twohot.theory.class_reduction import ClassReduction
 from twohot.theory.closed_forms import (
     case_1_outputs,
     case_2_outputs,
@@ -34,17 +34,8 @@ from twohot.theory.exact_softmax_by_type import (
     population_rounds,
     softmax_error,
 )
-from twohot.theory.guarantees import (
-    Guarantee,
-    RoundsCondition,
-    RoundsNeeded,
-    Verdict,
-    judge,
-    label_gaps,
-    rounds_condition,
-    rounds_needed,
-    rounds_until_right,
-)
+from twohot.theory.guarantees import Guarantee, Verdict, judge
+from twohot.theory.lasting_rounds import rounds_until_right
 from twohot.theory.lemma_4_1 import Shrinkage, lemma_outputs, shrinkage
 from twohot.theory.noise_tolerance import NoiseTolerance, noise_tolerated
 from twohot.theory.outputs import (
@@ -72,6 +63,13 @@ from twohot.theory.perturbation import (
     davis_kahan,
     repair_gram,
     uniform_perturbation,
+)
+from twohot.theory.theorem_4_1 import (
+    RoundsCondition,
+    RoundsNeeded,
+    label_gaps,
+    rounds_condition,
+    rounds_needed,
 )
 
 __all__ = [

@@ -21,6 +21,9 @@ from twohot.theory._checks import FloatArray
 # next would move them by about 1e-16. Logits and not outputs, which stop moving early where they
 # saturate.
 STEP_TOLERANCE = 1e-8
+# Provided that the fixed point holds to this fraction of the targets: at a vanishing penalty huge
+# logits move by small fractions anywhere.
+SETTLED_RESIDUAL = 1e-8
 # At a tiny penalty, logits are targets minus outputs times a huge number, and rounding of the
 # outputs moves them by more than that fraction for ever. Where steps no longer shrink and the fixed
 # point holds to this fraction of the targets, none can improve it.
@@ -76,15 +79,17 @@ class NewtonResult:
 def damped_newton(problem: Problem, *, max_steps: int) -> NewtonResult:
     """Minimise by Newton steps, halved until the objective falls."""
     logits, dual = problem.start()
-    rounding = ROUNDING * float(np.abs(problem.targets).max())
+    size_of_targets = float(np.abs(problem.targets).max())
     converged, n_steps, moved = False, 0, np.inf
     while n_steps < max_steps and not converged:
         step = problem.direction(logits, dual)
         size = _step_size(problem, logits, dual, step)
         logits, dual = logits + size * step.logits, dual + size * step.dual
         before, moved = moved, size * float(np.abs(step.logits).max())
+        residual = problem.residual(logits)
         settled = moved <= STEP_TOLERANCE * float(np.abs(logits).max())
-        stalled = moved > before / 2 and problem.residual(logits) <= rounding
+        settled = settled and residual <= SETTLED_RESIDUAL * size_of_targets
+        stalled = moved > before / 2 and residual <= ROUNDING * size_of_targets
         converged = size == 1.0 and (settled or stalled)
         n_steps += 1
     deviations = softmax_deviations(logits)

@@ -27,7 +27,6 @@ from numpy.typing import ArrayLike
 from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
 
@@ -195,52 +194,3 @@ class LabelAveraging:
     def _rows_and_ridge(self, targets: ArrayLike, l2: float) -> tuple[FloatArray, float]:
         rows = _checks.target_rows(targets, self.eigenvectors.shape[0])
         return rows, rows.size * check_positive("l2", l2)
-
-
-class ClassReduction:
-    """Label averaging between class means: K × K, at a cost that does not depend on n.
-
-    Means of class targets M (n_classes, n_labels) become Fᵗ(M - 1/K) + 1/K with
-    F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the symmetric class Gram matrix
-    B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z). What a sample's target
-    has beyond its class mean shrinks by f(δ_a) per round and never mixes.
-
-    Examples
-    --------
-    >>> model = CorrelationModel.case_1(n_classes=2, same_class=0.5, n_per_class=[10, 1e6])
-    >>> reduction = ClassReduction(model, l2=1e-6)
-    >>> deviations = np.array([[0.4, -0.4], [-0.4, 0.4]])
-    >>> reduction.class_means(deviations, n_rounds=3).round(3).tolist()
-    [[0.158, -0.158], [-0.4, 0.4]]
-    """
-
-    def __init__(self, model: CorrelationModel, *, l2: float) -> None:
-        check_model(model)
-        self.ridge = model.ridge(l2)
-        self.own = shrinkage_factors(model.own_part, ridge=self.ridge)  # (n_classes,)
-        self._root = np.sqrt(model.class_sizes)
-        self._correlation = model.correlation
-        values, self._vectors = np.linalg.eigh(model.class_gram())
-        self._values = np.maximum(values, 0.0)  # the model has checked all but the rounding
-
-    def class_means(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
-        """Deviations of class means from uniform after `n_rounds` rounds: Fᵗ deviations."""
-        rows = _checks.real_array(deviations, "deviations", ndim=2)
-        if len(rows) != len(self.own):
-            raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")
-        factors = self._values / (self.ridge + self._values)
-        return self._filter(factors ** check_count("n_rounds", n_rounds, 0), rows)
-
-    def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
-        """Deviations of an unseen sample of each class, from those of the given targets.
-
-        It is W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x, with the difference of nearly equal means taken inside the
-        eigenbasis, where (1 - f)/x = 1/(x + λ) exactly.
-        """
-        before = self.class_means(deviations, n_rounds=check_count("n_rounds", n_rounds, 1) - 1)
-        change = self._filter(1 / (self.ridge + self._values), before)
-        return self._correlation @ (self._root[:, None] ** 2 * change)
-
-    def _filter(self, factors: FloatArray, deviations: FloatArray) -> FloatArray:
-        scaled = self._vectors.T @ (self._root[:, None] * deviations)
-        return np.asarray((self._vectors @ (factors[:, None] * scaled)) / self._root[:, None])

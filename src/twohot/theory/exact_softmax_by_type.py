@@ -32,10 +32,20 @@ from scipy.special import softmax
 from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory._newton import Direction, cross_entropy, damped_newton, softmax_deviations
+from twohot.theory._newton import (
+    Direction,
+    NewtonResult,
+    cross_entropy,
+    damped_newton,
+    softmax_deviations,
+)
 from twohot.theory.correlation_models import CorrelationModel, check_model
+from twohot.theory.label_leads import Leads
 from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
 from twohot.theory.partial_label_student import TieRule, candidate_targets
+
+# An estimate of an error, from a single step, counts this many times before a margin is trusted.
+SAFETY = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +109,13 @@ def population_partial_labels(
     >>> student.predicted.accuracy(), student.converged
     (1.0, True)
     """
-    (teacher,) = population_rounds(model, corruption, l2=l2, n_rounds=1, max_steps=max_steps)
-    first = teacher.predicted
-    targets = candidate_targets(first.deviations, n_candidates=n_candidates, ties=ties)
-    deviations = targets - 1 / model.n_classes
-    return _solve(model, first.corruption, deviations, l2=l2, max_steps=max_steps)
+    check_model(model)
+    shares = _checks.corruption_matrix(corruption, model.n_classes)
+    given = one_hot_types(model.n_classes) - 1 / model.n_classes
+    # By logits: at a small penalty all outputs but one are zero to the last digit.
+    logits = _newton(model, shares, given, l2=l2, max_steps=max_steps)[1].logits
+    targets = candidate_targets(logits, n_candidates=n_candidates, ties=ties)
+    return _solve(model, shares, targets - 1 / model.n_classes, l2=l2, max_steps=max_steps)
 
 
 def softmax_error(
@@ -136,15 +148,38 @@ def softmax_error(
     )
 
 
+def _newton(
+    model: CorrelationModel, shares: FloatArray, targets: FloatArray, *, l2: float, max_steps: int
+) -> tuple["_TypeProblem", NewtonResult]:
+    problem = _TypeProblem(model, shares, targets, check_positive("l2", l2))
+    return problem, damped_newton(problem, max_steps=check_count("max_steps", max_steps, 1))
+
+
 def _solve(
     model: CorrelationModel, shares: FloatArray, targets: FloatArray, *, l2: float, max_steps: int
 ) -> PopulationRound:
-    problem = _TypeProblem(model, shares, targets, check_positive("l2", l2))
-    result = damped_newton(problem, max_steps=check_count("max_steps", max_steps, 1))
+    problem, result = _newton(model, shares, targets, l2=l2, max_steps=max_steps)
+    error = SAFETY * _output_error(problem, result)[:, :, None]
+    leads = Leads(np.zeros((1, 1, 1)), error, np.zeros(model.n_classes))
     own, shared = np.ones(model.n_classes), np.zeros(shares.shape)
-    predicted = TypeOutputs(own, shared, result.deviations, shares, model.class_sizes)
+    sizes = model.class_sizes
+    predicted = TypeOutputs(
+        own, shared, result.deviations, shares, sizes, lambda: leads, row_sum=0.0
+    )
     unseen = softmax(problem.from_others(result.logits), axis=1)
     return PopulationRound(predicted, unseen, result.residual, result.n_steps, result.converged)
+
+
+def _output_error(problem: "_TypeProblem", result: NewtonResult) -> FloatArray:
+    """(n_classes, n_classes) what outputs may be off by: what one more Newton step would change.
+
+    That is what rounding leaves of a solution. Where the step happens to be none, a rounding of the
+    logits is left, which moves outputs by that times how far they are from each other.
+    """
+    further = problem.direction(result.logits, result.dual).logits
+    moved = softmax_deviations(result.logits + further) - result.deviations
+    rounding = np.finfo(np.float64).eps * (1 + np.abs(result.logits).max(axis=2))
+    return np.asarray(np.abs(moved).max(axis=2) + rounding * np.ptp(result.deviations, axis=2))
 
 
 class _TypeProblem:

@@ -4,16 +4,18 @@ All samples of one true class a that were given one label b are alike to the the
 With u the target of type (a, b), E_a the mean target of class a, and Ȳ⁽ᵗ⁾ the class means after
 t rounds (see `ClassReduction`), its output after t rounds is
 
-    y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a).
+    y⁽ᵗ⁾(a, b) = f_aᵗ (u - E_a) + Ȳ⁽ᵗ⁾[a],       f_a = δ_a / (x + δ_a),
+
+which is f_aᵗ u + (Fᵗ - f_aᵗ)(E - 1/K)[a] + (1 - f_aᵗ)/K, and so keeps its digits at any ridge.
 
 Given labels are u = e(b); the `partial_label_student` has u = its candidate set and t = 1.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,18 +24,14 @@ from twohot._checks.classes import as_array, check_codes
 from twohot._checks.numbers import check_count
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray, FloatArray
-from twohot.theory.averaging import ClassReduction
+from twohot.theory.class_reduction import EIGEN_ERROR, ClassReduction
 from twohot.theory.correlation_models import CorrelationModel, check_model
-
-# Two labels of a sample are tied if their outputs differ by no more than this fraction of the
-# range of its outputs. Exact ties come out at 1e-15 of it, the rounding of the K × K eigenbasis
-# stays below 1e-12, and a real margin this small would not survive any data.
-TIE_TOLERANCE = 1e-10
+from twohot.theory.label_leads import LabelLeads, Leads
 
 
 @dataclass(frozen=True, eq=False)
 class TypeOutputs:
-    """Outputs per type: own[a] * rows[a, b] + shared[a] + 1/n_classes.
+    """Outputs per type: own[a] * rows[a, b] + shared[a], up to a number all labels have in common.
 
     They are kept as deviations from uniform, so that late rounds lose no digits, and in this
     factored form, so that a round of one-hot labels costs K² numbers; the table of all K³ is
@@ -45,49 +43,77 @@ class TypeOutputs:
     rows: FloatArray  # (n_classes, n_classes, n_classes) a type's own row: target or deviation
     corruption: FloatArray  # (n_classes, n_classes) share of each type in its true class
     class_sizes: FloatArray  # (n_classes,) samples per true class
+    leads: Callable[[], Leads]  # lead of the true label, with its error
+    row_sum: float = 1.0  # of every own row: 1 for targets, 0 for deviations
 
     @cached_property
-    def deviations(self) -> FloatArray:
-        """(n_classes, n_classes, n_classes) outputs minus 1/n_classes."""
+    def scores(self) -> FloatArray:
+        """(n_classes, n_classes, n_classes) outputs up to a number a row, to rank labels by."""
         table = self.own[:, None, None] * self.rows
         table += self.shared[:, None, :]
         return np.asarray(table)
+
+    @property
+    def deviations(self) -> FloatArray:
+        """(n_classes, n_classes, n_classes) outputs minus 1/n_classes."""
+        uniform = self.row_sum * self.own / len(self.own)
+        return np.asarray(self.scores - uniform[:, None, None])
 
     def of(self, true_labels: ArrayLike, given_labels: ArrayLike) -> FloatArray:
         """(n_samples, n_classes) outputs of samples with these true and given labels."""
         true, given = as_array(true_labels), as_array(given_labels)
         for name, labels in (("true_labels", true), ("given_labels", given)):
             check_codes(name, labels, true.size, len(self.own), least=0)
-        rows = self.own[true, None] * self.rows[true, given] + self.shared[true]
+        own = self.own[true, None]
+        rows = own * (self.rows[true, given] - self.row_sum / len(self.own)) + self.shared[true]
         return np.asarray(rows + 1 / len(self.own))
 
     @property
     def outputs(self) -> FloatArray:
         """(n_classes, n_classes, n_classes) outputs; [a, b] for true class a, given label b."""
-        return np.asarray(self.deviations + 1 / self.deviations.shape[-1])
+        return np.asarray(self.deviations + 1 / len(self.own))
 
     @property
     def occurs(self) -> BoolArray:
         """(n_classes, n_classes) which types have samples."""
         return self.corruption > 0
 
-    @property
-    def tie_width(self) -> FloatArray:
-        """(n_classes, n_classes) margins up to this size count as ties."""
-        return np.asarray(TIE_TOLERANCE * np.ptp(self.deviations, axis=2))
+    @cached_property
+    def _margin_bounds(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Margins (n_classes, n_classes), and the least and the most they may be."""
+        classes, leads = np.arange(len(self.own)), self.leads()
+        beyond = self.rows[classes, :, classes][:, :, None] - self.rows
+        ahead = self.own[:, None, None] * beyond + leads.ahead
+        error = leads.own_error[:, None, None] * np.abs(beyond) + leads.error
+        if leads.means is not None:
+            is_mean = np.abs(beyond - leads.means.rows) <= EIGEN_ERROR * len(self.own)
+            ahead = np.where(is_mean, leads.means.ahead, ahead)
+            error = np.where(is_mean, leads.means.error, error)
+        bounds = [ahead, ahead - error, ahead + error]
+        for each in bounds:
+            each[classes, :, classes] = np.inf
+        margins, least, most = (each.min(axis=2) for each in bounds)
+        return margins, least, most
 
     def margins(self) -> FloatArray:
         """(n_classes, n_classes) output at the true label minus the largest other output."""
-        classes = np.arange(len(self.deviations))
-        at_truth = self.deviations[classes, :, classes]
-        others = self.deviations.copy()
-        others[classes, :, classes] = -np.inf
-        return np.asarray(at_truth - others.max(axis=2))
+        return self._margin_bounds[0].copy()
+
+    @property
+    def right(self) -> BoolArray:
+        """(n_classes, n_classes) types whose true label is on top by more than rounding."""
+        return np.asarray(self._margin_bounds[1] > 0)
+
+    @property
+    def wrong(self) -> BoolArray:
+        """(n_classes, n_classes) types with another label on top by more than rounding."""
+        return np.asarray(self._margin_bounds[2] < 0)
 
     def class_accuracy(self) -> FloatArray:
         """(n_classes,) share of samples whose true label is strictly on top; ties do not count."""
-        right = self.margins() > self.tie_width
-        return np.asarray(np.where(right, self.corruption, 0.0).sum(axis=1))
+        right = np.where(self.right, self.corruption, 0.0).sum(axis=1)
+        rest = np.where(self.right, 0.0, self.corruption).sum(axis=1)
+        return np.asarray(right / (right + rest))  # 1 if there is no rest, however shares round
 
     def accuracy(self) -> float:
         """Share of all training samples whose true label is strictly on top."""
@@ -129,7 +155,7 @@ def type_outputs(
     """
     reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    return _after(reduction, model, shares, check_count("n_rounds", n_rounds, 0))
+    return after_rounds(reduction, shares, check_count("n_rounds", n_rounds, 0))
 
 
 def outputs_by_round(
@@ -147,7 +173,7 @@ def outputs_by_round(
     reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     last = check_count("n_rounds", n_rounds, 0)
-    return [_after(reduction, model, shares, round_) for round_ in range(1, last + 1)]
+    return [after_rounds(reduction, shares, round_) for round_ in range(1, last + 1)]
 
 
 def evolving_outputs(
@@ -178,11 +204,22 @@ def evolving_outputs(
     shares = _checks.corruption_matrix(corruption, first.n_classes)
     own = np.ones(first.n_classes)
     means = shares - 1 / first.n_classes
+    largest = 1.0
     for model in models:  # round 1 acts first
         reduction = ClassReduction(model, l2=l2)
         own = own * reduction.own
         means = reduction.class_means(means)
-    return _one_hot_outputs(first, shares, own=own, means=means)
+        largest *= float(reduction.values.max() / (reduction.ridge + reduction.values.max()))
+    # Rounds have no eigenvectors in common. Each rounds what none shrinks less than its largest
+    # eigenvalue, on the scale √n of the class Gram matrix.
+    root = np.sqrt(first.class_sizes)
+    size = np.linalg.norm(root[:, None] * shares) * largest / root + own
+    error = EIGEN_ERROR * first.n_classes * len(models) * size
+    shared = means - own[:, None] * (shares - 1 / first.n_classes)
+    ahead = np.diag(shared)[:, None] - shared
+    leads = Leads(ahead[:, None, :], error[:, None, None], np.zeros_like(own))
+    types = one_hot_types(first.n_classes)
+    return TypeOutputs(own, shared, types, shares, first.class_sizes, lambda: leads)
 
 
 def unseen_outputs(
@@ -205,16 +242,19 @@ def unseen_outputs(
     return 1 / model.n_classes + reduction.unseen(shares - 1 / model.n_classes, n_rounds=n_rounds)
 
 
-def _one_hot_outputs(
-    model: CorrelationModel, shares: FloatArray, *, own: FloatArray, means: FloatArray
+def after_rounds(
+    reduction: ClassReduction, shares: FloatArray, n_rounds: int, targets: FloatArray | None = None
 ) -> TypeOutputs:
-    """Return own (e(b) - E_a) + means in factored form."""
-    shared = means - own[:, None] * shares
-    return TypeOutputs(own, shared, one_hot_types(len(own)), shares, model.class_sizes)
+    """Return the outputs after `n_rounds` rounds from the given labels, or from other targets."""
+    if targets is None:
+        targets, means = one_hot_types(len(shares)), shares
+    else:
+        means = np.einsum("ab,abk->ak", shares, targets)
+    shared = reduction.gained(means - 1 / len(means), n_rounds=n_rounds)
+    own, sizes = reduction.own**n_rounds, reduction.class_sizes
+    leads = partial(_leads_after, reduction, means, n_rounds)
+    return TypeOutputs(own, shared, targets, shares, sizes, leads)
 
 
-def _after(
-    reduction: ClassReduction, model: CorrelationModel, shares: FloatArray, n_rounds: int
-) -> TypeOutputs:
-    means = reduction.class_means(shares - 1 / model.n_classes, n_rounds=n_rounds)
-    return _one_hot_outputs(model, shares, own=reduction.own**n_rounds, means=means)
+def _leads_after(reduction: ClassReduction, means: FloatArray, n_rounds: int) -> Leads:
+    return LabelLeads(reduction, means).after(n_rounds)

@@ -22,10 +22,11 @@ from twohot._checks.classes import ROW_SUM_TOLERANCE
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray
 from twohot.theory.correlation_models import CorrelationModel
-from twohot.theory.guarantees import Guarantee, Verdict, judge, label_gaps
+from twohot.theory.guarantees import Guarantee, Verdict, judge
 from twohot.theory.lemma_4_1 import Shrinkage
 from twohot.theory.outputs import TypeOutputs
 from twohot.theory.partial_label_student import TieRule, partial_label_outputs
+from twohot.theory.theorem_4_1 import label_gaps
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,15 @@ from twohot._checks.numbers import check_choice, check_class_count
 from twohot._ties import top_shares
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.averaging import ClassReduction
+from twohot.theory.class_reduction import ClassReduction
 from twohot.theory.correlation_models import CorrelationModel
-from twohot.theory.outputs import TIE_TOLERANCE, TypeOutputs, type_outputs
+from twohot.theory.label_leads import LabelLeads
+from twohot.theory.outputs import TypeOutputs, after_rounds
 
 TieRule = Literal["spread", "lowest"]
+
+# Outputs of unknown origin are tied if they differ by no more than this fraction of their range.
+TIE_TOLERANCE = 1e-10
 
 
 def candidate_targets(
@@ -48,10 +52,17 @@ def candidate_targets(
     values = _checks.real_array(outputs, "outputs")
     if values.ndim == 0:
         raise ValueError("outputs must have one number per class in its last axis, got one number.")
-    places = check_class_count("n_candidates", n_candidates, values.shape[-1])
-    check_choice("ties", ties, get_args(TieRule))
     slack = TIE_TOLERANCE * np.ptp(values, axis=-1, keepdims=True)
-    return top_shares(values, places, slack, lowest=ties == "lowest")
+    return ranked_targets(values, slack, n_candidates=n_candidates, ties=ties)
+
+
+def ranked_targets(
+    scores: FloatArray, slack: FloatArray, *, n_candidates: int, ties: TieRule
+) -> FloatArray:
+    """Return candidate targets by scores of which those within `slack` of each other are tied."""
+    places = check_class_count("n_candidates", n_candidates, scores.shape[-1])
+    check_choice("ties", ties, get_args(TieRule))
+    return top_shares(scores, places, slack, lowest=ties == "lowest")
 
 
 def partial_label_outputs(
@@ -69,15 +80,16 @@ def partial_label_outputs(
     >>> model = CorrelationModel.case_1(n_classes=4, same_class=0.4, n_per_class=100)
     >>> corruption = [[0.5, 0.3, 0.1, 0.1], [0.1, 0.5, 0.3, 0.1],
     ...               [0.1, 0.1, 0.5, 0.3], [0.3, 0.1, 0.1, 0.5]]
+    >>> from twohot.theory import type_outputs
     >>> type_outputs(model, corruption, l2=3e-4, n_rounds=1).accuracy()
     0.5
     >>> partial_label_outputs(model, corruption, l2=3e-4).accuracy()
     1.0
     """
-    teacher = type_outputs(model, corruption, l2=l2, n_rounds=1)
-    targets = candidate_targets(teacher.deviations, n_candidates=n_candidates, ties=ties)
     reduction = ClassReduction(model, l2=l2)
-    mean_targets = np.einsum("ab,abk->ak", teacher.corruption, targets)
-    means = reduction.class_means(mean_targets - 1 / model.n_classes)
-    shared = means - reduction.own[:, None] * mean_targets
-    return TypeOutputs(reduction.own, shared, targets, teacher.corruption, model.class_sizes)
+    shares = _checks.corruption_matrix(corruption, model.n_classes)
+    teacher = after_rounds(reduction, shares, 1)
+    # All but the given label are ranked by what the class gained, which a small ridge makes small.
+    slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
+    targets = ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
+    return after_rounds(reduction, shares, 1, targets)

@@ -1,0 +1,158 @@
+"""Theorem 4.1 in closed form: when every training sample is right, and after how many rounds.
+
+For equal class sizes and balanced given labels, after t rounds the samples of class k that were
+labelled k' are right against that label if and only if
+
+    C_kk - C_kk'  >  1 / ((q/p)ᵗ - 1),                                       (Theorem 4.1)
+
+and all of class k is right if it holds for every k' ≠ k. A class without wrong labels is right from
+the start. Labels that are not balanced break the theorem, and are refused.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from twohot._checks.classes import ROW_SUM_TOLERANCE
+from twohot._checks.messages import ArgumentError
+from twohot._checks.numbers import check_count, check_positive
+from twohot.theory import _checks
+from twohot.theory._checks import BoolArray, FloatArray
+from twohot.theory.guarantees import ClassVerdicts, class_verdicts
+
+# Both sides of the condition, at most about 1 where it is decided, are good to some 1e-15; closer
+# than this they are equal as far as the inputs can tell.
+CONDITION_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RoundsCondition(ClassVerdicts):
+    """Theorem 4.1 at one round; see `rounds_condition`."""
+
+    gaps: FloatArray  # (n_classes,) C_kk - max_{k' ≠ k} C_kk'
+    threshold: float  # 1/((q/p)ᵗ - 1); infinite for t = 0
+    corruption: FloatArray  # (n_classes, n_classes)
+
+    @property
+    def misclassified(self) -> BoolArray:
+        """(n_classes, n_classes) samples of class k (row) labelled k' (column) that are wrong.
+
+        This is the theorem's converse, pair by pair: C_kk < C_kk' + threshold, and there are such
+        samples. They are given their label k', or one that is commoner still.
+        """
+        slack = np.diag(self.corruption)[:, None] - self.corruption - self.threshold
+        wrong = (slack < -CONDITION_TOLERANCE) & (self.corruption > 0)
+        np.fill_diagonal(wrong, val=False)
+        return np.asarray(wrong)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundsNeeded:
+    """From which round on each class is right, and all are together; infinite if from none."""
+
+    per_class: FloatArray  # (n_classes,) first round, a whole number from 1 (the teacher)
+    until: FloatArray  # (n_classes,) last round in a row; infinite if for ever, NaN if from none
+    overall: float  # first round from which on all classes are right together
+    overall_until: float  # last round in a row; infinite if for ever, NaN if from none
+
+    @property
+    def slowest_class(self) -> int:
+        """The class that needs most rounds."""
+        return int(self.per_class.argmax())
+
+
+def label_gaps(corruption: ArrayLike) -> FloatArray:
+    """(n_classes,) share of right labels minus that of the commonest wrong one, C_kk - max C_kk'.
+
+    Examples
+    --------
+    >>> label_gaps([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.0, 0.0, 1.0]]).round(3).tolist()
+    [0.5, 0.1, 1.0]
+    """
+    shares = _checks.corruption_matrix(corruption)
+    wrong = shares.copy()
+    np.fill_diagonal(wrong, -np.inf)
+    return np.asarray(np.diag(shares) - wrong.max(axis=1))
+
+
+def rounds_condition(corruption: ArrayLike, *, separation: float, n_rounds: int) -> RoundsCondition:
+    """Theorem 4.1, condition and converse: which classes are right after `n_rounds` rounds.
+
+    It is exact in the paper's setting (equal class sizes, balanced given labels, equal
+    correlations inside superclasses, labels confused inside superclasses or symmetrically).
+    Elsewhere use `judge`.
+
+    Parameters
+    ----------
+    corruption, n_rounds
+        As for `type_outputs`; columns must sum to one.
+    separation : float
+        q/p, above 1; see `Shrinkage.separation`.
+
+    Examples
+    --------
+    >>> corruption = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]
+    >>> second = rounds_condition(corruption, separation=2.0, n_rounds=2)
+    >>> second.holds, second.misclassified[0].tolist()
+    (False, [False, True, True])
+    >>> rounds_condition(corruption, separation=2.0, n_rounds=3).holds
+    True
+    """
+    ratio, shares = _separation(separation), _balanced(corruption)
+    gaps = label_gaps(shares)
+    power = check_count("n_rounds", n_rounds, 0)
+    decay = power * np.log(ratio)
+    # 1/(eᶻ - 1) without overflow. The paper's converse has z = 0, 1/0: no gap is enough.
+    threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
+    slack = gaps - threshold
+    right = (slack > CONDITION_TOLERANCE) | _clean(shares)
+    verdicts = class_verdicts(right, slack < -CONDITION_TOLERANCE)
+    return RoundsCondition(verdicts, gaps, float(threshold), shares)
+
+
+def rounds_needed(corruption: ArrayLike, *, separation: float) -> RoundsNeeded:
+    """Count the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
+
+    Like the theorem, it is about balanced given labels; `rounds_until_right` is about any.
+
+    Examples
+    --------
+    >>> corruption = [[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.4, 0.1, 0.5]]
+    >>> needed = rounds_needed(corruption, separation=1.8)
+    >>> needed.per_class.tolist(), needed.overall, needed.slowest_class
+    ([4.0, 3.0, 5.0], 5.0, 2)
+    """
+    ratio, shares = _separation(separation), _balanced(corruption)
+    gaps = label_gaps(shares)
+    open_gaps = np.where(gaps > CONDITION_TOLERANCE, gaps, np.nan)
+    ties_at = np.log1p(1 / open_gaps) / np.log(ratio)
+    # A real number of rounds at which the condition is an equality; right from the next whole
+    # number on. Rounding just below a whole number must not turn a tie into a success.
+    per_class = np.floor(ties_at * (1 + CONDITION_TOLERANCE)) + 1
+    per_class = np.where(np.isnan(per_class), np.inf, per_class)
+    per_class = np.where(_clean(shares), 1.0, per_class)
+    until = np.where(np.isfinite(per_class), np.inf, np.nan)  # the threshold only falls
+    return RoundsNeeded(per_class, until, float(per_class.max()), float(until.max()))
+
+
+def _separation(separation: float) -> float:
+    if check_positive("separation", separation) <= 1:
+        raise ArgumentError({"separation": separation}, "is not allowed", "pass a q/p above 1.")
+    return separation
+
+
+def _clean(shares: FloatArray) -> BoolArray:
+    """(n_classes,) classes without a wrong label, whether or not their shares add up to the ulp."""
+    return np.asarray((shares > 0).sum(axis=1) == (np.diag(shares) > 0))
+
+
+def _balanced(corruption: ArrayLike) -> FloatArray:
+    shares = _checks.corruption_matrix(corruption)
+    columns = shares.sum(axis=0)
+    worst = int(np.abs(columns - 1).argmax())
+    if abs(columns[worst] - 1) > ROW_SUM_TOLERANCE:
+        problem = f"is not balanced: column {worst} sums to {columns[worst]:.6g}, not to 1"
+        advice = "Theorem 4.1 needs it; judge and rounds_until_right are exact for any labels."
+        raise ArgumentError("corruption", problem, advice)
+    return shares

@@ -1,0 +1,135 @@
+"""Rounding is not evidence, and what is right to six digits is no tie: verdicts by fractions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from theory.dense import block_correlation, circulant, symmetric
+from theory.fractions_twin import exact_rounds
+from theory.problems import FIGURE, SEEDS, examples, listed_labels
+from twohot.theory import (
+    CorrelationModel,
+    LabelAveraging,
+    judge,
+    outputs_by_round,
+    partial_label_guarantee,
+    population_partial_labels,
+    population_rounds,
+    softmax_rounds,
+    type_outputs,
+)
+
+LATE = {  # correlation, samples a class, corruption, l2: rounds fade fast between classes
+    "wrong for ever": (
+        block_correlation([0] * 4, 0.5, 0.45, 0.0),
+        200,
+        circulant([0.3, 0.5, 0.1, 0.1]),
+        0.05,
+    ),
+    "right for ever": (
+        block_correlation([0, 0, 0, 1, 1, 1], 0.5, 0.45, 0.0),
+        200,
+        np.kron(np.eye(2), circulant([0.5, 0.3, 0.2])),
+        0.01,
+    ),
+    "uniform": (np.ones((3, 3)), 20, symmetric(3, 0.3), 1e-3),
+}
+
+
+def verdicts(model: CorrelationModel, corruption: np.ndarray, l2: float, n_rounds: int) -> list:
+    predicted = outputs_by_round(model, corruption, l2=l2, n_rounds=n_rounds)
+    return [[str(each) for each in judge(outputs).verdicts] for outputs in predicted]
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_late_rounds_are_judged_as_fractions_judge_them(name: str) -> None:
+    correlation, size, corruption, l2 = LATE[name]
+    model = CorrelationModel.from_correlation(correlation, class_sizes=size)
+    expected = exact_rounds(correlation, [size] * len(corruption), corruption, l2, 20)
+    assert verdicts(model, corruption, l2, 20) == expected
+    only = {"wrong for ever": "wrong", "right for ever": "right", "uniform": "tie"}[name]
+    assert {each for row in expected for each in row} == {only}
+
+
+def test_a_margin_far_below_the_range_of_the_outputs_counts() -> None:
+    correlation, size, corruption, l2 = LATE["right for ever"]
+    model = CorrelationModel.from_correlation(correlation, class_sizes=size)
+    for n_rounds in (12, 13, 300):
+        assert type_outputs(model, corruption, l2=l2, n_rounds=n_rounds).accuracy() == 1.0
+    late = type_outputs(model, corruption, l2=l2, n_rounds=13)
+    q = 10.5 / (72 + 10.5)
+    p = 0.5 / (72 + 0.5)
+    expected = 0.2 * (q**13 - p**13) - p**13
+    np.testing.assert_allclose(judge(late).margins, expected, rtol=1e-12)
+    exact = population_rounds(model, corruption, l2=l2, n_rounds=13)
+    assert [each.predicted.accuracy() for each in exact] == [1.0] * 13
+
+
+@examples
+@given(SEEDS)
+def test_verdicts_on_any_decimals_are_those_of_fractions(seed: int) -> None:
+    """Correlations, shares and penalties of one or two decimals, where ties are common."""
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(2, 5))
+    superclass = sorted(rng.integers(0, 2, size=n_classes))
+    superclass = (np.cumsum(np.diff(superclass, prepend=superclass[0]) > 0)).tolist()
+    e, d, c = np.sort(rng.integers(0, 10, size=3)) / 10
+    correlation = block_correlation(superclass, c, d, e)
+    sizes = rng.integers(1, 40, size=n_classes)
+    if rng.random() < 0.5:
+        sizes[:] = sizes[0]
+    counts = rng.multinomial(10, np.full(n_classes, 1 / n_classes), size=n_classes)
+    corruption = counts / 10 if rng.random() < 0.5 else circulant((counts[0] / 10).tolist())
+    l2 = float(rng.choice([0.5, 0.01, 1e-3, 1e-5]))
+    model = CorrelationModel.from_correlation(correlation, class_sizes=sizes)
+    expected = exact_rounds(correlation, sizes.tolist(), corruption, l2, 12)
+    assert verdicts(model, corruption, l2, 12) == expected
+
+
+@pytest.mark.parametrize("exponent", range(-19, -2))
+def test_the_partial_label_student_at_any_small_penalty(exponent: int) -> None:
+    """Second places and margins are of the order of the ridge; it rights the same labels at all."""
+    found = partial_label_guarantee(FIGURE, circulant([0.4, 0.3, 0.2, 0.1]), l2=10.0**exponent)
+    assert found.holds
+    assert found.exact.accuracy == 1.0
+    if exponent < -6:  # in first order x (1/δ - 1/λ_q) (1 - C_kk - C_kỹ)/2
+        slope = 0.5 * 0.3 * (1 / 0.6 - 1 / 30.6)
+        first = 16 * 100 * 10.0**exponent * slope
+        np.testing.assert_allclose(found.exact.margins, first, rtol=2e-3)
+
+
+@pytest.mark.parametrize("exponent", range(-17, -2))
+def test_the_exact_partial_label_student_at_small_penalties(exponent: int) -> None:
+    corruption = circulant([0.4, 0.3, 0.2, 0.1])
+    student = population_partial_labels(FIGURE, corruption, l2=10.0**exponent)
+    assert student.converged
+    assert student.predicted.accuracy() == 1.0
+
+
+def test_what_rounding_hides_of_the_exact_student_is_a_tie_and_not_an_error() -> None:
+    student = population_partial_labels(FIGURE, circulant([0.4, 0.3, 0.2, 0.1]), l2=1e-19)
+    assert {str(each) for each in judge(student.predicted).verdicts} == {"tie"}
+
+
+@pytest.mark.parametrize("l2", [1e-20, 1e-22])
+def test_no_convergence_is_reported_away_from_the_fixed_point(l2: float) -> None:
+    """Logits of 10²⁰ move by small fractions of themselves long before they are right."""
+    given_labels = listed_labels(circulant([6, 2, 2, 2]).astype(int))
+    averaging = LabelAveraging.from_gram(FIGURE.with_class_sizes(12).gram())
+    (fitted,) = softmax_rounds(averaging, np.eye(4)[given_labels], l2=l2, n_rounds=1)
+    assert fitted.residual <= 1e-8 or not fitted.converged
+
+
+def test_no_accuracy_is_above_one() -> None:
+    """Shares of 0.7, 0.2 and 0.1 sum to one and an ulp."""
+    model = CorrelationModel.from_correlation(
+        [[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]],
+        class_sizes=[400, 150, 250],
+    )
+    corruption = [[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.1, 0.8]]
+    found = judge(type_outputs(model, corruption, l2=2e-4, n_rounds=4))
+    assert found.holds
+    assert found.accuracy == 1.0
+    for rate in np.arange(0, 0.5, 0.01):
+        predicted = type_outputs(model, symmetric(3, rate), l2=2e-4, n_rounds=6)
+        assert predicted.class_accuracy().max() <= 1.0
