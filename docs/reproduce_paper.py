@@ -1,18 +1,61 @@
 """Write docs/reproduction.md from the records: python docs/reproduce_paper.py FEATURES [--run]."""
 
 import argparse
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from twohot.experiment import Log
+from twohot.experiment import Log, Progress
 from twohot.figures.file import write_figure
+from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import choose_exhibits
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
 from twohot.reproduce.output import write_text
+from twohot.reproduce.probe_grid import ProbeGrid
 from twohot.reproduce.report import show
 from twohot.reproduce.reproduction import Reproduction
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"
+
+# Data sets with three draws of labels in every grid; the others have one in most.
+THOROUGH = ("Flowers-102", "Caltech-101")
+WHOLE = "full"  # in the name of a file with all rows: its superclass grid alone is run, once
+# What needs features and takes minutes.
+SMALL = ("fig:ft_corr", "fig:real_evolution", "trainers")
+ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+def planned(data: Sequence[DataSet]) -> Iterator[Any]:
+    """Yield the runs on real features that the page is made of, the most wanted first."""
+    some = [each for each in data if WHOLE not in each.name]
+    thorough = [each for each in some if each.paper_name in THOROUGH]
+    flowers = [each for each in some if each.paper_name == THOROUGH[0]]
+    once, again = (0,), (1, 2)
+    grids = [("superclass", "base"), ("symmetric", "base"), ("asymmetric", "base")]
+    others = [*grids[1:], ("superclass", "small"), ("superclass", "big")]
+    for grid in grids:
+        yield from ProbeGrid(*grid, seeds=once).runs(some)
+    yield from ProbeGrid(families=("candidates",), seeds=once).runs(some)
+    for family in ("losses", "tuned teacher"):
+        ablation = ProbeGrid(families=(family,), noise_rates=ABLATION_RATES, seeds=once)
+        yield from ablation.runs(some)
+    yield from ProbeGrid(noise_rates=ABLATION_RATES, seeds=once, prepared=True).runs(some)
+    for grid in others[2:]:
+        yield from ProbeGrid(*grid, seeds=once).runs(some)
+    yield from ProbeGrid(seeds=again).runs(some)
+    for grid in others:
+        yield from ProbeGrid(*grid, seeds=again).runs(thorough)
+    yield from ProbeGrid(families=("candidates",), seeds=again).runs(flowers)
+    yield from ProbeGrid(seeds=once).runs([each for each in data if WHOLE in each.name])
+
+
+def tell(progress: Progress) -> None:
+    """Say which run has ended, and how."""
+    record = progress.record
+    ended = record.error or "done"
+    sys.stderr.write(f"{progress.n_done} of {progress.n_runs}: {record.run}: {ended}\n")
 
 
 def main() -> None:
@@ -25,7 +68,9 @@ def main() -> None:
     data = read_data_sets(find_feature_files(wanted.features))
     work = Reproduction(choose_exhibits(["all"]), data, Log(RECORDS))
     if wanted.run:
-        work.run(n_jobs=wanted.jobs)
+        synthetic = Reproduction(choose_exhibits(["synthetic", *SMALL]), data, work.log)
+        synthetic.run(n_jobs=wanted.jobs, callback=tell)
+        work.run_these(planned(list(data.values())), n_jobs=wanted.jobs, callback=tell)
     report = show(work)
     for shown in report.shown:
         folder = RECORDS.parent / shown.exhibit.file_name

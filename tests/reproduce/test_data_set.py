@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from small_data import write_small_data
-from twohot.reproduce.data_set import FLOWERS_RIDGE, read_data_set
+from twohot.reproduce.data_set import FLOWERS_RIDGE, read_data_set, two_backbones
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
 
 
@@ -76,3 +76,11 @@ def test_a_folder_must_hold_feature_files(tmp_path):
     path = write_small_data(tmp_path)
     (tmp_path / "notes.txt").touch()
     assert find_feature_files(tmp_path) == [path]
+
+
+def test_two_backbones_see_the_same_rows(tmp_path):
+    first = read_data_set(write_small_data(tmp_path, "cifar100_resnet"))
+    second = read_data_set(write_small_data(tmp_path, "cifar100_vit", seed=1))
+    fewer = read_data_set(write_small_data(tmp_path, "cifar100_few", n_train=60))
+    assert two_backbones([first, second, fewer]) == [[first, second]]
+    assert two_backbones([first, fewer]) == []

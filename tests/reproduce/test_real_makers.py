@@ -5,10 +5,11 @@ import pytest
 from tiny_features import tiny_data
 
 from twohot.experiment import Log, run_plan
+from twohot.reproduce.data_set import two_backbones
 from twohot.reproduce.exhibit import exhibits, load_makers
 from twohot.reproduce.grid_cells import SHOWN
 from twohot.reproduce.maker import MAKERS, RUN_KINDS
-from twohot.reproduce.makers.backbones import NOT_RUN, same_data
+from twohot.reproduce.makers.backbones import NOT_RUN
 from twohot.reproduce.structure_run import StructureRun
 from twohot.reproduce.table import Mean
 
@@ -156,7 +157,7 @@ def test_files_of_one_data_set_are_compared_and_others_not(measured, tmp_path):
     # Classes that are mere numbers say nothing of a data set that the paper does not have.
     numbers = tuple("0123")
     others = [tiny_data(tmp_path, name, names=numbers)[0] for name in ("birds", "trees")]
-    assert same_data([data[0], *others]) == []
+    assert two_backbones([data[0], *others]) == []
     assert MAKERS["backbones"]().make(results, others).notes == (NOT_RUN,)
     assert MAKERS["backbones"]().runs(others) == []
 

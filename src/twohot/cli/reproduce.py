@@ -18,18 +18,24 @@ from rich.progress import (
 from typer import Argument, Option
 
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._extras import load_extra
 from twohot.cli._terminal import print_table, say
 from twohot.experiment import Log
 from twohot.experiment.runner import Progress as RunProgress
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import GROUPS, choose_exhibits, exhibits
-from twohot.reproduce.feature_files import find_feature_files, read_data_sets
+from twohot.reproduce.feature_files import SUFFIXES, find_feature_files, read_data_sets
 from twohot.reproduce.maker import Results
 from twohot.reproduce.output import write_made, write_text
 from twohot.reproduce.report import Report, show
 from twohot.reproduce.reproduction import Reproduction
 
 LIST = "list"
+
+# Seconds: the time left is estimated from what ended within the last of them.
+LONGEST_RUN = 4 * 3600.0
+
+NARROW = 120  # columns of a terminal below which a list has no titles
 
 
 def reproduce(
@@ -72,6 +78,7 @@ def reproduce(
     if LIST in wanted:
         _print_list(work, results)
         return
+    load_extra("matplotlib", "plot", "figures")  # before hours of runs, not after
     _check_needs(work, by_name=[name for name in wanted if name not in GROUPS])
     n_failed = 0 if records_only else _run(work.able(), jobs)
     _write(show(work), output)
@@ -82,7 +89,8 @@ def reproduce(
 
 
 def _is_file(name: str) -> bool:
-    return ":" not in name and (Path(name).suffix != "" or Path(name).is_file())
+    known = {LIST, *GROUPS, *(exhibit.id for exhibit in exhibits())}
+    return name not in known and Path(name).suffix in SUFFIXES
 
 
 def _read(features: list[Path], more: list[Path], folder: Path | None) -> dict[str, DataSet]:
@@ -100,10 +108,12 @@ def _print_list(work: Reproduction, results: Results) -> None:
         done = f"{sum(run in results for run in runs)} of {len(runs)}" if runs else "–"
         n_data = 1 if exhibit.needs == "nothing" else max(1, len(work.data))
         minutes = f"{exhibit.minutes * n_data:.3g}"
-        rows.append([exhibit.id, exhibit.place, exhibit.needs, done, minutes, exhibit.title])
-    headings = ["id", "place", "needs", "runs done", "core minutes", "title"]
+        rows.append([exhibit.id, exhibit.needs, done, minutes, exhibit.place, exhibit.title])
+    headings = ["id", "needs", "runs done", "core minutes", "place", "title"]
+    if Console().width < NARROW:
+        headings, rows = headings[:4], [row[:4] for row in rows]
     caption = None if work.data else "Core minutes of what needs features are for one data set."
-    print_table(headings, rows, names={"id", "place", "needs", "title"}, caption=caption)
+    print_table(headings, rows, names={"id", "needs", "place", "title"}, caption=caption)
 
 
 def _check_needs(work: Reproduction, by_name: list[str]) -> None:
@@ -112,7 +122,8 @@ def _check_needs(work: Reproduction, by_name: list[str]) -> None:
     for name in by_name:
         if name in missing:
             problem = f"{name} needs {missing[name]}"
-            raise ArgumentError("", problem, "pass {features}.", features=...)
+            advice = "" if missing[name].startswith("torch") else "pass {features}."
+            raise ArgumentError("", problem, advice, features=...)
     if missing:
         names = first_few(missing, write=str)
         say(f"Not run, for lack of what they need: {names}.", stderr=True)
@@ -139,6 +150,7 @@ def _progress(n_runs: int) -> Iterator[Any]:
         TimeRemainingColumn(),
         console=Console(stderr=True),
         disable=n_runs == 0,
+        speed_estimate_period=LONGEST_RUN,
     ) as progress:
         task = progress.add_task("", total=n_runs)
 

@@ -65,7 +65,11 @@ def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
         order = map_order(panel.superclasses, superclass)
         image = draw_map(axes, panel.means, superclass, order, limit)
         n_classes = f"{len(order)} classes"
-        axes.set_title(f"{panel.title}\n{n_classes}, superclasses: {_count(panel)}", fontsize=10)
+        axes.set_title(
+            f"{panel.title}\n{n_classes}, superclasses: {_count(panel)}",
+            fontsize=10,
+            parse_math=False,
+        )
         axes.set(xticks=[], yticks=[])
     figure.colorbar(image, ax=all_axes, extend="both", shrink=0.7, label="mean correlation")
     return figure
@@ -95,7 +99,7 @@ def pair_histograms_figure(panels: Sequence[HistogramPanel]) -> Any:
                 axes.axvline(mean, color=colour, linestyle="--", linewidth=1)
         seen = edges[:-1][np.max(panel.shares, axis=0) > 1e-4]
         axes.set_xlim(seen.min(initial=-0.1), seen.max(initial=0.1) + np.diff(edges)[0])
-        axes.set_title(panel.title, fontsize=11)
+        axes.set_title(panel.title, fontsize=11, parse_math=False)
         axes.set_yticks([])
         axes.spines[["top", "right", "left"]].set_visible(False)
         if number % N_COLUMNS == 0:

@@ -105,7 +105,7 @@ def _finish(
     n_columns = min(len(panels), n_columns)
     names: dict[str, Any] = {}
     for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
-        axes.set_title(panel.title, fontsize=11)
+        axes.set_title(panel.title, fontsize=11, parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)

@@ -127,7 +127,9 @@ def _plane(
         x, y = corners[k]
         side = "center" if len(name) < 4 else "left" if x < 0 else "right"
         text = name.replace("_", " ")
-        axes.annotate(text, (x, 1.15 * y), ha=side, va="center", fontsize=9, color=colour)
+        axes.annotate(
+            text, (x, 1.15 * y), parse_math=False, ha=side, va="center", fontsize=9, color=colour
+        )
     axes.set(xlim=(-0.9, 0.9), ylim=(-0.9, 0.9), aspect="equal", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
     axes.grid(visible=False)

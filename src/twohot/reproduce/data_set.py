@@ -8,6 +8,7 @@ cut at .8 of the largest merge distance.
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,6 +121,20 @@ def read_data_set(path: str | os.PathLike[str]) -> DataSet:
         _true_labels(test),
         tuple(table.classes),
     )
+
+
+def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
+    """Return the files that hold the same rows as two backbones see them.
+
+    They are files of one data set of the paper, or of classes with the same names, whose training
+    labels are the same. A file with some of the rows alone is no other backbone.
+    """
+    groups: dict[Any, list[DataSet]] = {}
+    for each in data:
+        if each.paper_name is not None or not all(name.isdigit() for name in each.classes):
+            labels = hashlib.sha256(each.labels.tobytes()).hexdigest()
+            groups.setdefault((each.paper_name, each.classes, labels), []).append(each)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _split(path: str | os.PathLike[str], table: FeatureTable, split: str) -> FeatureTable:

@@ -139,6 +139,8 @@ def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
     n_rounds = N_ROUNDS if run.family == "paper" else 1
     fits, models = _rounds(rows, labels, run, n_rounds)
     for name, student in FAMILIES[run.family].items():
+        if student.n_candidates is not None and student.n_candidates >= rows.data.n_classes:
+            continue  # all labels as candidates say nothing
         models[name] = _student(rows, labels, run, student, fits[0])
     return ProbeResult(models, float(labels.noisy.mean()))
 

@@ -2,7 +2,7 @@
 
 A setting is a data set, a kind of noise and a noise rate. One rule serves all such claims. A claim
 is confirmed if its statement holds in nine of ten settings. Otherwise it is confirmed only under
-the widest of these conditions under which the statement does, if that covers a quarter of the
+the widest of these conditions under which the statement does, if that covers 15 % of the
 settings: noise of at least, or at most, a rate; one kind of noise; one data set.
 """
 
@@ -20,15 +20,17 @@ from twohot.reproduce.table import Mean, Table, mean_of
 
 # Share of the settings in which a statement must hold, and share that a condition must cover.
 NEARLY_ALL = 0.9
-COVERED = 0.25
+COVERED = 0.15
+FEWEST = 4  # settings that a verdict takes
 
-# Points of test accuracy that count as a difference: two or three images of a thousand.
-MARGIN = 0.25
+# Points of accuracy that count as a difference: five images of a thousand, and more than a
+# tolerance of a tenth would move.
+MARGIN = 0.5
 
 RULE = (
     "Confirmed if this holds in nine of ten settings (data set, kind of noise, rate; means over"
     " seeds); confirmed only under the widest condition on the noise rate, the kind of noise or the"
-    " data set under which it does, if that covers a quarter of the settings; else not confirmed."
+    " data set under which it does, if that covers 15 % of the settings; else not confirmed."
 )
 
 Judged: TypeAlias = tuple[Mean | None, bool]  # the number to show, and whether the statement holds
@@ -117,9 +119,11 @@ def ahead(
     rivals: Sequence[str],
     *,
     score: Callable[[FittedModel], float] = test_accuracy,
-    margin: float = 0.0,
+    margin: float = MARGIN,
 ) -> Statement:
     """Return the statement that the best of some models is ahead of the best of others, in points.
+
+    The best is the one whose mean over the draws is.
 
     Examples
     --------
@@ -129,18 +133,21 @@ def ahead(
     """
 
     def statement(draws: list[Models]) -> Judged | None:
-        leads = [
-            max(score(draw[name]) for name in betters) - max(score(draw[name]) for name in rivals)
-            for draw in draws
-            if draw.keys() >= {*betters, *rivals}
-        ]
-        lead = mean_of(leads, factor=100)
+        whole = [draw for draw in draws if draw.keys() >= {*betters, *rivals}]
+
+        def total(name: str) -> float:
+            return sum(score(draw[name]) for draw in whole)
+
+        better, rival = max(betters, key=total), max(rivals, key=total)
+        lead = mean_of([score(draw[better]) - score(draw[rival]) for draw in whole], factor=100)
         return None if lead is None else (lead, lead.mean > margin)
 
     return statement
 
 
-def judge_settings(judged: Sequence[JudgedSetting], title: str, advice: str = "") -> ClaimVerdict:
+def judge_settings(
+    judged: Sequence[JudgedSetting], title: str, advice: str = "", *, fewest: int = FEWEST
+) -> ClaimVerdict:
     """Return the verdict by the rule above; the table shows the number of every setting.
 
     Examples
@@ -150,8 +157,9 @@ def judge_settings(judged: Sequence[JudgedSetting], title: str, advice: str = ""
     >>> print(judge_settings(judged, "Gain"))
     confirmed only when the noise rate is at least 0.5
     """
-    if not judged:
-        return not_testable("No run that it needs is finished.")
+    if len(judged) < fewest:
+        finished = f"{len(judged)} of the settings that it needs are finished"
+        return not_testable(f"{finished}, and a verdict takes at least {fewest}.")
     held = sum(each.holds for each in judged)
     evidence = f"It holds in {held} of {len(judged)} settings."
     table = _table(judged, title)

@@ -4,6 +4,7 @@ Makers ask a grid for its runs, and then for the models of every draw that is fi
 several families that were fitted on the same labels come together.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -100,17 +101,6 @@ class ProbeGrid:
             if n_missing:
                 counts = f"{n_missing} of {counted(len(runs), 'run')}"
                 notes.append(f"Not finished on {names[each.key]}: {counts}.")
-            n_passes = [
-                model.n_passes
-                for run in runs
-                if run in results
-                for name, model in results[run].models.items()
-                if name != TEACHER
-            ]
-            if 0 in n_passes:
-                counts = f"{n_passes.count(0)} of {counted(len(n_passes), 'student')}"
-                why = "are the round before unchanged: to move them, it takes a smaller tolerance"
-                notes.append(f"On {names[each.key]}, {counts} {why}.")
         return tuple(notes)
 
 
@@ -124,12 +114,8 @@ def titles(data: Sequence[DataSet]) -> dict[str, str]:
 
 
 def file_stems(data: Sequence[DataSet]) -> dict[str, str]:
-    """Return how files about each data set begin, by key: its name, if no other has the same."""
-    names = [each.name for each in data]
-    return {
-        each.key: each.name if names.count(each.name) == 1 else each.key.replace(":", "-")
-        for each in data
-    }
+    """Return how files about each data set begin, by key: its name, of plain characters."""
+    return {each.key: re.sub(r"[^\w.-]+", "_", each.name) for each in data}
 
 
 def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:

@@ -20,6 +20,9 @@ TOP = (1, 2, 3, 5, 10)
 
 CLEAN = "none"  # the corruption of labels as they are
 
+# Raised when the trainer changes what it records, so that older records are not taken for new.
+RECIPE = 2
+
 
 @dataclass(frozen=True)
 class ProbeRun:
@@ -33,6 +36,7 @@ class ProbeRun:
     family: str  # of models; see twohot.reproduce.exact_trainer
     prepared: bool = False  # features centred and of unit norm, instead of raw
     tol: float = 1e-3  # relative gradient at which cross-entropy fits end
+    recipe: int = RECIPE
 
 
 @dataclass(frozen=True)

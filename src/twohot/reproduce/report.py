@@ -13,6 +13,7 @@ from twohot.reproduce.claim import Answer, Claim, ClaimVerdict
 from twohot.reproduce.exhibit import Exhibit
 from twohot.reproduce.maker import Made
 from twohot.reproduce.reproduction import Reproduction
+from twohot.reproduce.table import markdown_cell
 
 PAGES = jinja2.Environment(
     autoescape=True,
@@ -84,7 +85,7 @@ class Report:
         parts = [
             f"## {claim.title}",
             f"> {claim.text}\n>\n> — {claim.place}",
-            f"**{self.signs[verdict.answer]} {str(verdict).capitalize()}.** {verdict.evidence}",
+            f"**{self.signs[verdict.answer]} {_sentence(str(verdict))}.** {verdict.evidence}",
             f"*Rule.* {claim.rule}",
             *figures,
             ""
@@ -106,17 +107,21 @@ def show(work: Reproduction) -> Report:
         shown.append(Shown(exhibit, able.make(exhibit, results), len(runs), n_finished))
     shown += [Shown(each, Made(), 0, 0, why) for each, why in work.missing().items()]
     names = [data.name for data in work.data.values()]
-    return Report(able.judge(results), shown, names)
+    return Report(work.judge(results), shown, names)
 
 
 def _summary(report: Report) -> str:
     lines = ["| claim | place | verdict |", "|---|---|---|"]
     for claim, verdict in report.verdicts:
         sign = report.signs[verdict.answer]
-        lines.append(
-            f"| [{claim.title}](#{_anchor(claim.title)}) | {claim.place} | {sign} {verdict} |"
-        )
+        link = f"[{claim.title}](#{_anchor(claim.title)})"
+        cells = (link, claim.place, f"{sign} {verdict}")
+        lines.append("| " + " | ".join(map(markdown_cell, cells)) + " |")
     return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _anchor(title: str) -> str:

@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -11,8 +11,8 @@ import twohot.reproduce.claims
 from twohot._extras import load_extra
 from twohot.experiment import Log, Progress, Record, run_plan, unfinished
 from twohot.experiment.runner import PACKAGES
-from twohot.reproduce.claim import CLAIMS, Claim, ClaimVerdict
-from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.claim import CLAIMS, Claim, ClaimVerdict, not_testable
+from twohot.reproduce.data_set import DataSet, two_backbones
 from twohot.reproduce.exhibit import Exhibit, exhibits, load_makers
 from twohot.reproduce.maker import RUN_KINDS, Made, Maker, Results
 
@@ -43,16 +43,26 @@ class Reproduction:
     def unfinished(self) -> list[Any]:
         """Return all runs that have no result yet, each once."""
         wanted = [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
-        wanted += [run for claim in self.claims() for run in claim.runs(self._data)]
+        wanted += [run for claim in self.able().claims() for run in claim.runs(self._data)]
         return unfinished(wanted, self.log)
 
     def run(
         self, *, n_jobs: int = 1, callback: Callable[[Progress], object] | None = None
     ) -> list[Record[Any, Any]]:
         """Do what is unfinished, and return the records of it."""
+        return self.run_these(self.unfinished(), n_jobs=n_jobs, callback=callback)
+
+    def run_these(
+        self,
+        plan: Iterable[Any],
+        *,
+        n_jobs: int = 1,
+        callback: Callable[[Progress], object] | None = None,
+    ) -> list[Record[Any, Any]]:
+        """Do those of some runs that are unfinished, and return the records of them."""
         paths = {data.key: path for path, data in self.data.items()}
         return run_plan(
-            self.unfinished(),
+            plan,
             self.log,
             partial(measure_run, paths=paths),
             n_jobs=n_jobs,
@@ -62,6 +72,7 @@ class Reproduction:
 
     def results(self) -> Results:
         """Return the results of all finished runs in the log."""
+        all_claims()  # registers the kinds of runs that only claims need
         return dict(self._finished())
 
     def make(self, exhibit: Exhibit, results: Results) -> Made:
@@ -79,8 +90,17 @@ class Reproduction:
         return sorted(found, key=lambda claim: claim.order)
 
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
-        """Return the verdicts on the claims."""
-        return [(claim, claim.judge(results, self._data)) for claim in self.claims()]
+        """Return the verdicts on the claims; those whose figures lack their data are open."""
+        missing = {exhibit.id: lacks for exhibit, lacks in self.missing().items()}
+        verdicts = []
+        for claim in self.claims():
+            lacks = [missing[name] for name in claim.exhibits if name in missing]
+            if lacks:
+                verdict = not_testable(f"It needs {lacks[0]}.")
+            else:
+                verdict = claim.judge(results, self._data)
+            verdicts.append((claim, verdict))
+        return verdicts
 
     @property
     def _data(self) -> list[DataSet]:
@@ -119,12 +139,11 @@ def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
         return ""
     if not data:
         return "feature files"
-    names = [each.paper_name for each in data.values() if each.paper_name is not None]
-    if exhibit.needs == "two backbones" and len(set(names)) == len(names):
-        return "two feature files of one data set"
+    if exhibit.needs == "two backbones" and not two_backbones(list(data.values())):
+        return "two feature files of the same rows, of two backbones"
     if exhibit.needs == "torch":
         try:
             load_extra("torch", "sgd", "SGD runs")
-        except ImportError as error:
-            return str(error)
+        except ImportError:
+            return 'torch (pip install "twohot[sgd]")'
     return ""

@@ -35,6 +35,16 @@ LATEX = {
     "–": "--",
     "η": r"$\eta$",
     "λ": r"$\lambda$",
+    "φ": r"$\phi$",
+    "‖": r"$\|$",
+    "²": r"$^2$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "−": r"$-$",
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "\n": " ",
 }
 
 
@@ -80,7 +90,7 @@ class Table:
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
         lines = [self.columns, ["---"] * len(self.columns), *map(_texts, self.rows)]
-        shown = [[cell.replace("|", r"\|") for cell in line] for line in lines]
+        shown = [[markdown_cell(cell) for cell in line] for line in lines]
         rows = ["| " + " | ".join(line) + " |" for line in shown]
         rows[1] = "|" + "---|" * len(self.columns)
         return "\n".join(rows) + "\n"
@@ -132,6 +142,11 @@ class Table:
                 line += _parts(cell) if is_mean else [cell]
             writer.writerow(["" if cell is None else cell for cell in line])
         return text.getvalue()
+
+
+def markdown_cell(text: str) -> str:
+    """Return a text as a cell of a Markdown table holds it, on one line."""
+    return " ".join(text.split()).replace("|", r"\|")
 
 
 def _parts(cell: Cell) -> list[Cell]:

@@ -19,8 +19,9 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
     families = ("paper", "candidates")
     for setting, draws in settings_of(results, data, ("superclass",), families=families):
         for draw in draws:
-            if draw.keys() >= {TEACHER, *ALL}:
-                for name in ALL:
+            tried = [name for name in ALL if name in draw]
+            if TEACHER in draw and TWO_HOT in tried and len(tried) > 1:
+                for name in tried:
                     gain = draw[name].test_accuracy - draw[TEACHER].test_accuracy
                     gains.setdefault(setting.data, {}).setdefault(name, []).append(gain)
     if not gains:
@@ -35,7 +36,7 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
     table = Table(
         "Gain over the teacher, mean over noise rates and seeds, points",
         ("data set", *ALL, "best"),
-        tuple((name, *(means[name][student] for student in ALL), best[name]) for name in means),
+        tuple((name, *(means[name].get(student) for student in ALL), best[name]) for name in means),
     )
     winners = [name for name, student in best.items() if student == TWO_HOT]
     evidence = f"Two candidates are best on {len(winners)} of {len(best)} data sets."
@@ -81,7 +82,7 @@ register_claim(
         title="Two candidates are best on all data sets",
         text="The model targeting the top-two vectors achieves the best trade-offs …, resulting in"
         " the best test accuracies across six benchmark datasets.",
-        place="Appendix E.1",
+        place="Appendix H.1",
         rule="Confirmed if the gain over the teacher, averaged over noise rates and seeds, is"
         " highest with two candidates (of 1, 2, 3, 5 and 10) on every data set; confirmed only"
         " when the data set is one of those where it is; else not confirmed.",

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from twohot.reproduce.claim import Claim, ClaimVerdict, register_claim
+from twohot.reproduce.claims.accuracy import RISES, rises
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.exact_trainer import STUDENTS, TEACHER
+from twohot.reproduce.exact_trainer import STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.judged_settings import (
+    MARGIN,
     RULE,
     Judged,
     JudgedSetting,
@@ -51,9 +53,9 @@ register_claim(
     Claim(
         id="small-penalty",
         title="Rounds gain more at a small penalty",
-        text="When the q/p ratio is too small or too large, it becomes hard to demonstrate the"
-        " effect of distillation.",
-        place="Appendix D.2 and G.1",
+        text="(When the q/p ratio is too small or too large, it becomes hard to demonstrate the"
+        " effect of distillation. Which way, the paper does not say.)",
+        place="after Appendix E.2",
         rule="A setting (superclass noise) supports it if the best round gains more over its"
         f" teacher at the small penalty than at the big one. {RULE}",
         exhibits=("fig:superclass_small", "fig:superclass_big"),
@@ -66,9 +68,8 @@ register_claim(
         claim={
             "id": "big-penalty",
             "title": "The gain of rounds vanishes at a big penalty",
-            "text": "When the q/p ratio is too small or too large, it becomes hard to demonstrate"
-            " the effect of distillation. (At a large penalty the teacher averages labels itself.)",
-            "place": "Appendix D.2 and G.1",
+            "text": "(At a large penalty the teacher averages labels itself, says the theory.)",
+            "place": "after Appendix E.2",
             "rule": "A setting (superclass noise) supports it if the best round is less than"
             f" {VANISHED:g} point above its teacher at the big penalty.",
             "exhibits": ("fig:superclass_big",),
@@ -80,3 +81,41 @@ register_claim(
         value="Gain of the best round at the big penalty, points",
     )
 )
+
+for _order, _strength in enumerate(("small", "big")):
+    _exhibits = tuple(f"fig:{kind}_{_strength}" for kind in ("superclass", "sym", "asym"))
+    register_claim(
+        settings_claim(
+            claim={
+                "id": f"rounds-at-{_strength}-penalty",
+                "title": f"Rounds gain at the {_strength} penalty",
+                "text": "For these λ values, we observe that there is a consistent accuracy gain as"
+                " the distillation round t increases.",
+                "place": "Appendix L.1",
+                "rule": RISES,
+                "exhibits": _exhibits,
+                "order": 42 + _order,
+            },
+            strength=_strength,
+            statement=rises,
+            value="Last round over the teacher, points of test accuracy",
+        )
+    )
+    register_claim(
+        settings_claim(
+            claim={
+                "id": f"two-hot-at-{_strength}-penalty",
+                "title": f"The two-hot student beats every round at the {_strength} penalty",
+                "text": "Also, we observe that our PLL student model outperforms the multi-round SD"
+                " models.",
+                "place": "Appendix L.1",
+                "rule": "A setting supports it if the two-hot student is more than"
+                f" {MARGIN} points ahead of the best round on test rows.",
+                "exhibits": _exhibits,
+                "order": 44 + _order,
+            },
+            strength=_strength,
+            statement=ahead([TWO_HOT], STUDENTS),
+            value="Two-hot student over the best round, points of test accuracy",
+        )
+    )

@@ -197,7 +197,7 @@ register_claim(
         id="two-hot-beats-rounds-synthetic",
         title="The two-hot student outperforms any round (synthetic)",
         text="The PLL student outperforms any t-th distilled model (training accuracy).",
-        place="Section 5, remark, and the summary of the proofs",
+        place="Section 5, Remark 1, and Appendix K.2",
         rule=f"{WHERE_PROMISED} the student must be at least as accurate on training samples as the"
         f" best of all rounds, in every draw. {WHERE_KEPT}",
         exhibits=("fig:acc_gain",),

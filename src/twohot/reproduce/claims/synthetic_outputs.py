@@ -123,7 +123,7 @@ def judge_crossing(results: Results) -> ClaimVerdict:
     kept = [
         MATRIX_WORDS[kind]
         for kind, values in ahead.items()
-        if values[:, CROSSING - 1 :].all() and not values[:, : CROSSING - 1].any()
+        if values[:, CROSSING - 1 :].all() and not values[:, 0].any()
     ]
     accuracy = {
         kind: np.mean([result.rounds[CROSSING - 1].accuracy for result in of_kind])
@@ -132,8 +132,8 @@ def judge_crossing(results: Results) -> ClaimVerdict:
     shares = ", ".join(f"{MATRIX_WORDS[k]} {100 * v:.0f} %" for k, v in accuracy.items())
     evidence = (
         f"The mean output of noisy samples is larger at the true than at the given label from round"
-        f" {CROSSING} on, and not before, for {len(kept)} of {len(ahead)} matrices. Samples right"
-        f" in round {CROSSING}: {shares}."
+        f" {CROSSING} on, and not for the teacher, for {len(kept)} of {len(ahead)} matrices."
+        f" Samples right in round {CROSSING}: {shares}."
     )
     advice = "On average is not everywhere: some samples need more rounds."
     return by_parts(kept, len(ahead), evidence, advice)
@@ -236,8 +236,8 @@ register_claim(
         text="At 50 % noise the true label has the highest output of noisy samples after t ≥ 3.",
         place="Section 4, Figure 3b",
         rule="With half of the labels wrong, the mean output of noisy samples must be larger at the"
-        " true than at the given label in round 3 and all later ones, and in none before, in every"
-        " draw. Confirmed on all three matrices; conditional on some.",
+        " true than at the given label in round 3 and all later ones, and not for the teacher, in"
+        " every draw. Confirmed on all three matrices; conditional on some.",
         exhibits=("fig:clean_noisy_output",),
         runs=runs_at_half,
         judge=of_finished(runs_at_half, judge_crossing),

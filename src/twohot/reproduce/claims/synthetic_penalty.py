@@ -97,7 +97,7 @@ register_claim(
         id="softmax-error-negligible",
         title="The linear theory is exact for many samples",
         text="The softmax approximation error is negligible as samples exceed 10⁴.",
-        place="Appendix, justification of Assumption 2.1",
+        place="Appendix D.1, Assumption 1",
         rule="With 10⁴ samples per class and more, no output of any round may differ by more than"
         f" {NEGLIGIBLE:g} from the exact softmax. Confirmed if so with the penalty kept and with"
         " the ridge K²nλ kept; conditional on one of them.",
@@ -113,7 +113,7 @@ register_claim(
         title="q/p is near 2 at the paper's penalties",
         text="q/p is close to 2 at λ 1e-3 for Caltech-101, Flowers-102 and StanfordCars, and at"
         " 1e-4 for CIFAR-100, Caltech-256 and Food-101.",
-        place="Appendix, choosing an appropriate λ",
+        place="Appendix E.2",
         rule="At the claimed penalty, q/p from the printed formulas and the paper's correlations"
         f" must lie between {NEAR_TWO[0]} and {NEAR_TWO[1]} for all six data sets. Confirmed with"
         " features of unit norm, which the text assumes; conditional on another squared norm.",

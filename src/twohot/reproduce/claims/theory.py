@@ -167,7 +167,7 @@ register_claim(
         id="case-5",
         title="Case V: superclasses that correlate",
         text="The closed form of Case V, where superclasses correlate.",
-        place="Appendix, Case V",
+        place="Appendix J.5",
         rule=f"On {N_DENSE_SETTINGS} random settings no output of the printed formula may differ by"
         f" more than {EXACT:g} from solves with the whole Gram matrix, with and without correlation"
         " between superclasses; conditional on none.",
@@ -181,7 +181,7 @@ register_claim(
         id="corollary-evolving-features",
         title="Corollary: features that change",
         text="Where features change, the condition has the product of all q/p in place of a power.",
-        place="Appendix, self-distillation with feature learning",
+        place="Appendix C, Corollary C.1",
         rule=f"{ON_RANDOM_SETTINGS} One to four rounds have correlations of their own. Confirmed if"
         " all training samples are right wherever the condition holds (linear theory).",
         runs=corollary_runs,

@@ -15,10 +15,12 @@ SOLVED = 1e-6  # what L-BFGS leaves of a difference of outputs is about 1e-8
 NEAR = 1e-3  # an output this far from the solution would still be called found
 
 TEMPERATURES = (0.5, 2.0, 4.0)
-LEARNING_RATES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+# A constant rate ends in steps of its own size: a smaller one comes nearer, in more steps.
+LEARNING_RATES = (1e-1, 1e-2, 1e-3, 3e-4)
 # A quarter of the samples of the figures, at their ridge: each of many steps costs a sixteenth.
 SMALL = SyntheticSetting(n_per_class=25, l2=1.25e-3)
-N_DESCENTS = 20_000
+WAY = 20.0  # rate times steps
+FEW_STEPS = 1000  # what one would wait for
 AMPLITUDES, DRAWS = (0.01, 0.02, 0.05, 0.1), (0, 1, 2)
 
 
@@ -29,7 +31,7 @@ def temperature_runs(_data: Sequence[DataSet] = ()) -> list[TemperatureRun]:
 
 def descent_runs(_data: Sequence[DataSet] = ()) -> list[DescentRun]:
     """Return one run per learning rate."""
-    return [DescentRun(rate, N_DESCENTS, setting=SMALL) for rate in LEARNING_RATES]
+    return [DescentRun(rate, round(WAY / rate), setting=SMALL) for rate in LEARNING_RATES]
 
 
 def perturbation_runs(_data: Sequence[DataSet] = ()) -> list[EigenvalueRun]:
@@ -85,20 +87,27 @@ def judge_davis_kahan(results: Results) -> ClaimVerdict:
 
 def judge_algorithm_1(results: Results) -> ClaimVerdict:
     """Judge whether Algorithm 1 finds the outputs of a round."""
-    found = {run.learning_rate: results[run] for run in descent_runs()}
-    rows = tuple((rate, each.loss, each.best_loss, each.error) for rate, each in found.items())
-    columns = ("learning rate", "last loss", "best loss", "largest error of an output")
-    title = f"Algorithm 1, {N_DESCENTS} steps on {SMALL.n_samples} samples"
-    table = Table(title, columns, rows)
-    rate, best = min(found.items(), key=lambda item: item[1].error)
-    evidence = (
-        f"After {N_DESCENTS} steps the best of {len(found)} learning rates, {rate:g}, leaves an"
-        f" output wrong by {best.error:.3f} and a loss of {best.loss:.2g}; Newton's method needs"
-        " five steps for 1e-14."
+    found = {run: results[run] for run in descent_runs()}
+    rows = tuple(
+        (run.learning_rate, run.max_iter, each.loss, each.best_loss, each.error)
+        for run, each in found.items()
     )
-    advice = "Use softmax_rounds or population_rounds."
-    answer = Answer.CONFIRMED if best.error <= NEAR else Answer.REFUTED
-    return ClaimVerdict(answer, evidence, table=table, advice=advice)
+    columns = ("learning rate", "steps", "last loss", "best loss", "largest error of an output")
+    table = Table(f"Algorithm 1 on {SMALL.n_samples} samples", columns, rows)
+    near = [run for run, each in found.items() if each.error <= NEAR]
+    best = min(found, key=lambda run: found[run].error)
+    evidence = (
+        f"The best of {len(found)} learning rates, {best.learning_rate:g}, leaves an output wrong"
+        f" by {found[best].error:.2g} after {best.max_iter} steps."
+    )
+    advice = "Use softmax_rounds or population_rounds: Newton's method, to rounding."
+    if not near:
+        return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
+    fewest = min(run.max_iter for run in near)
+    if fewest <= FEW_STEPS:
+        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+    condition = f"it is given {fewest} steps or more"
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, advice)
 
 
 register_claim(
@@ -106,7 +115,7 @@ register_claim(
         id="temperature",
         title="Temperature changes nothing",
         text="Temperature scaling changes neither the optimal θ nor the optimal prediction.",
-        place="Appendix, effect of temperature scaling",
+        place="Appendix D.3",
         rule=f"Three rounds are minimised at several temperatures. Confirmed if outputs (to"
         f" {SOLVED:g}) and norms of coefficients (to {NEAR:g}) equal those at 1; conditional if"
         " outputs alone do.",
@@ -135,9 +144,10 @@ register_claim(
         id="algorithm-1",
         title="Algorithm 1 finds the outputs",
         text="Algorithm 1 computes the optimal outputs of the distilled models.",
-        place="Appendix, numerical method",
-        rule=f"Confirmed if, at the figures' ridge, one of {len(LEARNING_RATES)} learning rates"
-        f" brings every output to within {NEAR:g} of the solution in {N_DESCENTS} steps.",
+        place="Appendix E.4, Algorithm 1",
+        rule=f"At the figures' ridge, one of {len(LEARNING_RATES)} learning rates must bring every"
+        f" output to within {NEAR:g} of the solution: confirmed if in {FEW_STEPS} steps,"
+        f" conditional if in more (rate times steps is {WAY:g}), else not confirmed.",
         runs=descent_runs,
         judge=of_finished(descent_runs, judge_algorithm_1),
         order=300,

@@ -107,6 +107,7 @@ def judge_last_epoch(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         "SGD's last epoch less the exact optimum, points: the model where they differ most",
         "Judge a recipe by its objective too: where epochs end before the optimum, the number of"
         " epochs and the rate are penalties of their own. Never pick the epoch on the test set.",
+        fewest=2,
     )
     if not pairs:
         return verdict

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twohot.figures.noise_panels import NoisePanel, gain_bars_figure
-from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.data_set import DataSet, two_backbones
 from twohot.reproduce.exact_trainer import STUDENTS, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
@@ -22,7 +22,7 @@ from twohot.reproduce.probe_grid import CORRUPTIONS, NOISE_RATES, SEEDS, ProbeGr
 from twohot.reproduce.structure_run import StructureRun
 from twohot.reproduce.table import Table
 
-NOT_RUN = "Not run: needs two feature files of one data set."
+NOT_RUN = "Not run: needs two feature files of the same rows, of two backbones."
 
 
 @register("backbones")
@@ -45,7 +45,7 @@ class BackboneMaker(Maker):
 
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
         """Return the grids of all files that share a data set, and how their classes correlate."""
-        files = [each for group in same_data(data) for each in group]
+        files = [each for group in two_backbones(data) for each in group]
         return [
             *(StructureRun(each.key) for each in files),
             *(run for grid in self.grids for run in grid.runs(files)),
@@ -53,7 +53,7 @@ class BackboneMaker(Maker):
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw the gains of every data set that has two files."""
-        groups = same_data(data)
+        groups = two_backbones(data)
         if not groups:
             return Made(notes=(NOT_RUN,))
         figures, tables, notes = {}, {}, [CONVERGED]
@@ -70,18 +70,6 @@ class BackboneMaker(Maker):
                 notes += [f"{grid.corruption} noise: {note}" for note in missing]
             tables[f"{stem}_correlation"] = _correlations(results, group)
         return Made(figures, tables, tuple(notes))
-
-
-def same_data(data: Sequence[DataSet]) -> list[list[DataSet]]:
-    """Return the files that share a data set: its name in the paper, and the names of classes.
-
-    Classes that are mere numbers do not tell data sets apart that the paper does not have.
-    """
-    groups: dict[Any, list[DataSet]] = {}
-    for each in data:
-        if each.paper_name is not None or not all(name.isdigit() for name in each.classes):
-            groups.setdefault((each.paper_name, each.classes), []).append(each)
-    return [group for group in groups.values() if len(group) > 1]
 
 
 def _panels(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> list[NoisePanel]:

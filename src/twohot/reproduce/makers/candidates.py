@@ -81,7 +81,7 @@ def _best(gains: Table) -> Table:
             if isinstance(cell, Mean)
         }
         two_hot = known.get(LABELS[TWO_HOT])
-        if len(known) == len(LABELS) and two_hot is not None:
+        if len(known) > 1 and two_hot is not None:
             best = max(known, key=lambda label: known[label].mean)
             rows.append((data_set, rate, best, known[best].mean - two_hot.mean))
     columns = ("data set", "η", "best", "lead over two-hot, points")

@@ -1,0 +1,144 @@
+"""Claims about real features: every rule can give every answer, and nothing is mixed up."""
+
+from dataclasses import replace
+
+import pytest
+
+from small_data import write_small_data
+from twohot.experiment import Log
+from twohot.reproduce.claim import Answer
+from twohot.reproduce.claims.accuracy import rises
+from twohot.reproduce.claims.outputs import crosses, moves, truth_in_two
+from twohot.reproduce.claims.penalties import vanishes
+from twohot.reproduce.data_set import read_data_set
+from twohot.reproduce.exact_trainer import FAMILIES, ROUNDS, TEACHER, TWO_HOT
+from twohot.reproduce.exhibit import choose_exhibits
+from twohot.reproduce.judged_settings import ahead
+from twohot.reproduce.probe_grid import ProbeGrid
+from twohot.reproduce.probe_run import FittedModel, ProbeResult, Spread
+from twohot.reproduce.reproduction import Reproduction, all_claims
+
+MODEL = FittedModel(
+    test_accuracy=0.5,
+    train_accuracy=0.5,
+    given_agreement=0.5,
+    n_corrected=0,
+    n_broken=0,
+    truth_in_top={"1": 0.5, "2": 0.995, "3": 1.0},
+    clean_true=Spread(0.6, 0.2),
+    noisy_true=Spread(0.3, 0.2),
+    noisy_given=Spread(0.4, 0.2),
+    l2=1e-3,
+    n_passes=10,
+    cpu_seconds=1.0,
+    gradient_norm=1e-4,
+    converged=True,
+)
+
+
+def rounds(*accuracies, **changes):
+    """Return the models of one draw, of some test accuracies."""
+    named = zip(ROUNDS, accuracies, strict=True)
+    return {name: replace(MODEL, test_accuracy=each, **changes) for name, each in named}
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "holds"),
+    [
+        ((0.5, 0.51, 0.52, 0.53, 0.54), True),
+        ((0.5, 0.51, 0.506, 0.52, 0.53), True),  # a step of .4 points down is none
+        ((0.5, 0.55, 0.53, 0.54, 0.56), False),  # a step of 2 points down
+        ((0.5, 0.5, 0.5, 0.5, 0.504), False),
+    ],
+)
+def test_accuracy_rises_if_no_round_falls(accuracies, holds):
+    value, found = rises([rounds(*accuracies)])
+    assert found is holds
+    assert value.mean == pytest.approx(100 * (accuracies[-1] - accuracies[0]))
+
+
+def test_the_best_of_several_is_that_of_the_mean_over_draws():
+    draws = [{"a": 0.9, "b": 0.5, "c": 0.6}, {"a": 0.1, "b": 0.5, "c": 0.6}]
+    value, holds = ahead(["a", "b"], ["c"], score=float)(draws)
+    assert value.mean == pytest.approx(-10)  # not 0.9 of one draw and 0.5 of the other
+    assert not holds
+
+
+def test_a_draw_without_one_of_the_models_does_not_count():
+    assert ahead(["a"], ["b"], score=float)([{"a": 0.9}, {"a": 0.8, "b": 0.7}])[0].n == 1
+    assert ahead(["a"], ["b"], score=float)([{"a": 0.9}]) is None
+
+
+@pytest.mark.parametrize(("share", "holds"), [(0.995, True), (0.9, False)])
+def test_nearly_all_rows_must_have_the_truth_among_two(share, holds):
+    assert truth_in_two([rounds(*[0.5] * 5, truth_in_top={"2": share})])[1] is holds
+
+
+def test_outputs_must_move_in_every_round_and_not_stand_still():
+    draw = rounds(*[0.5] * 5)
+    assert moves("clean_true", "mean", -1)([draw])[1] is False
+    falling = {
+        name: replace(model, clean_true=Spread(0.9 - 0.1 * t, 0.2))
+        for t, (name, model) in enumerate(draw.items())
+    }
+    value, holds = moves("clean_true", "mean", -1)([falling])
+    assert holds
+    assert value.mean == pytest.approx(-40)
+    assert moves("clean_true", "mean", 1)([falling])[1] is False
+    assert moves("noisy_true", "mean", 1)([rounds(*[0.5] * 5, noisy_true=None)]) is None
+
+
+def test_the_truth_overtakes_only_if_it_was_behind():
+    draw = rounds(*[0.5] * 5)
+    last = {ROUNDS[-1]: replace(MODEL, noisy_true=Spread(0.5, 0.1))}
+    assert crosses([draw])[1] is False
+    assert crosses([draw | last])[1] is True
+    assert crosses([draw | last | {TEACHER: last[ROUNDS[-1]]}])[1] is False
+
+
+def test_a_gain_vanishes_below_a_point():
+    assert vanishes([rounds(0.5, 0.505, 0.5, 0.5, 0.5)])[1]
+    assert not vanishes([rounds(0.5, 0.52, 0.5, 0.5, 0.5)])[1]
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """Return a data set, and invented results of all its grids: students gain, two-hot most."""
+    path = write_small_data(tmp_path_factory.mktemp("data"))
+    data = read_data_set(path)
+    results = {}
+    models = rounds(0.5, 0.52, 0.54, 0.56, 0.58)
+    names = {TWO_HOT, *(name for family in FAMILIES.values() for name in family)}
+    models |= {name: replace(MODEL, test_accuracy=0.55) for name in names}
+    models[TWO_HOT] = replace(MODEL, test_accuracy=0.7)
+    for strength in ("small", "base", "big"):
+        for corruption in ("superclass", "symmetric", "asymmetric"):
+            for prepared in (False, True):
+                grid = ProbeGrid(corruption, strength, tuple(FAMILIES), prepared=prepared)
+                results |= {run: ProbeResult(models, 0.5) for run in grid.runs([data])}
+    return path, data, results
+
+
+def test_all_claims_about_accuracy_are_judged_on_any_data(everything, tmp_path):
+    path, data, results = everything
+    work = Reproduction(choose_exhibits(["all"]), {str(path): data}, Log(tmp_path / "runs.jsonl"))
+    verdicts = {claim.id: verdict for claim, verdict in work.judge(results)}
+    assert verdicts.keys() == {claim.id for claim in all_claims()}
+    assert verdicts["rounds-raise-accuracy"].answer is Answer.CONFIRMED
+    assert verdicts["two-hot-at-high-noise"].answer is Answer.CONFIRMED
+    assert verdicts["more-candidates"].answer is Answer.CONFIRMED
+    assert verdicts["two-candidates-best"].answer is Answer.CONFIRMED
+    assert verdicts["labels-or-loss"].answer is Answer.CONFIRMED
+    assert verdicts["tuned-teacher"].answer is Answer.CONFIRMED
+    assert verdicts["big-penalty"].answer is Answer.REFUTED
+    assert verdicts["small-penalty"].answer is Answer.REFUTED  # the gains are the same
+    assert verdicts["crossing"].answer is Answer.REFUTED
+    assert verdicts["early-gain"].answer is Answer.NOT_TESTABLE  # no second backbone
+    assert "two backbones" in verdicts["early-gain"].evidence
+
+
+def test_claims_without_data_are_open_and_not_hidden(tmp_path):
+    work = Reproduction(choose_exhibits(["all"]), {}, Log(tmp_path / "runs.jsonl"))
+    verdicts = {claim.id: verdict for claim, verdict in work.judge(work.results())}
+    assert verdicts.keys() == {claim.id for claim in all_claims()}
+    assert {verdict.answer for verdict in verdicts.values()} == {Answer.NOT_TESTABLE}
