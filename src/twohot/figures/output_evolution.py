@@ -22,6 +22,9 @@ AT_LABEL = {
 # Of all markers of one panel, in square points: where there are more of them they are smaller.
 MARKER_AREA = 6400.0
 
+# Markers of a panel from which on they are pixels: as vectors they would make files of megabytes.
+MOST_VECTORS = 300
+
 # Half of the way from the centre to a side of a square: what is wider is no cluster.
 LARGEST_CLUSTER = 0.35
 
@@ -119,8 +122,9 @@ def _plane(
         colour = COLOURS[k % len(COLOURS)]
         of_class = labels.true_labels == k
         right, wrong = places[of_class & clean], places[of_class & ~clean]
-        axes.scatter(*wrong.T, s=size, marker="x", linewidths=0.8, color=colour)
-        axes.scatter(*right.T, s=size, marker="o", linewidths=0.3, color=colour, edgecolors="w")
+        style = {"s": size, "color": colour, "rasterized": len(places) > MOST_VECTORS}
+        axes.scatter(*wrong.T, marker="x", linewidths=0.8, **style)
+        axes.scatter(*right.T, marker="o", linewidths=0.3, edgecolors="w", **style)
         if of_class.any():
             _circle(axes, places[of_class], colour)
         # Above or below the corner, and no wider than the panel.
