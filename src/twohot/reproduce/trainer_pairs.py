@@ -42,9 +42,10 @@ class Cost:
 
 
 def trainer_pairs(results: Results, data: Sequence[DataSet]) -> Iterator[TrainerPair]:
-    """Yield what both trainers recorded, by data set, noise rate and seed."""
+    """Yield what both trainers recorded at the base penalty, by data set, noise rate and seed."""
     names = titles(data)
-    runs = [run for run in results if isinstance(run, SgdRun) and run.data in names]
+    base = {each.key: each.l2("base") for each in data}
+    runs = [run for run in results if isinstance(run, SgdRun) and base.get(run.data) == run.l2]
     for run in sorted(runs, key=lambda run: (names[run.data], run.noise_rate, run.seed)):
         yield TrainerPair(names[run.data], run, results[run], results.get(run.exact))
 
