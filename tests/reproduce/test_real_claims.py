@@ -8,6 +8,8 @@ from small_data import write_small_data
 from twohot.experiment import Log
 from twohot.reproduce.claim import Answer
 from twohot.reproduce.claims.accuracy import rises
+from twohot.reproduce.claims.candidates import judge_best_everywhere
+from twohot.reproduce.claims.class_structure import early_gain, judge_three_kinds
 from twohot.reproduce.claims.outputs import crosses, moves, truth_in_two
 from twohot.reproduce.claims.penalties import vanishes
 from twohot.reproduce.data_set import read_data_set
@@ -17,6 +19,7 @@ from twohot.reproduce.judged_settings import ahead
 from twohot.reproduce.probe_grid import ProbeGrid
 from twohot.reproduce.probe_run import FittedModel, ProbeResult, Spread
 from twohot.reproduce.reproduction import Reproduction, all_claims
+from twohot.reproduce.structure_run import PairKind, StructureResult, StructureRun
 
 MODEL = FittedModel(
     test_accuracy=0.5,
@@ -142,3 +145,52 @@ def test_claims_without_data_are_open_and_not_hidden(tmp_path):
     verdicts = {claim.id: verdict for claim, verdict in work.judge(work.results())}
     assert verdicts.keys() == {claim.id for claim in all_claims()}
     assert {verdict.answer for verdict in verdicts.values()} == {Answer.NOT_TESTABLE}
+
+
+def pairs(*means):
+    kinds = [PairKind(10, mean, 0.1, ()) for mean in means]
+    return StructureResult(10, 1.0, ((1.0,),), (0, 1), (0, 1), (), *kinds)
+
+
+@pytest.mark.parametrize(
+    ("results", "answer"),
+    [
+        ([pairs(0.4, 0.1, 0.0), pairs(0.3, 0.2, 0.1)], Answer.CONFIRMED),
+        ([pairs(0.4, 0.1, 0.0), pairs(0.1, 0.2, 0.3)], Answer.CONDITIONAL),
+        ([pairs(0.0, 0.1, 0.0), pairs(0.1, 0.2, 0.3)], Answer.REFUTED),
+        ([pairs(0.4, None, 0.0)], Answer.NOT_TESTABLE),
+        ([], Answer.NOT_TESTABLE),
+    ],
+)
+def test_three_kinds_of_pairs_are_told_apart_by_their_means(tmp_path, results, answer):
+    data = [
+        read_data_set(write_small_data(tmp_path, f"set {number}", seed=number))
+        for number in range(2)
+    ]
+    found = {StructureRun(each.key): result for each, result in zip(data, results, strict=False)}
+    assert judge_three_kinds(found, data).answer is answer
+
+
+def test_two_steps_bring_nearly_all_of_the_gain_or_not():
+    value, holds = early_gain([rounds(0.5, 0.55, 0.59, 0.595, 0.6)])
+    assert holds
+    assert value.mean == pytest.approx(90)
+    assert not early_gain([rounds(0.5, 0.52, 0.54, 0.57, 0.6)])[1]
+    assert early_gain([rounds(0.5, 0.5, 0.5, 0.5, 0.505)]) is None  # no gain to speak of
+
+
+@pytest.mark.parametrize(
+    ("best", "answer"),
+    [(TWO_HOT, Answer.CONFIRMED), ("top-1", Answer.REFUTED), ("top-10", Answer.REFUTED)],
+)
+def test_the_best_number_of_candidates_is_judged_by_mean_gains(everything, best, answer):
+    _, data, results = everything
+    changed = {
+        run: replace(
+            result,
+            models=result.models | {TWO_HOT: MODEL} | {best: replace(MODEL, test_accuracy=0.9)},
+        )
+        for run, result in results.items()
+    }
+    assert judge_best_everywhere(changed, [data]).answer is answer
+    assert judge_best_everywhere({}, [data]).answer is Answer.NOT_TESTABLE

@@ -51,7 +51,6 @@ class Exhibit:
 @cache
 def exhibits() -> tuple[Exhibit, ...]:
     """Return all figures and tables, in the order of their files."""
-    load_makers()
     folder = files("twohot.reproduce") / "exhibits"
     found = sorted((entry for entry in folder.iterdir()), key=lambda entry: entry.name)
     return tuple(
@@ -63,6 +62,7 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 def read_exhibit(name: str, text: str) -> Exhibit:
     """Return what the text of a TOML file says, its keys and settings checked."""
+    load_makers()
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
