@@ -89,7 +89,7 @@ def history_of_a_quadratic(metrics, n_pairs=6, coupling=0.2):
         flat = step.ravel()
         change = metrics.multiply(step) + coupling * (root @ (root.T @ flat)).reshape(step.shape)
         change -= change.mean(axis=0)
-        history.add(step, change, metrics)
+        history.add(step, change, metrics, 0.3)
     assert len(history.pairs) == n_pairs
     return history
 
@@ -121,5 +121,5 @@ def test_directions_leave_the_sum_over_classes_alone():
 
 def test_a_pair_without_curvature_is_not_kept():
     history = History(np.dtype(np.float64))
-    history.add(vectors(), -vectors(), random_metrics())
+    history.add(vectors(), -vectors(), random_metrics(), 0.3)
     assert len(history.pairs) == 0

@@ -38,6 +38,7 @@ ROUNDS = tuple(f"round {number}" for number in range(1, N_ROUNDS + 1))
 TEACHER, STUDENTS = ROUNDS[0], ROUNDS[1:]
 BLOCK_ROWS = 1024  # in memory, large blocks only save additions
 MAX_ITER = 2000
+KEPT_LOGITS = 2**27  # bytes: rows are in memory anyway, and a fit at the paper's penalty is long
 
 # Generalised cross-entropy is flat where outputs are far from the targets: its gradient at zero,
 # which tolerances are relative to, is K^-q of cross-entropy's (.04 of it for 100 classes). A
@@ -149,7 +150,9 @@ def _rounds(
     rows: PreparedData, labels: NoisyLabels, run: ProbeRun, n_rounds: int
 ) -> tuple[list[Fit], dict[str, FittedModel]]:
     """Fit the teacher, and every student on the outputs of the round before."""
-    solver = Solver(rows.coordinates, Settings(tol=run.tol, max_iter=MAX_ITER))
+    solver = Solver(
+        rows.coordinates, Settings(tol=run.tol, max_iter=MAX_ITER, kept_logits=KEPT_LOGITS)
+    )
     step: Recipe | None = None
     fits: list[Fit] = []
     models = {}
@@ -181,7 +184,7 @@ def _student(
         first = Recipe(CrossEntropy(), l2=run.l2)
         step = replace(step, teacher=first, n_candidates=student.n_candidates)
     tol = run.tol * (GCE_TOLERANCE if student.loss.is_robust else 1)
-    settings = Settings(tol=tol, max_iter=MAX_ITER, start=student.start)
+    settings = Settings(tol=tol, max_iter=MAX_ITER, start=student.start, kept_logits=KEPT_LOGITS)
     return _fit(rows, labels, Solver(rows.coordinates, settings), step, teacher)[1]
 
 
@@ -214,7 +217,7 @@ def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> floa
     fitted_on, held_out = choose_splits(N_FOLDS, labels.given, None, run.seed)[0]
     part = rows.coordinates.take(fitted_on)
     held_rows: Any = rows.coordinates.rows.X[held_out]
-    solver = Solver(part, Settings(tol=run.tol, max_iter=MAX_ITER))
+    solver = Solver(part, Settings(tol=run.tol, max_iter=MAX_ITER, kept_logits=KEPT_LOGITS))
     best, best_l2, n_worse = -1.0, run.l2, 0
     for factor in FACTORS:
         step = Recipe(CrossEntropy(), l2=run.l2 * factor)

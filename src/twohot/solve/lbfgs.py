@@ -1,4 +1,4 @@
-"""The loop: directions from preconditioned L-BFGS, steps that take one pass each.
+"""The loop: directions from preconditioned L-BFGS, and steps along them (solve.class_steps).
 
 The curvature comes from solve.preconditioner (a model) and solve.secants (past steps). The
 tolerance is relative to the gradient at zero coefficients of the same fit: the targets of late
@@ -11,20 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot._types import FloatArray
-from twohot.solve.objective import Evaluation, Objective
-from twohot.solve.preconditioner import metrics_at, metrics_at_zero
+from twohot.solve.class_steps import KEPT_LOGITS, choose_steps
+from twohot.solve.objective import Evaluation, FitProblem, Objective
+from twohot.solve.preconditioner import ClassMetrics, metrics_at, metrics_at_zero
 from twohot.solve.secants import History
-
-# A step whose slope at its end is steeper than this share of the slope at its start has gone
-# too far. Looser than a line search would be: a second pass costs more than a longer step loses.
-STEEPEST_END = 0.9
 
 # After a step that had to be shortened, the pairs of each class are set aside for so many steps:
 # the curvature changes too fast for them. Without this, fits at a small penalty stall.
 PAUSE = 3
-
-# Values of the objective closer than this, relative, may differ by rounding alone.
-VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 
 # Below this relative gradient rounding may be all that is left; a fit that then makes so many
 # steps without a gradient clearly smaller than before has met its floor.
@@ -53,6 +47,7 @@ def minimize(
     max_iter: int,
     history: History,
     min_iter: int = 0,
+    kept_logits: int = KEPT_LOGITS,
     callback: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
     """Minimise an objective from an evaluated start, or from zero, by at least `min_iter` steps.
@@ -66,64 +61,45 @@ def minimize(
         end = objective.evaluate(np.zeros_like(at_zero))
         return Solution(end, 0, gradient_norm=0.0, converged=True)
     history.n_overall = 0
+    here, metrics = _start(problem, start, at_zero)
     n_iter, stalled = 0, 0
-    if start is None:
-        metrics = metrics_at_zero(problem)
-        here = Evaluation(
-            np.zeros_like(at_zero), np.inf, at_zero, np.zeros(len(at_zero)), means=None
-        )
-    else:
-        here = start
-        metrics = metrics_at(problem, here)
     norm = smallest = float(np.linalg.norm(here.gradient)) / scale
-    while (norm > tol or n_iter < min_iter) and n_iter < max_iter and stalled < PATIENCE:
-        # 1. A direction from the curvature seen so far.
-        direction = -history.solve(here.gradient, metrics)
-        # 2. A step along it.
-        at_floor = smallest <= FLOOR[problem.rows.dtype]
-        most_trials = FEW_TRIALS if at_floor else MOST_TRIALS
-        there, shortened = _step(objective, here, direction, most_trials)
-        n_iter += 1
-        if there is None:
-            if not history.pairs or at_floor:
-                break
-            history.forget()
-            continue
-        # 3. What the step tells about the curvature.
-        metrics = metrics_at(problem, there)
-        history.pause = max(0, history.pause - 1)
-        if shortened and history.pairs:
-            history.pause = PAUSE
-        history.add(there.coef - here.coef, there.gradient - here.gradient, metrics)
-        here = there
-        norm = float(np.linalg.norm(here.gradient)) / scale
-        moving = norm < 0.9 * smallest or not at_floor
-        stalled = 0 if moving else stalled + 1
-        smallest = min(smallest, norm)
-        if callback is not None:
-            callback(n_iter, problem.rows.n_passes - passes_before, norm)
+    with choose_steps(objective, kept_logits) as steps:
+        while (norm > tol or n_iter < min_iter) and n_iter < max_iter and stalled < PATIENCE:
+            # 1. A direction from the curvature seen so far.
+            direction = -history.solve(here.gradient, metrics)
+            # 2. A step along it.
+            at_floor = smallest <= FLOOR[problem.rows.dtype]
+            there, shortened = steps.take(here, direction, FEW_TRIALS if at_floor else MOST_TRIALS)
+            n_iter += 1
+            if there is None:
+                if not history.pairs or at_floor:
+                    break
+                history.forget()
+                continue
+            # 3. What the step tells about the curvature.
+            metrics = metrics_at(problem, there)
+            history.pause = max(0, history.pause - 1)
+            if shortened and history.pairs:
+                history.pause = PAUSE
+            step, change = there.coef - here.coef, there.gradient - here.gradient
+            history.add(step, change, metrics, steps.least_class_curvature)
+            here = there
+            norm = float(np.linalg.norm(here.gradient)) / scale
+            moving = norm < 0.9 * smallest or not at_floor
+            stalled = 0 if moving else stalled + 1
+            smallest = min(smallest, norm)
+            if callback is not None:
+                callback(n_iter, problem.rows.n_passes - passes_before, norm)
     return Solution(here, n_iter, norm, norm <= tol)
 
 
-def _step(
-    objective: Objective, here: Evaluation, direction: FloatArray, most_trials: int
-) -> tuple[Evaluation | None, bool]:
-    """Return the evaluation one step on, and whether it was shortened.
-
-    Accepted where the slope along the direction is not steeply upwards, and the value has not
-    risen (which only an objective that is not convex can do without the former). None if the
-    direction does not lead down, or no part of it does.
-    """
-    slope = float(np.vdot(here.gradient, direction))
-    if slope >= 0:
-        return None, True
-    rounding = VALUE_ROUNDING[objective.problem.rows.dtype] * abs(here.value)
-    length = 1.0
-    for trial in range(1, most_trials + 1):
-        there = objective.evaluate(here.coef + length * direction)
-        end_slope = float(np.vdot(there.gradient, direction))
-        if end_slope <= STEEPEST_END * abs(slope) and there.value <= here.value + rounding:
-            return there, trial > 1
-        secant = slope / (slope - end_slope) if end_slope > slope else 0.5
-        length *= min(max(secant, 0.1), 0.5)
-    return None, True
+def _start(
+    problem: FitProblem, start: Evaluation | None, at_zero: FloatArray
+) -> tuple[Evaluation, ClassMetrics]:
+    """Return where a fit starts, with the metrics there."""
+    if start is not None:
+        return start, metrics_at(problem, start)
+    nothing = np.zeros_like(at_zero)
+    here = Evaluation(nothing, np.inf, at_zero, np.zeros(len(at_zero)), means=None)
+    return here, metrics_at_zero(problem)

@@ -19,6 +19,8 @@ SMALL_LOGIT = 0.1
 # Above this, exp(z) may overflow in float32.
 LARGE_LOGIT = 60.0
 
+LOGITS = "logits"  # of a fit that keeps them, beside the rows
+
 
 class Targets(Protocol):
     """What the rows of a fit are to be predicted as: small, so that it can go with a kernel."""
@@ -70,15 +72,20 @@ def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
     return logits, np.log1p(mean) + np.log(n_classes)
 
 
+def logits_of(block: Block, coef: FloatArray | None) -> FloatArray:
+    """Return the logits of a block, to be overwritten; without coefficients those that are kept."""
+    return block.columns[LOGITS].copy() if coef is None else block.project(coef)
+
+
 def target_terms(block: Block, targets: Targets, dtype: np.dtype[Any]) -> Terms:
     """Return Σ v t xᵀ over a block."""
     wanted = targets.of(block).astype(dtype)
     return (block.gather(wanted if block.weights is None else scale_rows(wanted, block.weights)),)
 
 
-def cross_entropy_terms(block: Block, coef: FloatArray) -> Terms:
+def cross_entropy_terms(block: Block, coef: FloatArray | None) -> Terms:
     """Return Σ v logsumexp, Σ v e xᵀ, Σ v e and Σ v e² of e = p - 1/K over a block."""
-    e, log_sum = deviation(block.project(coef))  # (rows, K)
+    e, log_sum = deviation(logits_of(block, coef))  # (rows, K)
     if block.weights is None:
         squares = np.einsum("ij,ij->j", e, e)
     else:
@@ -89,7 +96,9 @@ def cross_entropy_terms(block: Block, coef: FloatArray) -> Terms:
     return log_sum.sum(dtype=np.float64), block.gather(e), excess, squares
 
 
-def generalized_terms(block: Block, coef: FloatArray, targets: Targets, power: float) -> Terms:
+def generalized_terms(
+    block: Block, coef: FloatArray | None, targets: Targets, power: float
+) -> Terms:
     """Return Σ v a, Σ v ∂ℓ/∂z xᵀ, Σ v a p(1 - p) and Σ v a p; for CSR targets Σ v t p^q xᵀ too.
 
     The last adds to the second what makes Σ v a p xᵀ. It takes no matrix product.
@@ -97,7 +106,7 @@ def generalized_terms(block: Block, coef: FloatArray, targets: Targets, power: f
     wanted = targets.of(block)
     if block.weights is not None:
         wanted = scale_rows(wanted.astype(block.x.dtype), block.weights)
-    p, _ = softmax(block.project(coef))  # (rows, K)
+    p, _ = softmax(logits_of(block, coef))  # (rows, K)
     place: Any = ...
     if isinstance(wanted, sp.csr_array):
         place = np.repeat(np.arange(len(p)), np.diff(wanted.indptr)), wanted.indices

@@ -28,8 +28,10 @@ import numpy as np
 
 from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray
+from twohot.rows.rows import Kernel
 from twohot.solve.loss_kernels import cross_entropy_terms, generalized_terms
 from twohot.solve.objective import Evaluation, FitProblem
+from twohot.solve.search_kernels import cross_entropy_along, generalized_along
 
 # The curvature of a class that no row is predicted to be in; the preconditioner divides by it.
 LEAST_CURVATURE = 1e-10
@@ -58,12 +60,22 @@ class Loss(ABC):
     starts_from: ClassVar["Loss | None"] = None  # whose fit it starts from; None: it is convex
 
     @abstractmethod
-    def evaluate(self, problem: FitProblem, coef: FloatArray) -> Evaluation:
-        """Return value, gradient and curvature, in one pass over the rows."""
+    def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows.
+
+        Half of one where the logits are kept beside the rows.
+        """
 
     @abstractmethod
     def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
         """Return the gradient at zero coefficients, which takes no pass."""
+
+    @abstractmethod
+    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
+        """Return the kernel of solve.search_kernels and what it takes beside lengths and order.
+
+        None if the loss of a row takes more than its logits and what stands beside them.
+        """
 
     def evaluate_known(self, problem: FitProblem, known: Evaluation) -> Evaluation | None:  # noqa: ARG002
         """Return the evaluation where other targets were evaluated, if that takes no pass."""
@@ -85,10 +97,10 @@ class CrossEntropy(Loss):
     coarse_tol = 3e-2
     coarse_student_tol = 1e-2  # students differ from their teacher by little
 
-    def evaluate(self, problem: FitProblem, coef: FloatArray) -> Evaluation:
-        """Return value, gradient and curvature, in one pass over the rows."""
+    def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows, or half of one."""
         rows, coordinates = problem.rows, problem.coordinates
-        sums = rows.sum(cross_entropy_terms, coordinates.on_rows(coef))
+        sums = rows.sum(cross_entropy_terms, None if kept else coordinates.on_rows(coef))
         log_partition, moment, excess, squares = (term / rows.n_samples for term in sums)
         moment = coordinates.along_axes(moment)
         uniform = 1 / len(coef)
@@ -112,6 +124,10 @@ class CrossEntropy(Loss):
     def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
         """Return the gradient at zero coefficients, where outputs are uniform."""
         return -problem.target_moment
+
+    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:  # noqa: ARG002
+        """Return the kernel that takes logits along a direction."""
+        return cross_entropy_along, ()
 
     def _with_targets(
         self, problem: FitProblem, known: Evaluation, moment: FloatArray
@@ -138,12 +154,11 @@ class GeneralizedCrossEntropy(Loss):
     coarse_tol = coarse_student_tol = 3e-1
     starts_from = CrossEntropy()
 
-    def evaluate(self, problem: FitProblem, coef: FloatArray) -> Evaluation:
-        """Return value, gradient and curvature, in one pass over the rows."""
+    def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows, or half of one."""
         rows, coordinates = problem.rows, problem.coordinates
-        sums = rows.sum(
-            generalized_terms, coordinates.on_rows(coef), problem.targets, self.gce_power
-        )
+        on_rows = None if kept else coordinates.on_rows(coef)
+        sums = rows.sum(generalized_terms, on_rows, problem.targets, self.gce_power)
         agreement, moment, curvature, mass, *credited = (term / rows.n_samples for term in sums)
         moment = coordinates.along_axes(moment)
         means = problem.means  # dense targets give no better ones
@@ -161,6 +176,12 @@ class GeneralizedCrossEntropy(Loss):
         """Return the gradient at zero: p = 1/K, so K^-q times that of cross-entropy."""
         n_classes = len(problem.target_moment)
         return np.asarray(-problem.target_moment * float(n_classes) ** -self.gce_power)
+
+    def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
+        """Return the kernel that takes logits along a direction, unless targets take the rows."""
+        if problem.targets.name == "outputs":
+            return None
+        return generalized_along, (problem.targets, self.gce_power)
 
 
 LOSSES: dict[str, type[Loss]] = {

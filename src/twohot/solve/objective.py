@@ -71,9 +71,12 @@ class Objective:
     problem: FitProblem
     loss: "Loss"
 
-    def evaluate(self, coef: FloatArray) -> Evaluation:
-        """Return value, gradient and curvature, in one pass over the rows."""
-        return self.loss.evaluate(self.problem, coef)
+    def evaluate(self, coef: FloatArray, *, kept: bool = False) -> Evaluation:
+        """Return value, gradient and curvature, in one pass over the rows.
+
+        Half of one where the logits at these coefficients are kept beside the rows.
+        """
+        return self.loss.evaluate(self.problem, coef, kept=kept)
 
     def gradient_at_zero(self) -> FloatArray:
         """Return the gradient at zero coefficients, which takes no pass."""

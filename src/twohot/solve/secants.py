@@ -29,10 +29,6 @@ from twohot.solve.preconditioner import ClassMetrics, class_inner
 CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little, and take memory
 OVERALL_PAIRS = 10  # pairs of the overall recursion
 
-# A class's pair with less curvature than this share of what its metric says tells of the coupling
-# to other classes, not of its own block, and would let the class leap.
-LEAST_CLASS_CURVATURE = 0.3
-
 MOST_CLASSES = 0.9  # share of classes that use a pair from which on it counts as used by all
 
 
@@ -61,8 +57,14 @@ class History:
     n_overall: int = 0  # how many of the newest pairs belong to this fit
     pause: int = 0  # steps until the pairs of each class are used again
 
-    def add(self, step: FloatArray, change: FloatArray, metrics: ClassMetrics) -> None:
-        """Keep a pair, if there is curvature along it."""
+    def add(
+        self, step: FloatArray, change: FloatArray, metrics: ClassMetrics, least: float
+    ) -> None:
+        """Keep a pair, if there is curvature along it.
+
+        A class uses its own pair where it has more than the `least` share of the curvature that
+        its metric says.
+        """
         length = float(np.linalg.norm(step))
         if length == 0:
             return
@@ -71,7 +73,7 @@ class History:
         if overall <= 0:
             return
         own = class_inner(step, change)
-        used = own > LEAST_CLASS_CURVATURE * class_inner(step, metrics.multiply(step))
+        used = own > least * class_inner(step, metrics.multiply(step))
         by_class = np.divide(1, own, out=np.zeros_like(own), where=used)
         self.pairs.append(Pair(step, change, 1 / overall, by_class))
         self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)

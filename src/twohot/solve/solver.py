@@ -7,6 +7,7 @@ import numpy as np
 
 from twohot._types import FloatArray
 from twohot.rows.coordinates import Coordinates
+from twohot.solve.class_steps import KEPT_LOGITS
 from twohot.solve.lbfgs import Solution, minimize
 from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import Loss
@@ -26,6 +27,7 @@ class Settings:
     max_iter: int
     start: str | FloatArray = "teacher"  # of a loss that is not convex; or "zero", or coefficients
     min_iter: int = 0  # steps to take even where the start is within the tolerance
+    kept_logits: int = KEPT_LOGITS  # bytes up to which logits of all rows are kept
 
 
 @dataclass(eq=False)
@@ -87,6 +89,7 @@ class Solver:
             tol=self.settings.tol,
             max_iter=self.settings.max_iter,
             min_iter=self.settings.min_iter,
+            kept_logits=self.settings.kept_logits,
             history=history,
             callback=self.callback,
         )

@@ -1,0 +1,127 @@
+"""A length for each class: how far a step goes, found without a pass.
+
+Logits are linear in the coefficients. Where those of all rows are kept, one product over the rows
+tells how a direction D changes them, and the objective along
+
+    W + diag(t) D,    t a length for each class,
+
+is known for any t: with logits Z + (X Dᵀ) diag(t). Newton's method on these K lengths takes the
+coupling between the classes into account, which no model of single classes can. One more product,
+of the outputs there, makes the gradient. So every step takes exactly one pass, and each class goes
+as far as it can.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from twohot._types import FloatArray
+from twohot.rows.block import Block
+from twohot.rows.rows import Kernel, Rows, Terms
+from twohot.solve.line_search import Line, search_lengths
+from twohot.solve.loss_kernels import LOGITS
+from twohot.solve.objective import Evaluation, Objective
+from twohot.solve.preconditioner import class_inner
+from twohot.solve.search_kernels import CHANGE
+from twohot.solve.steps import VALUE_ROUNDING, Steps, WholeSteps
+
+# Logits of all rows are kept if they take no more than this. So much again is what a direction
+# adds to them.
+KEPT_LOGITS = 2**24
+
+# Features for each class from which on the search for lengths is cheap beside a pass. It takes a
+# fifth of one for 20 features a class, and four fifths for 5, which is more than it saves.
+LEAST_FEATURES = 10
+
+# Least curvature in the lengths, relative to that of each class by itself: where the objective is
+# convex, what rounding may take away; elsewhere what keeps steps within reach of the curvature.
+LEAST_BEND = {"convex": 1e-4, "other": 0.03}
+
+
+@contextmanager
+def choose_steps(objective: Objective, most_bytes: int) -> Iterator[Steps]:
+    """Give a length to each class where logits can be kept, or else one to all."""
+    rows = objective.problem.rows
+    n_bytes = rows.n_samples * rows.n_classes * rows.dtype.itemsize
+    few_classes = LEAST_FEATURES * rows.n_classes <= rows.n_features
+    along = objective.loss.along(objective.problem)
+    if along is None or n_bytes > most_bytes or not few_classes:
+        yield WholeSteps(objective)
+        return
+    try:
+        yield ClassSteps(objective, *along)
+    finally:
+        for name in (LOGITS, CHANGE):
+            rows.columns.pop(name, None)
+
+
+class ClassSteps:
+    """A length for each class."""
+
+    # Lengths of their own keep classes from leaping, so that nearly every pair serves.
+    least_class_curvature = 0.05
+
+    def __init__(self, objective: Objective, kernel: Kernel, shared: tuple[Any, ...]) -> None:
+        self.objective = objective
+        self._kernel, self._shared = kernel, shared
+        self._kept: Rows | None = None  # logits, from the first step on
+
+    def take(
+        self,
+        here: Evaluation,
+        direction: FloatArray,
+        most_trials: int,  # noqa: ARG002
+    ) -> tuple[Evaluation | None, bool]:
+        """Return the evaluation one step on; None if no lengths lead down."""
+        problem = self.objective.problem
+        if self._kept is None:
+            self._kept = self._logits_at(here.coef)
+        problem.rows.derive(CHANGE, logits_at, problem.coordinates.on_rows(direction))
+        lengths = search_lengths(self._line(self._kept, here, direction))
+        if not lengths.any():
+            return None, True
+        step = lengths[:, np.newaxis] * direction
+        step -= step.mean(axis=0)
+        change = problem.rows.columns[CHANGE]
+        change *= lengths.astype(change.dtype)
+        change -= change.mean(axis=1, keepdims=True)
+        self._kept.X += change
+        return self.objective.evaluate(here.coef + step, kept=True), False
+
+    def _line(self, logits: Rows, here: Evaluation, direction: FloatArray) -> Line:
+        def mean_terms_at(lengths: FloatArray, order: int) -> Terms:
+            sums = logits.sum(self._kernel, lengths.astype(logits.dtype), order, *self._shared)
+            return tuple(term / logits.n_samples for term in sums)
+
+        convex = self.objective.loss.starts_from is None
+        return Line(
+            terms=mean_terms_at,
+            slope=class_inner(here.gradient, direction)[:, 0],
+            bend=np.sum(self.objective.problem.penalty * direction**2, axis=1),
+            rounding=VALUE_ROUNDING[logits.dtype],
+            least_bend=LEAST_BEND["convex" if convex else "other"],
+        )
+
+    def _logits_at(self, coef: FloatArray) -> Rows:
+        """Keep the logits beside the rows, and return them as rows of their own."""
+        problem, rows = self.objective.problem, self.objective.problem.rows
+        if coef.any():
+            rows.derive(LOGITS, logits_at, problem.coordinates.on_rows(coef))
+        else:
+            rows.attach(LOGITS, np.zeros((rows.n_samples, len(coef)), rows.dtype))
+        logits = Rows(
+            rows.columns[LOGITS],
+            dtype=rows.dtype,
+            n_classes=rows.n_classes,
+            weights=rows.given_weights,
+            n_jobs=rows.n_jobs,
+        )
+        logits.columns = rows.columns
+        return logits
+
+
+def logits_at(block: Block, coef: FloatArray) -> FloatArray:
+    """Return the logits of a block; a kernel."""
+    return block.project(coef).copy()

@@ -1,0 +1,66 @@
+"""How far a step goes along a direction, if every length that is tried takes a pass."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from twohot._types import FloatArray
+from twohot.solve.objective import Evaluation, Objective
+
+# A step whose slope at its end is steeper than this share of the slope at its start has gone
+# too far. Looser than a line search would be: a second pass costs more than a longer step loses.
+STEEPEST_END = 0.9
+
+# Values of the objective closer than this, relative, may differ by rounding alone.
+VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
+
+
+class Steps(Protocol):
+    """A way to choose the length of steps."""
+
+    @property
+    def least_class_curvature(self) -> float:
+        """Share of the curvature of its metric from which on a class uses its own pair."""
+        ...
+
+    def take(
+        self, here: Evaluation, direction: FloatArray, most_trials: int
+    ) -> tuple[Evaluation | None, bool]:
+        """Return the evaluation one step on, and whether the step had to be shortened.
+
+        None if the direction does not lead down, or no part of it does.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class WholeSteps:
+    """One length for all classes, which is one if that leads down."""
+
+    objective: Objective
+    # Less tells of the coupling to other classes, not of the class's own block, and would let
+    # the class leap.
+    least_class_curvature: float = 0.3
+
+    def take(
+        self, here: Evaluation, direction: FloatArray, most_trials: int
+    ) -> tuple[Evaluation | None, bool]:
+        """Return the evaluation one step on, and whether the step had to be shortened.
+
+        Accepted where the slope along the direction is not steeply upwards, and the value has not
+        risen (which only an objective that is not convex can do without the former).
+        """
+        slope = float(np.vdot(here.gradient, direction))
+        if slope >= 0:
+            return None, True
+        rounding = VALUE_ROUNDING[self.objective.problem.rows.dtype] * abs(here.value)
+        length = 1.0
+        for trial in range(1, most_trials + 1):
+            there = self.objective.evaluate(here.coef + length * direction)
+            end_slope = float(np.vdot(there.gradient, direction))
+            if end_slope <= STEEPEST_END * abs(slope) and there.value <= here.value + rounding:
+                return there, trial > 1
+            secant = slope / (slope - end_slope) if end_slope > slope else 0.5
+            length *= min(max(secant, 0.1), 0.5)
+        return None, True
