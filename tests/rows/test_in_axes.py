@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.solve.lbfgs import Solution
 from twohot.solve.losses import CrossEntropy
 from twohot.solve.solver import Settings, Solver
-from twohot.distill.targets import LABELS, LabelTargets
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "intercept"])
