@@ -21,7 +21,7 @@ TOP = (1, 2, 3, 5, 10)
 CLEAN = "none"  # the corruption of labels as they are
 
 # Raised when the trainer changes what it records, so that older records are not taken for new.
-RECIPE = 2
+RECIPE = 3
 
 
 @dataclass(frozen=True)
