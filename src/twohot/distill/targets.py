@@ -1,8 +1,8 @@
 """What a round is fitted to: given labels, soft labels, the last round's outputs, or candidates.
 
 Labels, soft labels and candidates stand beside the rows. Outputs of the last round are computed
-again from its coefficients, block by block, inside the pass that needs them: no array of shape
-(n_samples, n_classes) is ever held.
+again from its coefficients, block by block, inside the pass that needs them: no targets of shape
+(n_samples, n_classes) are ever held.
 """
 
 from dataclasses import dataclass
