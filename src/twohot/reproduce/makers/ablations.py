@@ -19,7 +19,8 @@ from twohot.reproduce.grid_cells import (
     model_panels,
     model_table,
 )
-from twohot.reproduce.maker import Made, Maker, Results, register
+from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles
 from twohot.reproduce.probe_run import ProbeRun
 from twohot.reproduce.table import Mean, Table, mean_of
@@ -32,24 +33,17 @@ TEST = ACCURACIES["test"]
 
 @register("model ablation")
 @dataclass(frozen=True)
-class ModelAblationMaker(Maker):
+class ModelAblationMaker(GridMaker):
     """Other models of the same labels, beside the paper's last round and two-hot student."""
 
     family: str = "losses"
-    corruption: str = "superclass"
-    strength: str = "base"
     noise_rates: tuple[float, ...] = NOISE_RATES
     seeds: tuple[int, ...] = SEEDS
 
     @property
-    def grid(self) -> ProbeGrid:
-        """The runs that are compared."""
-        families = (self.family, "paper")
-        return ProbeGrid(self.corruption, self.strength, families, self.noise_rates, self.seeds)
-
-    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grids of both families."""
-        return self.grid.runs(data)
+    def families(self) -> tuple[str, ...]:
+        """Whose models are compared."""
+        return (self.family, "paper")
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw gains over the paper's teacher; write down the penalties where they are chosen."""
@@ -72,21 +66,16 @@ class ModelAblationMaker(Maker):
 
 @register("feature ablation")
 @dataclass(frozen=True)
-class FeatureAblationMaker(Maker):
+class FeatureAblationMaker(GridMaker):
     """Raw features against centred ones of unit norm, at penalties that are as strong."""
 
-    corruption: str = "superclass"
-    strength: str = "base"
     noise_rates: tuple[float, ...] = NOISE_RATES
     seeds: tuple[int, ...] = SEEDS
 
     @property
     def grids(self) -> dict[str, ProbeGrid]:
         """The runs that are compared, by what the features are."""
-        raw = ProbeGrid(
-            self.corruption, self.strength, noise_rates=self.noise_rates, seeds=self.seeds
-        )
-        return {"raw": raw, "centred, unit norm": replace(raw, prepared=True)}
+        return {"raw": self.grid, "centred, unit norm": replace(self.grid, prepared=True)}
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return the grids of both kinds of features."""

@@ -10,18 +10,16 @@ from operator import attrgetter
 
 from twohot.reproduce.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
 from twohot.reproduce.grid_cells import ACCURACIES, CONVERGED, SHOWN, CellOf, level
-from twohot.reproduce.maker import Made, Maker, Results, register
+from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import (
-    NOISE_RATES,
     PAPER_MODELS,
-    SEEDS,
-    ProbeGrid,
     absent,
     absent_note,
     file_stems,
     titles,
 )
-from twohot.reproduce.probe_run import TOP, FittedModel, ProbeRun
+from twohot.reproduce.probe_run import TOP, FittedModel
 from twohot.reproduce.table import Cell, Table
 
 COUNT = 1.0  # factor of what is no share
@@ -29,24 +27,8 @@ COUNT = 1.0  # factor of what is no share
 
 @register("accuracy tables")
 @dataclass(frozen=True)
-class AccuracyTableMaker(Maker):
+class AccuracyTableMaker(GridMaker):
     """Tables of one corruption and one penalty."""
-
-    corruption: str = "superclass"
-    strength: str = "base"
-    noise_rates: tuple[float, ...] = NOISE_RATES
-    seeds: tuple[int, ...] = SEEDS
-
-    @property
-    def grid(self) -> ProbeGrid:
-        """The runs that are shown."""
-        return ProbeGrid(
-            self.corruption, self.strength, noise_rates=self.noise_rates, seeds=self.seeds
-        )
-
-    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grid."""
-        return self.grid.runs(data)
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Write two tables per data set, and one of the data sets that are not at hand."""

@@ -15,11 +15,9 @@ from twohot.reproduce.grid_cells import (
     model_panels,
     model_table,
 )
-from twohot.reproduce.maker import Made, Maker, Results, register
+from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import (
-    NOISE_RATES,
-    SEEDS,
-    ProbeGrid,
     absent_note,
     among,
 )
@@ -37,20 +35,15 @@ LABELS = {
 
 @register("candidates")
 @dataclass(frozen=True)
-class CandidateMaker(Maker):
+class CandidateMaker(GridMaker):
     """Bars of the students by their number of candidates."""
 
     data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
-    corruption: str = "superclass"
-    strength: str = "base"
-    noise_rates: tuple[float, ...] = NOISE_RATES
-    seeds: tuple[int, ...] = SEEDS
 
     @property
-    def grid(self) -> ProbeGrid:
-        """The runs that are compared."""
-        families = ("candidates", "paper")
-        return ProbeGrid(self.corruption, self.strength, families, self.noise_rates, self.seeds)
+    def families(self) -> tuple[str, ...]:
+        """Whose models are compared."""
+        return ("candidates", "paper")
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return the grids of both families."""

@@ -17,35 +17,20 @@ from twohot.reproduce.grid_cells import (
     model_panels,
     model_table,
 )
-from twohot.reproduce.maker import Made, Maker, Results, register
-from twohot.reproduce.probe_grid import NOISE_RATES, SEEDS, ProbeGrid, absent_note
-from twohot.reproduce.probe_run import ProbeRun
+from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.maker import Made, Results, register
+from twohot.reproduce.probe_grid import absent_note
 
 
 @register("gains")
 @dataclass(frozen=True)
-class GainMaker(Maker):
+class GainMaker(GridMaker):
     """Bars of the paper's students: rounds 2 to 5, and the two-hot student."""
 
-    corruption: str = "superclass"
-    strength: str = "base"
     accuracy: str = "test"  # on test rows; "training": on the true labels of the training rows
-    noise_rates: tuple[float, ...] = NOISE_RATES
-    seeds: tuple[int, ...] = SEEDS
 
     def __post_init__(self) -> None:
         check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
-
-    @property
-    def grid(self) -> ProbeGrid:
-        """The runs that are compared."""
-        return ProbeGrid(
-            self.corruption, self.strength, noise_rates=self.noise_rates, seeds=self.seeds
-        )
-
-    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grid."""
-        return self.grid.runs(data)
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw the gains, with a table of them beside the accuracy of the teacher."""
