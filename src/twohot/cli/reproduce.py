@@ -96,7 +96,12 @@ def _is_file(name: str) -> bool:
 def _read(features: list[Path], more: list[Path], folder: Path | None) -> dict[str, DataSet]:
     found = [*features, *more, *([] if folder is None else find_feature_files(folder))]
     with Console(stderr=True).status("Reading features …"):
-        return read_data_sets(found)
+        data = read_data_sets(found)
+    for each in data.values():
+        if each.paper_name is None:
+            penalty = f"its penalty, {each.l2('base'):.3g}, is as strong as that of Flowers-102"
+            say(f"{each.name} is none of the paper's data sets: {penalty}.", stderr=True)
+    return data
 
 
 def _print_list(work: Reproduction, results: Results) -> None:
