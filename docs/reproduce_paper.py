@@ -78,6 +78,11 @@ def main() -> None:
             folder.mkdir(exist_ok=True)
             write_figure(folder / f"{stem}.svg", figure)
     preface = (RECORDS.parent / "preface.md").read_text("utf-8")
+    plan, results = list(dict.fromkeys(planned(list(data.values())))), work.results()
+    finished = sum(run in results for run in plan)
+    if finished < len(plan):
+        counts = f"{finished} of the {len(plan)} runs that are planned on real features"
+        preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone.\n"
     write_text(FOLDER / "reproduction.md", report.to_markdown(preface, folder="reproduction"))
 
 
