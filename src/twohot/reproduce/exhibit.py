@@ -3,8 +3,6 @@
 The keys of a file are the fields of `Exhibit`; its settings are the fields of the maker.
 """
 
-import importlib
-import pkgutil
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +14,7 @@ from typing import Any
 import twohot.reproduce.makers
 from twohot._checks.messages import ArgumentError, first_few
 from twohot.experiment.json_values import from_json
-from twohot.reproduce.maker import MAKERS, Maker
+from twohot.reproduce.maker import MAKERS, Maker, import_modules
 
 NEEDS = ("nothing", "features", "two backbones", "torch")
 
@@ -99,9 +97,7 @@ def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
 @cache
 def load_makers() -> None:
     """Import every module of makers, which registers them."""
-    package = twohot.reproduce.makers
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+    import_modules(twohot.reproduce.makers)
 
 
 def _in_group(exhibit: Exhibit, group: str) -> bool:

@@ -5,9 +5,12 @@ that a misspelt key is refused. It is registered under a name by `register`; a n
 module in `twohot.reproduce.makers`.
 """
 
+import importlib
+import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, TypeAlias, TypeVar
 
 from twohot.reproduce.data_set import DataSet
@@ -51,6 +54,12 @@ M = TypeVar("M", bound=type[Maker])
 
 MAKERS: dict[str, type[Maker]] = {}
 RUN_KINDS: dict[type, RunKind] = {}
+
+
+def import_modules(package: ModuleType) -> None:
+    """Import every module of a package, which registers what they hold."""
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def register(name: str) -> Callable[[M], M]:

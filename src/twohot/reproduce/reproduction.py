@@ -1,11 +1,9 @@
 """Figures, tables and claims on the data sets at hand: their runs, and what the results show."""
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, cast
 
 import twohot.reproduce.claims
 from twohot._extras import load_extra
@@ -14,7 +12,7 @@ from twohot.experiment.runner import PACKAGES
 from twohot.reproduce.claim import CLAIMS, Claim, ClaimVerdict, not_testable
 from twohot.reproduce.data_set import DataSet, two_backbones
 from twohot.reproduce.exhibit import Exhibit, exhibits, load_makers
-from twohot.reproduce.maker import RUN_KINDS, Made, Maker, Results
+from twohot.reproduce.maker import RUN_KINDS, Made, Maker, Results, import_modules
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +105,11 @@ class Reproduction:
         return list(self.data.values())
 
     def _maker(self, exhibit: Exhibit) -> Maker:
-        maker: Any = exhibit.build()
+        maker = exhibit.build()
         if self.n_seeds is None or not hasattr(maker, "seeds"):
-            return maker  # type: ignore[no-any-return]
-        return replace(maker, seeds=tuple(range(self.n_seeds)))  # type: ignore[no-any-return]
+            return maker
+        fewer: Maker = replace(cast(Any, maker), seeds=tuple(range(self.n_seeds)))
+        return fewer
 
     def _finished(self) -> Iterator[tuple[Any, Any]]:
         for kind in RUN_KINDS.values():
@@ -127,9 +126,7 @@ def measure_run(run: Any, paths: Mapping[str, str]) -> Any:
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Return every claim that there is a rule for."""
-    package = twohot.reproduce.claims
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+    import_modules(twohot.reproduce.claims)
     return tuple(CLAIMS.values())
 
 
