@@ -51,12 +51,8 @@ def measured(tmp_path_factory):
     plan |= dict.fromkeys(makers[list(CASES).index("backbones")].runs(data))
     records = run_plan(plan, log, lambda run: RUN_KINDS[type(run)].measure(run, paths))
     assert [record.error for record in records if record.error] == []
-    results = {
-        record.run: record.result
-        for kind in RUN_KINDS.values()
-        for record in log.finished(kind.run, kind.result)
-    }
-    return data, results
+    finished = log.finished_of_kinds({kind.run: kind.result for kind in RUN_KINDS.values()})
+    return data, {record.run: record.result for record in finished}
 
 
 def write(made):

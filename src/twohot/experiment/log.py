@@ -6,7 +6,7 @@ last one. A torn line is not read, and is cut off before the next one is written
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -66,15 +66,21 @@ class Log:
         result : type
             What their results are read as: a dataclass, or any type that `from_json` knows.
         """
-        return [
-            self._record(line, run, result)
-            for line in self._lines()
-            if line["kind"] == run.__name__
-        ]
+        return self._records({run: result})
 
     def finished(self, run: type[R], result: type[T]) -> list[Record[R, T]]:
         """Return the last record of every run of one kind, of those that did not fail."""
-        records = (record for record in self.records(run, result) if record.error is None)
+        return self.finished_of_kinds({run: result})
+
+    def finished_of_kinds(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
+        """Return what `finished` does, for several kinds of run in one reading of the file.
+
+        Parameters
+        ----------
+        results : mapping
+            The classes of the runs, with what the results of each are read as.
+        """
+        records = (record for record in self._records(results) if record.error is None)
         return list({identity(record.run): record for record in records}.values())
 
     def identities(self) -> set[str]:
@@ -92,6 +98,14 @@ class Log:
             if not line.keys() >= KEYS:
                 raise self._refusal(f"line {number} is no record of a run")
             yield line
+
+    def _records(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
+        kinds = {run.__name__: (run, result) for run, result in results.items()}
+        return [
+            self._record(line, *kinds[line["kind"]])
+            for line in self._lines()
+            if line["kind"] in kinds
+        ]
 
     def _record(self, line: dict[str, Any], run: type[R], result: type[T]) -> Record[R, T]:
         parts = {field.name: line[field.name] for field in fields(Record)}

@@ -1,6 +1,6 @@
 """Figures, tables and claims on the data sets at hand: their runs, and what the results show."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, cast
@@ -70,8 +70,11 @@ class Reproduction:
 
     def results(self) -> Results:
         """Return the results of all finished runs in the log."""
-        all_claims()  # registers the kinds of runs that only claims need
-        return dict(self._finished())
+        # Both register the kinds of runs that they need.
+        load_makers()
+        all_claims()
+        kinds = {kind.run: kind.result for kind in RUN_KINDS.values()}
+        return {record.run: record.result for record in self.log.finished_of_kinds(kinds)}
 
     def make(self, exhibit: Exhibit, results: Results) -> Made:
         """Return a figure or table, of the runs that are finished."""
@@ -110,11 +113,6 @@ class Reproduction:
             return maker
         fewer: Maker = replace(cast(Any, maker), seeds=tuple(range(self.n_seeds)))
         return fewer
-
-    def _finished(self) -> Iterator[tuple[Any, Any]]:
-        for kind in RUN_KINDS.values():
-            finished: list[Record[Any, Any]] = self.log.finished(kind.run, kind.result)
-            yield from ((record.run, record.result) for record in finished)
 
 
 def measure_run(run: Any, paths: Mapping[str, str]) -> Any:

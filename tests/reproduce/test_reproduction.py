@@ -1,0 +1,60 @@
+"""What a reproduction finds in its log, and what it judges its claims by."""
+
+from pathlib import Path
+
+import pytest
+
+from twohot.experiment import Log, Record, identity
+from twohot.reproduce.claims.theory_optimisation import (
+    DescentOutcome,
+    DescentRun,
+    TemperatureResult,
+    TemperatureRun,
+)
+from twohot.reproduce.reproduction import Reproduction
+
+RECORDS = Path(__file__).parents[2] / "docs" / "reproduction" / "runs.jsonl"
+
+
+class CountingLog(Log):
+    """A log that counts how often its file is read."""
+
+    n_readings = 0
+
+    def _lines(self):
+        self.n_readings += 1
+        return super()._lines()
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a log with finished runs of two kinds, and a failed one."""
+    log = CountingLog(tmp_path / "runs.jsonl")
+    ended = [
+        (DescentRun(0.1, 10), DescentOutcome(1.0, 1.0, 0.5, 0.9), None),
+        (TemperatureRun(2.0), TemperatureResult(0.0, 2.0), None),
+        (DescentRun(0.2, 10), None, "ValueError: no luck"),
+    ]
+    for run, result, error in ended:
+        log.append(Record(run, result, error, 0.1, 0.1, {}))
+    return log
+
+
+def test_results_of_all_kinds_come_from_one_reading(log):
+    results = Reproduction([], {}, log).results()
+    assert list(results) == [DescentRun(0.1, 10), TemperatureRun(2.0)]
+    assert results[TemperatureRun(2.0)].coef_ratio == 2.0
+    assert log.n_readings == 1
+
+
+def test_failed_runs_are_read_too_and_refused_if_recorded_otherwise(log):
+    kept, last = log.path.read_text().rsplit('{"format"', maxsplit=1)
+    log.path.write_text(kept + '{"format"' + last.replace('"learning_rate"', '"rate"'))
+    with pytest.raises(ValueError, match="was recorded otherwise: DescentRun does not know 'rate'"):
+        Reproduction([], {}, log).results()
+
+
+def test_the_records_of_the_page_are_all_found_under_their_names():
+    log = Log(RECORDS)
+    results = Reproduction([], {}, log).results()
+    assert {identity(run) for run in results} == log.identities()
