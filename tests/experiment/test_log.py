@@ -1,7 +1,9 @@
 """What a log keeps: whole records, through torn lines and failures, and nothing foreign."""
 
 import json
+from dataclasses import make_dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from seeded_runs import PLAN, Draw, Moments
@@ -120,3 +122,14 @@ def test_runs_recorded_with_other_settings_are_named(log: Log) -> None:
     log.path.write_text(log.path.read_text().replace('"scale"', '"sclae"'))
     with pytest.raises(ValueError, match="was recorded otherwise: Draw does not know 'sclae'"):
         log.finished(Draw, Moments)
+
+
+def test_records_of_another_version_are_left_alone_and_their_runs_done_again(log: Log) -> None:
+    second = [("version", ClassVar[int], 2)]
+    renewed = make_dataclass("Draw", second, bases=(Draw,), frozen=True)
+    log.append(record(PLAN[0]))
+    assert log.records(renewed, Moments) == []
+    assert unfinished([renewed(0)], log) == [renewed(0)]
+    log.append(record(renewed(0)))
+    assert [each.run for each in log.finished(renewed, Moments)] == [renewed(0)]
+    assert [each.run for each in log.finished(Draw, Moments)] == PLAN[:1]

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from twohot._checks.messages import ArgumentError
 from twohot.experiment.json_values import as_json, from_json
-from twohot.experiment.record import R, Record, T, identity, kind_of
+from twohot.experiment.record import R, Record, T, identity, kind_name, kind_of
 
 FORMAT = 1
 KEYS = {"format", "id", "kind", *(field.name for field in fields(Record))}
@@ -100,7 +100,7 @@ class Log:
             yield line
 
     def _records(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
-        kinds = {run.__name__: (run, result) for run, result in results.items()}
+        kinds = {kind_name(run): (run, result) for run, result in results.items()}
         return [
             self._record(line, *kinds[line["kind"]])
             for line in self._lines()

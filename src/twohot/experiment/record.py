@@ -2,6 +2,10 @@
 
 A run is any frozen dataclass whose fields JSON can hold. The name of its class and its settings
 are all that tells it from other runs: not when, where or in which order it was done.
+
+Where runs come to record something else, by another trainer for instance, their class says so by a
+`version: ClassVar[int]`, which is 1 where there is none. Records of another version are of another
+kind: they are not taken for new ones, and their runs are done again.
 """
 
 import hashlib
@@ -33,13 +37,19 @@ class Record(Generic[R, T]):
     versions: dict[str, str]  # of Python and of the packages that the result depends on
 
 
+def kind_name(kind: type) -> str:
+    """Return what runs of a class are called: its name, with the version from the second on."""
+    version_number = getattr(kind, "version", 1)
+    return kind.__name__ if version_number == 1 else f"{kind.__name__} {version_number}"
+
+
 def kind_of(run: object) -> str:
-    """Return what kind of run this is: the name of its class."""
+    """Return what kind of run this is."""
     kind = type(run)
     parameters = getattr(kind, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:
         raise ArgumentError({"run": run}, "can change", "make its class a frozen dataclass.")
-    return kind.__name__
+    return kind_name(kind)
 
 
 def identity(run: object) -> str:
