@@ -4,21 +4,39 @@ from pathlib import Path
 
 import numpy as np
 
-N_CLASSES, N_FEATURES = 6, 12
+from twohot.reproduce.data_set import DataSet, read_data_set
+
+# Six classes in two groups.
+CLASSES = ("ash", "elm", "fir", "carp", "pike", "tench")
+N_FEATURES = 12
 
 
 def write_small_data(
-    folder: Path, name: str = "pets", *, seed: int = 0, n_train: int = 120
+    folder: Path,
+    name: str = "pets",
+    *,
+    seed: int = 0,
+    n_train: int = 120,
+    classes: tuple[str, ...] = CLASSES,
 ) -> Path:
-    """Write features of two splits, six classes in two groups, neither centred nor of unit norm."""
+    """Write features of two splits, neither centred nor of unit norm; return the path."""
     rng = np.random.default_rng(seed)
-    groups = np.repeat(rng.normal(size=(2, N_FEATURES)), N_CLASSES // 2, axis=0)
-    centres = 3.0 + 2 * groups + 2 * rng.normal(size=(N_CLASSES, N_FEATURES))
+    groups = np.repeat(rng.normal(size=(2, N_FEATURES)), len(CLASSES) // 2, axis=0)
+    centres = 3.0 + 4 * groups + 2 * rng.normal(size=(len(CLASSES), N_FEATURES))
     arrays = {}
     for split, count in (("train", n_train), ("test", 60)):
-        labels = np.arange(count) % N_CLASSES
+        labels = np.arange(count) % len(CLASSES)
         arrays[f"X_{split}"] = centres[labels] + rng.normal(size=(count, N_FEATURES))
         arrays[f"y_{split}"] = labels
     path = folder / f"{name}.npz"
-    np.savez(path, **arrays, classes=np.array([f"class {k}" for k in range(N_CLASSES)]))
+    np.savez(path, **arrays, classes=np.array(classes))
     return path
+
+
+def small_data(
+    folder: Path, name: str = "flowers102_small", *, seed: int = 0
+) -> tuple[DataSet, dict[str, str]]:
+    """Write such a file; return it as a data set, and its path by key."""
+    path = write_small_data(folder, name, seed=seed)
+    data = read_data_set(path)
+    return data, {data.key: str(path)}

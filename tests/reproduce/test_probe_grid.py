@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_features import tiny_data
 
+from small_data import small_data
 from twohot._checks.messages import ArgumentError
 from twohot.reproduce.exact_trainer import TEACHER
 from twohot.reproduce.grid_cells import ACCURACIES, gain, level, model_panels
@@ -47,7 +47,7 @@ def model(test_accuracy, **others):
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("features")
-    return [tiny_data(folder)[0], tiny_data(folder, "birds", seed=1)[0]]
+    return [small_data(folder)[0], small_data(folder, "birds", seed=1)[0]]
 
 
 def test_runs_are_asked_for_once_and_the_first_draw_first(data):
@@ -139,14 +139,14 @@ def test_notes_count_what_is_missing(data):
 
 
 def test_data_sets_are_called_by_the_papers_name_and_told_apart(data, tmp_path):
-    again = tiny_data(tmp_path, "flowers102_other", seed=2)[0]
+    again = small_data(tmp_path, "flowers102_other", seed=2)[0]
     assert set(titles(data).values()) == {"Flowers-102", "birds"}
     assert set(titles([data[0], again]).values()) == {
-        "Flowers-102 (flowers102_tiny)",
+        "Flowers-102 (flowers102_small)",
         "Flowers-102 (flowers102_other)",
     }
     assert file_stems(data) == {each.key: each.name for each in data}
-    odd = tiny_data(tmp_path, "two\nlines & <b>", seed=3)[0]
+    odd = small_data(tmp_path, "two\nlines & <b>", seed=3)[0]
     assert file_stems([odd]) == {odd.key: "two_lines_b_"}
     assert among(data, ("Flowers-102",)) == data[:1]
     assert among(data, ()) == data

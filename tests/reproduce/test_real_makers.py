@@ -1,11 +1,11 @@
-"""Figures and tables of real data: measured on tiny features, drawn from what is finished."""
+"""Figures and tables of real data: measured on small features, drawn from what is finished."""
 
 import numpy as np
 import pytest
-from tiny_features import tiny_data
 
+from small_data import small_data, write_small_data
 from twohot.experiment import Log, run_plan
-from twohot.reproduce.data_set import two_backbones
+from twohot.reproduce.data_set import read_data_set, two_backbones
 from twohot.reproduce.exhibit import exhibits, load_makers
 from twohot.reproduce.grid_cells import SHOWN
 from twohot.reproduce.maker import MAKERS, RUN_KINDS
@@ -39,7 +39,7 @@ def measured(tmp_path_factory):
     """Return two feature files of one data set, and the results of all runs on them."""
     folder = tmp_path_factory.mktemp("features")
     files = [
-        tiny_data(folder, f"flowers102_{name}", seed=seed) for name, seed in (("a", 0), ("b", 1))
+        small_data(folder, f"flowers102_{name}", seed=seed) for name, seed in (("a", 0), ("b", 1))
     ]
     data = [each for each, _ in files]
     paths = {key: path for _, places in files for key, path in places.items()}
@@ -132,7 +132,7 @@ def test_the_best_number_of_candidates_is_the_one_that_gains_most(measured):
     for gains, (_, _, best, lead) in zip(tables["gains"].rows, tables["best"].rows, strict=True):
         named = zip(tables["gains"].columns[3:], gains[3:], strict=True)
         cells = {name: cell for name, cell in named if cell is not None}
-        assert len(cells) == 3  # of four classes, one to three candidates
+        assert len(cells) == 4  # of six classes, one to five candidates
         assert cells[best].mean == max(cell.mean for cell in cells.values())
         assert lead == pytest.approx(cells[best].mean - cells["top-2 (two-hot)"].mean)
 
@@ -153,8 +153,10 @@ def test_files_of_one_data_set_are_compared_and_others_not(measured, tmp_path):
     correlations = made.tables["Flowers-102_correlation"].rows
     assert correlations[0][3] == results[StructureRun(data[0].key)].same_class.mean
     # Classes that are mere numbers say nothing of a data set that the paper does not have.
-    numbers = tuple("0123")
-    others = [tiny_data(tmp_path, name, names=numbers)[0] for name in ("birds", "trees")]
+    others = [
+        read_data_set(write_small_data(tmp_path, name, classes=tuple("012345")))
+        for name in ("birds", "trees")
+    ]
     assert two_backbones([data[0], *others]) == []
     assert MAKERS["backbones"]().make(results, others).notes == (NOT_RUN,)
     assert MAKERS["backbones"]().runs(others) == []
@@ -165,7 +167,7 @@ def test_evolution_takes_the_largest_file_and_four_of_its_classes(measured):
     maker = MAKERS["evolution"](**CASES["evolution"])
     runs = maker.runs(data)
     assert {run.data for run in runs} == {data[0].key}
-    assert {run.classes for run in runs} == {("ash", "elm", "carp", "pike")}
+    assert {run.classes for run in runs} == {("ash", "elm", "fir", "carp")}
     raw, unit = (run.l2 for run in runs)
     assert unit == pytest.approx(raw * data[0].mean_square, rel=1e-5)
     named = MAKERS["evolution"](classes=("pike", "ash")).runs(data)[0]
