@@ -7,21 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-import jinja2
-
+from twohot._pages import page_templates
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict
 from twohot.reproduce.exhibit import Exhibit
 from twohot.reproduce.maker import Made
 from twohot.reproduce.reproduction import Reproduction
 from twohot.reproduce.table import markdown_cell
 
-PAGES = jinja2.Environment(
-    autoescape=True,
-    loader=jinja2.PackageLoader("twohot.reproduce"),
-    trim_blocks=True,
-    lstrip_blocks=True,
-    undefined=jinja2.StrictUndefined,
-)
+PAGES = page_templates("twohot.reproduce")
 PAGES.filters["quote"] = quote
 
 # Signs before a verdict, so that colour is not all that tells.

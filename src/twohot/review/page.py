@@ -15,13 +15,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count
 from twohot._extras import load_extra
 from twohot._files import json_safe, whole_file
+from twohot._pages import page_templates
 from twohot._types import FloatArray
 from twohot.review.charts import choice_plot, method_bars
 from twohot.review.records import ReviewRows, ReviewSummary
@@ -36,13 +36,7 @@ TEXT_LIMIT = 2000
 SCRIPTS = ("rows", "csv", "decisions", "elements", "maps", "page", "relabel", "review")
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
-PAGES = jinja2.Environment(
-    autoescape=True,
-    loader=jinja2.PackageLoader("twohot.review"),
-    trim_blocks=True,
-    lstrip_blocks=True,
-    undefined=jinja2.StrictUndefined,
-)
+PAGES = page_templates("twohot.review")
 
 
 def write_review(
