@@ -11,7 +11,7 @@ from twohot.reproduce.claims.accuracy import rises
 from twohot.reproduce.claims.candidates import judge_best_everywhere
 from twohot.reproduce.claims.class_structure import early_gain, judge_three_kinds
 from twohot.reproduce.claims.outputs import crosses, moves, truth_in_two
-from twohot.reproduce.claims.penalties import vanishes
+from twohot.reproduce.claims.penalties import judge_small_penalty, vanishes
 from twohot.reproduce.data_set import read_data_set
 from twohot.reproduce.exact_trainer import FAMILIES, ROUNDS, TEACHER, TWO_HOT
 from twohot.reproduce.exhibit import choose_exhibits
@@ -20,6 +20,7 @@ from twohot.reproduce.probe_grid import ProbeGrid
 from twohot.reproduce.probe_run import FittedModel, ProbeResult, Spread
 from twohot.reproduce.reproduction import Reproduction, all_claims
 from twohot.reproduce.structure_run import PairKind, StructureResult, StructureRun
+from twohot.reproduce.table import Mean
 
 MODEL = FittedModel(
     test_accuracy=0.5,
@@ -102,6 +103,24 @@ def test_the_truth_overtakes_only_if_it_was_behind():
 def test_a_gain_vanishes_below_a_point():
     assert vanishes([rounds(0.5, 0.505, 0.5, 0.5, 0.5)])[1]
     assert not vanishes([rounds(0.5, 0.52, 0.5, 0.5, 0.5)])[1]
+
+
+def test_penalties_are_compared_on_the_draws_that_both_have(tmp_path):
+    data = read_data_set(write_small_data(tmp_path))
+    small, big = (ProbeGrid(strength=strength) for strength in ("small", "big"))
+    # On the labels of seed 0 the gain at the small penalty is less; on the others it is large.
+    gains = {0: 0.01, 1: 0.3, 2: 0.3}
+    results = {
+        run: ProbeResult(rounds(0.5, *[0.5 + gains[run.seed]] * 4), 0.5)
+        for run in small.runs([data])
+    }
+    results |= {
+        run: ProbeResult(rounds(0.5, *[0.53] * 4), 0.5)
+        for run in replace(big, seeds=(0,)).runs([data])
+    }
+    verdict = judge_small_penalty(results, [data])
+    assert verdict.answer is Answer.REFUTED
+    assert verdict.table.rows[0][2] == Mean(pytest.approx(-2), 0.0, 1)
 
 
 @pytest.fixture(scope="module")

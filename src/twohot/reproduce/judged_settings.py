@@ -88,7 +88,7 @@ def settings_claim(
     def judge(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         found = []
         for setting, draws in settings_of(results, data, corruptions, rates, **grid):
-            judged = statement(draws)
+            judged = statement([*draws.values()])
             if judged is not None:
                 found.append(JudgedSetting(setting, *judged))
         return judge_settings(found, value, advice)
@@ -102,14 +102,14 @@ def settings_of(
     corruptions: Sequence[str] = CORRUPTIONS,
     rates: Sequence[float] = NOISE_RATES[1:],
     **grid: Any,
-) -> Iterator[tuple[Setting, list[Models]]]:
-    """Yield every setting that has results, with the models of its draws."""
+) -> Iterator[tuple[Setting, dict[int, Models]]]:
+    """Yield every setting that has results, with the models of its draws by seed."""
     names = titles(data)
     for each in data:
         for corruption in corruptions:
             runs = ProbeGrid(corruption, **grid)
             for rate in rates:
-                draws = runs.draws(results, each, rate)
+                draws = runs.draws_by_seed(results, each, rate)
                 if draws:
                     yield Setting(names[each.key], corruption, rate), draws
 
@@ -123,8 +123,6 @@ def ahead(
 ) -> Statement:
     """Return the statement that the best of some models is ahead of the best of others, in points.
 
-    The best is the one whose mean over the draws is.
-
     Examples
     --------
     >>> draws = [{"a": 0.75, "b": 0.5}, {"a": 0.75, "b": 0.75}]  # models that are their own scores
@@ -134,15 +132,28 @@ def ahead(
 
     def statement(draws: list[Models]) -> Judged | None:
         whole = [draw for draw in draws if draw.keys() >= {*betters, *rivals}]
-
-        def total(name: str) -> float:
-            return sum(score(draw[name]) for draw in whole)
-
-        better, rival = max(betters, key=total), max(rivals, key=total)
-        lead = mean_of([score(draw[better]) - score(draw[rival]) for draw in whole], factor=100)
+        lead = mean_of(leads_of_best(whole, betters, rivals, score), factor=100)
         return None if lead is None else (lead, lead.mean > margin)
 
     return statement
+
+
+def leads_of_best(
+    draws: Sequence[Models],
+    betters: Sequence[str],
+    rivals: Sequence[str],
+    score: Callable[[FittedModel], float] = test_accuracy,
+) -> list[float]:
+    """Return by how much the best of some models is ahead of the best of others, in every draw.
+
+    The best is the one whose mean over the draws is.
+    """
+
+    def total(name: str) -> float:
+        return sum(score(draw[name]) for draw in draws)
+
+    better, rival = max(betters, key=total), max(rivals, key=total)
+    return [score(draw[better]) - score(draw[rival]) for draw in draws]
 
 
 def judge_settings(

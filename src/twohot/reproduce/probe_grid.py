@@ -76,15 +76,18 @@ class ProbeGrid:
 
     def draws(self, results: Results, data: DataSet, noise_rate: float) -> list[Models]:
         """Return the models of every draw of which some family is finished."""
-        draws = []
+        return list(self.draws_by_seed(results, data, noise_rate).values())
+
+    def draws_by_seed(
+        self, results: Results, data: DataSet, noise_rate: float
+    ) -> dict[int, Models]:
+        """Return the same by seed: grids of one corruption have the same labels at one seed."""
+        draws: dict[int, Models] = {}
         for seed in self.seeds if noise_rate else self.seeds[:1]:
-            models: Models = {}
             for family in self.families:
                 run = self.run(data, noise_rate, seed, family)
                 if run in results:
-                    models |= _named(family, results[run].models)
-            if models:
-                draws.append(models)
+                    draws.setdefault(seed, {}).update(_named(family, results[run].models))
         return draws
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:

@@ -18,7 +18,7 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
     gains: dict[str, dict[str, list[float]]] = {}
     families = ("paper", "candidates")
     for setting, draws in settings_of(results, data, ("superclass",), families=families):
-        for draw in draws:
+        for draw in draws.values():
             tried = [name for name in ALL if name in draw]
             if TEACHER in draw and TWO_HOT in tried and len(tried) > 1:
                 for name in tried:

@@ -13,12 +13,13 @@ from twohot.reproduce.judged_settings import (
     JudgedSetting,
     ahead,
     judge_settings,
+    leads_of_best,
     settings_claim,
     settings_of,
 )
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import Models
-from twohot.reproduce.table import Mean
+from twohot.reproduce.table import mean_of
 
 VANISHED = 1.0  # points of test accuracy below which a gain is none to speak of
 
@@ -32,12 +33,15 @@ def judge_small_penalty(results: Results, data: Sequence[DataSet]) -> ClaimVerdi
         for strength in ("small", "big")
     )
     judged = []
-    for setting in small:
-        gains = [best_gain(draws[setting]) for draws in (small, big) if setting in draws]
-        means = [gain[0] for gain in gains if gain is not None and gain[0] is not None]
-        if len(means) == 2:
-            spread = (means[0].std ** 2 + means[1].std ** 2) ** 0.5
-            lead = Mean(means[0].mean - means[1].mean, spread, means[0].n)
+    for setting, at_small in small.items():
+        at_big = big.get(setting, {})
+        both = [seed for seed in at_small if seed in at_big]
+        gains = [
+            leads_of_best([draws[seed] for seed in both], STUDENTS, [TEACHER])
+            for draws in (at_small, at_big)
+        ]
+        lead = mean_of([one - other for one, other in zip(*gains, strict=True)], factor=100)
+        if lead is not None:
             judged.append(JudgedSetting(setting, lead, lead.mean > 0))
     advice = "Choose the penalty before the number of rounds: a larger one leaves less to repair."
     return judge_settings(judged, "Gain of the best round, small over big penalty, points", advice)
@@ -57,7 +61,8 @@ register_claim(
         " effect of distillation. Which way, the paper does not say.)",
         place="after Appendix E.2",
         rule="A setting (superclass noise) supports it if the best round gains more over its"
-        f" teacher at the small penalty than at the big one. {RULE}",
+        " teacher at the small penalty than at the big one, on the draws of labels that both have."
+        f" {RULE}",
         exhibits=("fig:superclass_small", "fig:superclass_big"),
         order=40,
         judge=judge_small_penalty,

@@ -63,7 +63,7 @@ def cost_shares(results: Results, data: Sequence[DataSet]) -> list[CostShare]:
     exactly = [
         _share(EXACT, setting.data, setting.noise_rate, models)
         for setting, draws in settings_of(results, data, ("superclass",))
-        for models in draws
+        for models in draws.values()
     ]
     return by_sgd + exactly
 
