@@ -213,3 +213,24 @@ def test_the_best_number_of_candidates_is_judged_by_mean_gains(everything, best,
     }
     assert judge_best_everywhere(changed, [data]).answer is answer
     assert judge_best_everywhere({}, [data]).answer is Answer.NOT_TESTABLE
+
+
+@pytest.mark.parametrize(("n_seeds", "n_draws"), [(None, 3), (1, 1), (5, 5)])
+def test_claims_and_tables_are_of_the_same_draws(everything, tmp_path, n_seeds, n_draws):
+    path, data, results = everything
+    models = next(iter(results.values())).models
+    runs = ProbeGrid(seeds=tuple(range(6))).runs([data])
+    results = {run: ProbeResult(models, run.noise_rate) for run in runs}
+    (figure,) = choose_exhibits(["fig:real_gain"])
+    log = Log(tmp_path / "runs.jsonl")
+    work = Reproduction([figure], {str(path): data}, log, n_seeds=n_seeds)
+    verdicts = {claim.id: verdict for claim, verdict in work.judge(results)}
+    assert verdicts["rounds-raise-accuracy"].table.rows[0][-1].n == n_draws
+    assert work.make(figure, results).tables["gains"].rows[-1][-1].n == n_draws
+
+
+def test_draws_of_labels_do_not_change_synthetic_figures(tmp_path):
+    (figure,) = choose_exhibits(["fig:clean_noisy_output"])
+    log = Log(tmp_path / "runs.jsonl")
+    few, all_draws = (Reproduction([figure], {}, log, n_seeds=each) for each in (1, None))
+    assert few.runs_of(figure) == all_draws.runs_of(figure)

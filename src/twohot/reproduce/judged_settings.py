@@ -15,7 +15,7 @@ from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import CORRUPTIONS, NOISE_RATES, Models, ProbeGrid, titles
-from twohot.reproduce.probe_run import FittedModel
+from twohot.reproduce.probe_run import FittedModel, ProbeRun
 from twohot.reproduce.table import Mean, Table, mean_of
 
 # Share of the settings in which a statement must hold, and share that a condition must cover.
@@ -82,7 +82,7 @@ def settings_claim(
     claim : dict
         Other fields of `Claim`; its rule is what must hold in a setting.
     **grid
-        Other fields of `ProbeGrid`.
+        Other fields of `ProbeGrid`; draws are all that have results.
     """
 
     def judge(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
@@ -103,11 +103,12 @@ def settings_of(
     rates: Sequence[float] = NOISE_RATES[1:],
     **grid: Any,
 ) -> Iterator[tuple[Setting, dict[int, Models]]]:
-    """Yield every setting that has results, with the models of its draws by seed."""
+    """Yield every setting that has results, with the models of all its draws by seed."""
     names = titles(data)
+    seeds = tuple(sorted({run.seed for run in results if isinstance(run, ProbeRun)}))
     for each in data:
         for corruption in corruptions:
-            runs = ProbeGrid(corruption, **grid)
+            runs = ProbeGrid(corruption, seeds=seeds, **grid)
             for rate in rates:
                 draws = runs.draws_by_seed(results, each, rate)
                 if draws:

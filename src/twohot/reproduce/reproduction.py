@@ -38,11 +38,14 @@ class Reproduction:
         """Return the runs of a figure or table on the data at hand."""
         return self._maker(exhibit).runs(self._data)
 
+    def wanted(self) -> list[Any]:
+        """Return the runs of all figures, tables and claims."""
+        wanted = [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
+        return wanted + [run for claim in self.able().claims() for run in claim.runs(self._data)]
+
     def unfinished(self) -> list[Any]:
         """Return all runs that have no result yet, each once."""
-        wanted = [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
-        wanted += [run for claim in self.able().claims() for run in claim.runs(self._data)]
-        return unfinished(wanted, self.log)
+        return unfinished(self.wanted(), self.log)
 
     def run(
         self, *, n_jobs: int = 1, callback: Callable[[Progress], object] | None = None
@@ -91,7 +94,11 @@ class Reproduction:
         return sorted(found, key=lambda claim: claim.order)
 
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:
-        """Return the verdicts on the claims; those whose figures lack their data are open."""
+        """Return the verdicts on the claims; those whose figures lack their data are open.
+
+        They are judged by the runs that are shown: a log may hold other draws of the labels.
+        """
+        shown = {run: results[run] for run in self.wanted() if run in results}
         missing = {exhibit.id: lacks for exhibit, lacks in self.missing().items()}
         verdicts = []
         for claim in self.claims():
@@ -99,7 +106,7 @@ class Reproduction:
             if lacks:
                 verdict = not_testable(f"It needs {lacks[0]}.")
             else:
-                verdict = claim.judge(results, self._data)
+                verdict = claim.judge(shown, self._data)
             verdicts.append((claim, verdict))
         return verdicts
 
@@ -109,7 +116,9 @@ class Reproduction:
 
     def _maker(self, exhibit: Exhibit) -> Maker:
         maker = exhibit.build()
-        if self.n_seeds is None or not hasattr(maker, "seeds"):
+        # Synthetic figures draw no labels: their seeds are those of the matrices.
+        draws_labels = exhibit.needs != "nothing" and hasattr(maker, "seeds")
+        if self.n_seeds is None or not draws_labels:
             return maker
         fewer: Maker = replace(cast(Any, maker), seeds=tuple(range(self.n_seeds)))
         return fewer
