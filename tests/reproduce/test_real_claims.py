@@ -15,7 +15,7 @@ from twohot.reproduce.claims.penalties import judge_small_penalty, vanishes
 from twohot.reproduce.data_set import read_data_set
 from twohot.reproduce.exact_trainer import FAMILIES, ROUNDS, TEACHER, TWO_HOT
 from twohot.reproduce.exhibit import choose_exhibits
-from twohot.reproduce.judged_settings import ahead
+from twohot.reproduce.judged_settings import ahead, one_file_each
 from twohot.reproduce.probe_grid import ProbeGrid
 from twohot.reproduce.probe_run import FittedModel, ProbeResult, Spread
 from twohot.reproduce.reproduction import Reproduction, all_claims
@@ -234,3 +234,24 @@ def test_draws_of_labels_do_not_change_synthetic_figures(tmp_path):
     log = Log(tmp_path / "runs.jsonl")
     few, all_draws = (Reproduction([figure], {}, log, n_seeds=each) for each in (1, None))
     assert few.runs_of(figure) == all_draws.runs_of(figure)
+
+
+def test_two_files_of_a_data_set_count_once(tmp_path):
+    some, whole, other = (
+        read_data_set(write_small_data(tmp_path, name, seed=seed, n_train=n_train))
+        for seed, (name, n_train) in enumerate(
+            (("cifar100_some", 60), ("cifar100_whole", 120), ("pets", 60))
+        )
+    )
+    assert one_file_each({}, [some, whole, other]) == [whole, other]
+    rising, flat = rounds(0.5, 0.52, 0.54, 0.56, 0.58), rounds(*[0.5] * 5)
+    results = {run: ProbeResult(rising, 0.5) for run in ProbeGrid().runs([some, other])}
+    results |= {run: ProbeResult(flat, 0.5) for run in ProbeGrid(seeds=(0,)).runs([whole])}
+    data = [some, whole, other]
+    assert one_file_each(results, data) == [some, other]
+    (claim,) = (claim for claim in all_claims() if claim.id == "rounds-raise-accuracy")
+    verdict = claim.judge(results, data)
+    assert verdict.evidence == "It holds in 14 of 14 settings."
+    assert [row[0] for row in verdict.table.rows] == ["CIFAR-100 (cifar100_some)", "pets"]
+    results |= {StructureRun(each.key): pairs(0.4, 0.1, 0.0) for each in data}
+    assert "on 2 of 2 data sets" in judge_three_kinds(results, data).evidence

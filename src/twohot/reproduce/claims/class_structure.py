@@ -7,7 +7,7 @@ from dataclasses import replace
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import ROUNDS, STUDENTS, TEACHER
-from twohot.reproduce.judged_settings import Judged, settings_claim
+from twohot.reproduce.judged_settings import ONE_FILE, Judged, one_file_each, settings_claim
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import Models, titles
 from twohot.reproduce.structure_run import StructureRun
@@ -24,7 +24,8 @@ SOME_GAIN = 1.0  # points
 def judge_three_kinds(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether the three kinds of pairs have clearly different mean correlations."""
     names = titles(data)
-    found = {each.key: results.get(StructureRun(each.key)) for each in data}
+    files = one_file_each(results, data)
+    found = {each.key: results.get(StructureRun(each.key)) for each in files}
     rows, ordered, clear = [], [], []
     for key, result in found.items():
         if result is None or any(kind.mean is None for kind in result.kinds):
@@ -107,7 +108,7 @@ register_claim(
         place="Appendix D.2, Table 2",
         rule="Confirmed if the three means are ordered on every data set; confirmed only when the"
         " data set is one of those where they are; else not confirmed. How far single pairs tell"
-        " the kinds apart stands beside it, in standard deviations.",
+        f" the kinds apart stands beside it, in standard deviations. {ONE_FILE}",
         exhibits=("tab:cf_class_stat",),
         order=5,
         judge=judge_three_kinds,

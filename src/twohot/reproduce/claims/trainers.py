@@ -12,6 +12,7 @@ from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, re
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.judged_settings import (
     NEARLY_ALL,
+    ONE_FILE,
     RULE,
     JudgedSetting,
     Setting,
@@ -188,7 +189,8 @@ register_claim(
         " CPU seconds and of the passes over the rows that teacher and four students take, by the"
         " same trainer. Confirmed if nine of ten runs do with SGD and with the exact solver;"
         " confirmed only with the one trainer with which they do; else not confirmed. SGD takes the"
-        " same number of epochs for each model, the exact solver as many passes as it needs.",
+        " same number of epochs for each model, the exact solver as many passes as it needs."
+        f" {ONE_FILE}",
         exhibits=("trainers",),
         order=70,
         judge=judge_cost,
