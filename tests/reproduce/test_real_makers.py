@@ -92,6 +92,8 @@ def test_bars_are_the_gains_of_the_records(measured):
     assert len(draws) == 2
     row = dict(zip(made.tables["gains"].columns, made.tables["gains"].rows[1], strict=True))
     assert (row["data set"], row["η"]) == ("Flowers-102", 0.5)
+    shares = [results[run].noise_rate for run in maker.runs(data[:1]) if run.noise_rate == 0.5]
+    assert row["wrong labels, %"].mean == pytest.approx(100 * np.mean(shares))
     for name in ("round 2", "round 3", "round 4", "round 5", "two-hot"):
         gains = [100 * (each[name].test_accuracy - each["round 1"].test_accuracy) for each in draws]
         label = SHOWN[name]
@@ -106,7 +108,13 @@ def test_tables_hold_test_accuracy_and_what_the_theorems_are_about(measured):
     tables = maker.make(results, data[:1]).tables
     clean = next(run for run in maker.runs(data[:1]) if run.noise_rate == 0)
     accuracy = tables["flowers102_a_accuracy"]
-    assert accuracy.rows[0][1] == Mean(
+    assert accuracy.columns[:2] == ("η", "wrong labels, %")
+    assert accuracy.rows[0][1] == Mean(0.0, 0.0, 1)
+    shares = [100 * results[run].noise_rate for run in maker.runs(data[:1]) if run.noise_rate]
+    wrong = Mean(pytest.approx(np.mean(shares)), pytest.approx(np.std(shares)), 2)
+    assert accuracy.rows[1][1] == wrong
+    assert maker.grid.wrong_labels({}, data[0], 0.5) is None
+    assert accuracy.rows[0][2] == Mean(
         pytest.approx(100 * results[clean].models["round 1"].test_accuracy), 0.0, 1
     )
     rows = tables["flowers102_a_rows"]
@@ -130,7 +138,7 @@ def test_the_best_number_of_candidates_is_the_one_that_gains_most(measured):
     data, results = measured
     tables = MAKERS["candidates"](**CASES["candidates"]).make(results, data[:1]).tables
     for gains, (_, _, best, lead) in zip(tables["gains"].rows, tables["best"].rows, strict=True):
-        named = zip(tables["gains"].columns[3:], gains[3:], strict=True)
+        named = zip(tables["gains"].columns[4:], gains[4:], strict=True)
         cells = {name: cell for name, cell in named if cell is not None}
         assert len(cells) == 4  # of six classes, one to five candidates
         assert cells[best].mean == max(cell.mean for cell in cells.values())

@@ -11,7 +11,7 @@ from twohot.reproduce.exact_trainer import STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles
 from twohot.reproduce.probe_run import FittedModel
-from twohot.reproduce.table import Mean, Table, mean_of
+from twohot.reproduce.table import Cell, Mean, Table, mean_of
 
 Read: TypeAlias = Callable[[FittedModel], float | None]
 CellOf: TypeAlias = Callable[[list[Models], str], Mean | None]  # of some draws, for one model
@@ -37,6 +37,7 @@ CONVERGED = (
 )
 
 
+WRONG_LABELS = "wrong labels, %"  # a column: what became of the noise rate η
 GAIN = "gain over the teacher\n(points of accuracy)"  # along the side of a figure
 
 
@@ -121,10 +122,11 @@ def model_table(
     A column is a model and what is shown of it.
     """
     names = titles(data)
-    rows = [
-        (names[each.key], rate, *(cell(draws, name) for name, cell in columns.values()))
-        for each in data
-        for rate in grid.noise_rates
-        if (draws := grid.draws(results, each, rate))
-    ]
-    return Table(title, ("data set", "η", *columns), tuple(rows))
+    rows: list[tuple[Cell, ...]] = []
+    for each in data:
+        for rate in grid.noise_rates:
+            if draws := grid.draws(results, each, rate):
+                cells = (cell(draws, name) for name, cell in columns.values())
+                wrong = grid.wrong_labels(results, each, rate)
+                rows.append((names[each.key], rate, wrong, *cells))
+    return Table(title, ("data set", "η", WRONG_LABELS, *columns), tuple(rows))

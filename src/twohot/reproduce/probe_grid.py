@@ -21,6 +21,7 @@ from twohot.reproduce.exact_trainer import (
 )
 from twohot.reproduce.maker import Results, RunKind, register_runs
 from twohot.reproduce.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun
+from twohot.reproduce.table import Mean, mean_of
 
 register_runs(RunKind(ProbeRun, ProbeResult, measure_exactly))
 
@@ -90,12 +91,22 @@ class ProbeGrid:
                     draws.setdefault(seed, {}).update(_named(family, results[run].models))
         return draws
 
+    def wrong_labels(self, results: Results, data: DataSet, noise_rate: float) -> Mean | None:
+        """Return the share of wrong labels in the draws at a noise rate, in percent.
+
+        Beside the chance of the draw, superclass noise leaves a class clean that is alone in its
+        superclass.
+        """
+        runs = [run for run in self.runs([data]) if run.noise_rate == noise_rate]
+        shares = {run.seed: results[run].noise_rate for run in runs if run in results}
+        return mean_of([*shares.values()], factor=100)
+
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
         """Return the data sets of which at least one run is finished."""
         return [each for each in data if any(run in results for run in self.runs([each]))]
 
     def notes(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
-        """Return what is not finished, and which students a tolerance kept from moving."""
+        """Return what is not finished."""
         notes = []
         names = titles(data)
         for each in data:

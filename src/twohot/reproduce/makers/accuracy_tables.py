@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from twohot.reproduce.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
-from twohot.reproduce.grid_cells import ACCURACIES, CONVERGED, SHOWN, CellOf, level
+from twohot.reproduce.grid_cells import ACCURACIES, CONVERGED, SHOWN, WRONG_LABELS, CellOf, level
 from twohot.reproduce.grid_maker import GridMaker
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import (
@@ -50,8 +50,9 @@ class AccuracyTableMaker(GridMaker):
         rows = []
         for rate in self.noise_rates:
             draws = self.grid.draws(results, data, rate)
-            rows.append((rate, *(cell(draws, name) for name in PAPER_MODELS)))
-        columns = ("η", *(SHOWN[name] for name in PAPER_MODELS))
+            wrong = self.grid.wrong_labels(results, data, rate)
+            rows.append((rate, wrong, *(cell(draws, name) for name in PAPER_MODELS)))
+        columns = ("η", WRONG_LABELS, *(SHOWN[name] for name in PAPER_MODELS))
         return Table(f"Test accuracy (%): {where}", columns, tuple(rows))
 
     def _training_rows(self, results: Results, data: DataSet, where: str) -> Table:

@@ -67,7 +67,7 @@ class CandidateMaker(GridMaker):
 def _best(gains: Table) -> Table:
     """Return the student that gains most in every row of a table of gains."""
     rows = []
-    for data_set, rate, _, *cells in gains.rows:
+    for data_set, rate, _, _, *cells in gains.rows:
         known = {
             label: cell
             for label, cell in zip(LABELS.values(), cells, strict=True)
