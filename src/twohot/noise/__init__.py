@@ -1,6 +1,7 @@
 """Labels with a known noise, and synthetic features to try things on."""
 
 from twohot._checks.classes import check_corruption
+from twohot.noise.boundary import boundary_noise
 from twohot.noise.corrupt_table import corrupt_table, corruption_for
 from twohot.noise.corruption import (
     Corrupted,
@@ -16,6 +17,7 @@ __all__ = [
     "Corrupted",
     "SyntheticFeatures",
     "asymmetric",
+    "boundary_noise",
     "check_corruption",
     "corrupt_labels",
     "corrupt_table",
