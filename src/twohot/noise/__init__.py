@@ -11,6 +11,7 @@ from twohot.noise.corruption import (
     superclass_noise,
     symmetric,
 )
+from twohot.noise.gaussian_classes import make_gaussians
 from twohot.noise.synthetic_features import SyntheticFeatures, make_features
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "corrupt_table",
     "corruption_for",
     "make_features",
+    "make_gaussians",
     "pair_flip",
     "superclass_noise",
     "symmetric",
