@@ -2,7 +2,11 @@
 
 from twohot._checks.classes import check_corruption
 from twohot.noise.boundary import boundary_noise
-from twohot.noise.corrupt_table import corrupt_table, corruption_for
+from twohot.noise.corrupt_table import (
+    corrupt_table,
+    corrupt_table_at_boundary,
+    corruption_for,
+)
 from twohot.noise.corruption import (
     Corrupted,
     asymmetric,
@@ -22,6 +26,7 @@ __all__ = [
     "check_corruption",
     "corrupt_labels",
     "corrupt_table",
+    "corrupt_table_at_boundary",
     "corruption_for",
     "make_features",
     "make_gaussians",

@@ -1,6 +1,6 @@
 """Rows of Gaussian classes, which may overlap.
 
-A row of class k is x = m_k + L_k z, with z standard normal and L_k L_kᵀ the covariance of the class.
+A row of class k is x = m_k + L_k z: z is standard normal, L_k L_kᵀ the covariance of the class.
 """
 
 from collections.abc import Sequence
