@@ -5,6 +5,8 @@ from pathlib import Path
 FILES = {
     "BANKING77": "banking77_minilm.npz",
     "Flowers-102": "flowers102_resnet50.npz",
+    "Caltech-101": "caltech101_resnet50.npz",
+    "StanfordCars": "stanfordcars_resnet50_svd768.npz",
     "CIFAR-100, 100 a class": "cifar100_resnet50_100pc.npz",
     "CIFAR-100": "cifar100_resnet50_svd512_full.npz",
 }

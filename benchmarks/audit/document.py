@@ -5,39 +5,28 @@ from pathlib import Path
 from statistics import fmean, median
 
 from benchmarks.audit.cost import N_REPEATS, C, CostRecord
-from benchmarks.audit.families import BEST_OF_GRID, ONE_OF_GRID, OURS
+from benchmarks.audit.coverage import DATA_SETS, coverage
+from benchmarks.audit.discriminant import LDA
+from benchmarks.audit.families import AS_THEY_COME, BEST_OF_GRID, ON_PREPARED, ONE_OF_GRID, OURS
 from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, PLAIN, TUNED
 from benchmarks.audit.neighbours import VOTE
-from benchmarks.audit.plan import plan
 from benchmarks.audit.runs import AuditRecord, Setting
-from benchmarks.audit.summary import RIVALS, Comparison, Mean
+from benchmarks.audit.summary import Comparison, Difference, Mean
 from benchmarks.audit.targets import named, targets
 from benchmarks.pages import table, target_table
 
 NONE = "–"
-# By method: the family of its runs, and how the names of the stages it needs begin.
+# By method: the families of its runs, and how the names of the stages it needs begin.
 STAGES = {
-    PLAIN: ("logistic", ("folds", "refit")),
-    CLEANED: ("logistic", ("folds", f"{CLEANED}, refit")),
-    TUNED: ("logistic", (TUNED,)),
-    DEFAULT_RULE: ("logistic", ("folds", DEFAULT_RULE)),
-    VOTE: ("neighbours", ("neighbours", "choice", "predict")),
-    OURS: ("twohot", ("fit", "issues")),
+    PLAIN: (("logistic",), ("folds", "refit")),
+    CLEANED: (("logistic",), ("folds", f"{CLEANED}, refit")),
+    TUNED: (("logistic",), (TUNED,)),
+    LDA: (("lda",), ("fit",)),
+    DEFAULT_RULE: (("logistic",), ("folds", DEFAULT_RULE)),
+    VOTE: (("neighbours",), ("neighbours", "choice", "predict")),
+    OURS: ((AS_THEY_COME, ON_PREPARED), ("fit", "issues")),
 }
-SIZES = {
-    "digits": "scikit-learn's, 1,257 × 64, 10 classes, 540 test rows",
-    "BANKING77": "all-MiniLM-L6-v2, 10,003 × 384, 77 classes, 3,080 test rows",
-    "Flowers-102": "ImageNet ResNet50, 6,149 × 2048, 102 classes, 1,020 test rows; train and test "
-    "swapped as in the paper",
-    "CIFAR-100, 100 a class": "ImageNet ResNet50, 10,000 × 2048, 100 classes, 5,000 test rows",
-    "CIFAR-100": "the same features in 512 directions, 50,000 × 512, 100 classes, 10,000 test rows",
-}
-FAMILY_NAMES = {
-    "logistic": "LogisticRegression and cleanlab",
-    "neighbours": VOTE,
-    "twohot": OURS,
-    "grid": "its grid on test data",
-}
+FLAGGING = (DEFAULT_RULE, ARGMAX_RULE, VOTE, OURS)
 LOSSES = (
     "Every setting in which it is below, however little: test accuracy against the best rival, F1 "
     "against either rule of cleanlab, average precision against cleanlab's label quality."
@@ -48,10 +37,11 @@ OPENING = Path(__file__).parent / "opening.md"
 def render(records: Sequence[AuditRecord], costs: Sequence[CostRecord] = ()) -> str:
     """Return the whole page."""
     comparison = Comparison(records)
+    noisy = [setting for setting in comparison.settings if setting.rate]
     parts = [
         "# Comparison of audits",
         OPENING.read_text(encoding="utf-8").strip(),
-        _coverage(comparison),
+        coverage(comparison),
         "## Asked and measured",
         target_table(targets(comparison, list(costs)), nothing=NONE),
         "## Won and lost",
@@ -60,10 +50,11 @@ def render(records: Sequence[AuditRecord], costs: Sequence[CostRecord] = ()) -> 
         LOSSES,
         _losses(comparison),
         "## Test accuracy, %",
-        *_per_data_set(comparison, _accuracy_head(), _accuracy_row),
+        *_per_data_set(comparison, comparison.settings, _accuracy_head(), _accuracy_row),
         "## Detection of wrong labels",
         "F1 of the flagged rows, then average precision (AP) of the ranking, both × 100.",
-        *_per_data_set(comparison, _detection_head(), _detection_row),
+        *_per_data_set(comparison, noisy, _detection_head(), _detection_row),
+        *_false_alarms(comparison),
         "## CPU seconds of a run",
         "The choice from noisy labels included, the folds for each method that needs them.",
         _cpu(comparison),
@@ -82,35 +73,13 @@ def percent(mean: Mean | None, sign: str = "") -> str:
 
 def _data_sets(comparison: Comparison) -> list[str]:
     present = {setting.data for setting in comparison.settings}
-    return [name for name in SIZES if name in present]
-
-
-def _coverage(comparison: Comparison) -> str:
-    """Return which data sets there are, and how much of the plan is done."""
-    names = _data_sets(comparison)
-    lines = [f"* {name}: {SIZES[name]}" for name in names]
-    failed = sum(
-        record.result.outcome.chosen.get("not_converged", 0) for record in comparison.records
-    )
-    lines.append(f"* fits of LogisticRegression that did not converge: {failed}")
-    done = {record.run for record in comparison.records}
-    rows = []
-    for name in names:
-        plans = (plan([name], [family]) for family in FAMILY_NAMES)
-        rows.append([name, *(f"{len(done.intersection(runs))} of {len(runs)}" for runs in plans)])
-    return "\n\n".join(
-        [
-            "\n".join(lines),
-            "Runs that there are, of those planned (a run is one noise and one seed):",
-            table(["data", *FAMILY_NAMES.values()], rows),
-        ]
-    )
+    return [name for name in DATA_SETS if name in present]
 
 
 def _won_and_lost(comparison: Comparison) -> str:
     fields = {"test accuracy": "accuracy", "F1": "f1", "average precision": "average_precision"}
     rows = []
-    for method in (PLAIN, CLEANED, TUNED, DEFAULT_RULE, ARGMAX_RULE, VOTE):
+    for method in (PLAIN, CLEANED, TUNED, LDA, DEFAULT_RULE, ARGMAX_RULE, VOTE):
         cells = []
         for field in fields.values():
             found = (comparison.difference(s, OURS, (method,), field) for s in comparison.settings)
@@ -122,15 +91,18 @@ def _won_and_lost(comparison: Comparison) -> str:
 
 
 def _losses(comparison: Comparison) -> str:
+    def against(rule: str, field: str) -> Callable[[Setting], Difference | None]:
+        return lambda setting: comparison.difference(setting, OURS, (rule,), field)
+
     asked = (
-        ("test accuracy", "accuracy", RIVALS),
-        ("F1", "f1", (DEFAULT_RULE,)),
-        ("F1", "f1", (ARGMAX_RULE,)),
-        ("average precision", "average_precision", (DEFAULT_RULE,)),
+        ("test accuracy", comparison.accuracy_difference),
+        ("F1", against(DEFAULT_RULE, "f1")),
+        ("F1", against(ARGMAX_RULE, "f1")),
+        ("average precision", against(DEFAULT_RULE, "average_precision")),
     )
     rows = []
-    for what, field, rivals in asked:
-        found = (comparison.difference(s, OURS, rivals, field) for s in comparison.settings)
+    for what, difference in asked:
+        found = map(difference, comparison.settings)
         rows += [
             [what, named(each.setting), percent(each.mean, "+"), f"{each.mean.n}", each.rival]
             for each in found
@@ -140,24 +112,29 @@ def _losses(comparison: Comparison) -> str:
 
 
 def _per_data_set(
-    comparison: Comparison, head: list[str], row: Callable[[Comparison, Setting], list[str]]
+    comparison: Comparison,
+    settings: Sequence[Setting],
+    head: list[str],
+    row: Callable[[Comparison, Setting], list[str]],
 ) -> Iterable[str]:
     for name in _data_sets(comparison):
-        yield f"### {name}"
-        yield table(head, [row(comparison, s) for s in comparison.settings if s.data == name])
+        rows = [row(comparison, setting) for setting in settings if setting.data == name]
+        if rows:
+            yield f"### {name}"
+            yield table(head, rows)
 
 
 def _accuracy_head() -> list[str]:
     return [
-        "noise", "seeds", "C", "own C", PLAIN, CLEANED, TUNED, VOTE, OURS,
+        "noise", "seeds", "C", "own C", PLAIN, CLEANED, TUNED, LDA, VOTE, OURS,
         "best of its grid", "one of its grid", "ours − best rival", "rival",
     ]  # fmt: skip
 
 
 def _accuracy_row(comparison: Comparison, setting: Setting) -> list[str]:
-    methods = (PLAIN, CLEANED, TUNED, VOTE, OURS, BEST_OF_GRID, ONE_OF_GRID)
+    methods = (PLAIN, CLEANED, TUNED, LDA, VOTE, OURS, BEST_OF_GRID, ONE_OF_GRID)
     means = [comparison.mean(setting, method, "accuracy") for method in methods]
-    difference = comparison.difference(setting, OURS, RIVALS, "accuracy")
+    difference = comparison.accuracy_difference(setting)
     return [
         _label(comparison, setting),
         _n_seeds(comparison, setting),
@@ -187,13 +164,13 @@ def _n_seeds(comparison: Comparison, setting: Setting) -> str:
 
 def _detection_head() -> list[str]:
     return [
-        "noise", f"F1 {DEFAULT_RULE}", f"F1 {ARGMAX_RULE}", f"F1 {VOTE}", f"F1 {OURS}",
+        "noise", *(f"F1 {method}" for method in FLAGGING),
         "AP cleanlab", f"AP {VOTE}", f"AP {OURS}",
     ]  # fmt: skip
 
 
 def _detection_row(comparison: Comparison, setting: Setting) -> list[str]:
-    f1 = [comparison.mean(setting, m, "f1") for m in (DEFAULT_RULE, ARGMAX_RULE, VOTE, OURS)]
+    f1 = [comparison.mean(setting, method, "f1") for method in FLAGGING]
     ap = [
         comparison.mean(setting, method, "average_precision")
         for method in (DEFAULT_RULE, VOTE, OURS)
@@ -201,13 +178,32 @@ def _detection_row(comparison: Comparison, setting: Setting) -> list[str]:
     return [_label(comparison, setting), *(percent(mean) for mean in (*f1, *ap))]
 
 
+def _false_alarms(comparison: Comparison) -> list[str]:
+    """Return what is flagged where no label is wrong, if there is such a setting."""
+    clean = [setting for setting in comparison.settings if not setting.rate]
+    rows = [
+        [
+            named(setting),
+            *(percent(comparison.mean(setting, method, "flagged")) for method in FLAGGING),
+        ]
+        for setting in clean
+    ]
+    if not rows:
+        return []
+    return [
+        "### No wrong label",
+        "Share of the labels that are flagged although none is wrong, %.",
+        table(["setting", *FLAGGING], rows),
+    ]
+
+
 def _cpu(comparison: Comparison) -> str:
     rows = []
     for name in _data_sets(comparison):
         settings = [setting for setting in comparison.settings if setting.data == name]
         seconds = {
-            method: [m.value for s in settings if (m := comparison.cpu(s, family, stages))]
-            for method, (family, stages) in STAGES.items()
+            method: [m.value for s in settings if (m := comparison.cpu(s, families, stages))]
+            for method, (families, stages) in STAGES.items()
         }
         middle = {method: median(found) for method, found in seconds.items() if found}
         cells = [f"{middle[method]:.1f}" if method in middle else NONE for method in STAGES]

@@ -1,8 +1,12 @@
 """The families of methods, by the name that runs have them under."""
 
 from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
 
 import twohot
+from benchmarks.audit.discriminant import discriminant
 from benchmarks.audit.logistic import logistic_and_cleanlab
 from benchmarks.audit.neighbours import vote
 from benchmarks.audit.noisy_data import NoisyData
@@ -10,6 +14,8 @@ from benchmarks.audit.runs import Outcome, Score
 from benchmarks.audit.stages import Stages
 
 OURS = "AutoProbe"
+# AutoProbe on rows as they come; and on rows prepared before, as older records have it.
+AS_THEY_COME, ON_PREPARED = "autoprobe", "twohot"
 # Read on test data: what a perfect choice would give in every run, and the one model of those tried
 # in all runs of a setting that is best on average.
 BEST_OF_GRID = "best of AutoProbe's grid"
@@ -18,14 +24,14 @@ GRID_TOL = 1e-2  # a third of AutoProbe's own
 
 
 def auto_probe(noisy: NoisyData) -> Outcome:
-    """Let AutoProbe choose, then flag with the probe it chose."""
+    """Let AutoProbe choose on rows as they come, then flag with the probe it chose."""
     stages = Stages()
-    X, y = noisy.data.X, noisy.given_labels
+    X, y = noisy.data.raw, noisy.given_labels
     with stages.measure("fit"):
-        probe = chosen_probe(noisy)
+        probe = chosen_probe(X, noisy)
     with stages.measure("issues"):
         issues = twohot.find_label_issues(X, y, probe=probe)
-    accuracy = noisy.accuracy(probe.predict(noisy.data.X_test))
+    accuracy = noisy.accuracy(probe.predict(noisy.data.raw_test))
     score = noisy.detection(issues.is_label_issue, issues.label_quality, accuracy)
     agreement = {entry.name: entry.agreement for entry in probe.choice_.tried}
     chosen = {"chosen": probe.choice_.chosen.name, "agreement": agreement}
@@ -33,9 +39,12 @@ def auto_probe(noisy: NoisyData) -> Outcome:
 
 
 def grid(noisy: NoisyData) -> Outcome:
-    """Fit all that AutoProbe tries, each alone on all rows, and take the best on test rows."""
+    """Fit all that AutoProbe tries, each alone on all rows, and take the best on test rows.
+
+    The rows are prepared, so that what there is of it and what is to come can be compared.
+    """
     on_test = {}
-    for entry in chosen_probe(noisy).choice_.tried:
+    for entry in chosen_probe(noisy.data.X, noisy).choice_.tried:
         probe = entry.probe(tol=GRID_TOL, n_jobs=1)
         probe.fit(noisy.data.X, noisy.given_labels)
         on_test[entry.name] = noisy.accuracy(probe.predict(noisy.data.X_test))
@@ -43,14 +52,15 @@ def grid(noisy: NoisyData) -> Outcome:
     return Outcome({BEST_OF_GRID: best}, {}, {"on_test": on_test})
 
 
-def chosen_probe(noisy: NoisyData) -> twohot.AutoProbe:
+def chosen_probe(X: NDArray[Any], noisy: NoisyData) -> twohot.AutoProbe:
     probe = twohot.AutoProbe(n_jobs=1, random_state=noisy.seed)
-    return probe.fit(noisy.data.X, noisy.given_labels)
+    return probe.fit(X, noisy.given_labels)
 
 
 FAMILIES: dict[str, Callable[[NoisyData], Outcome]] = {
     "logistic": logistic_and_cleanlab,
+    "lda": discriminant,
     "neighbours": vote,
-    "twohot": auto_probe,
+    AS_THEY_COME: auto_probe,
     "grid": grid,
 }

@@ -104,11 +104,12 @@ def most(agreement: dict[float, float]) -> float:
 
 def cross_validate(noisy: NoisyData, C: float, stages: Stages, stage: str) -> CrossValidated:
     X, y = noisy.data.X, noisy.given_labels
-    probabilities = np.empty((len(X), noisy.data.n_classes))
+    probabilities = np.zeros((len(X), noisy.data.n_classes))
     with stages.measure(f"{stage}, C {C:g}"):
         for train, held_out in split(noisy):
             fitted = classifier(C).fit(X[train], y[train])
-            probabilities[held_out] = fitted.predict_proba(X[held_out])
+            # A label that one row has is unknown where that row is held out.
+            probabilities[np.ix_(held_out, fitted.classes_)] = fitted.predict_proba(X[held_out])
     return CrossValidated(C, probabilities, float((probabilities.argmax(axis=1) == y).mean()))
 
 
@@ -121,8 +122,10 @@ def held_out_agreement(noisy: NoisyData, C: float) -> float:
     X, y = noisy.data.X, noisy.given_labels
     n_right = n_rows = 0
     for train, held_out in split(noisy):
-        fitted = clean_learning(C, seed=noisy.seed).fit(X[train], y[train])
-        n_right += int((fitted.predict(X[held_out]) == y[held_out]).sum())
+        # It wants labels without a hole, which a label that one row has would leave if held out.
+        present, codes = np.unique(y[train], return_inverse=True)
+        fitted = clean_learning(C, seed=noisy.seed).fit(X[train], codes)
+        n_right += int((present[fitted.predict(X[held_out])] == y[held_out]).sum())
         n_rows += len(held_out)
         if n_rows >= HELD_OUT_ROWS:
             break

@@ -1,4 +1,7 @@
-"""A vote among the nearest neighbours by cosine, their number chosen on the noisy labels."""
+"""A vote among the nearest neighbours, their number chosen on the noisy labels.
+
+They are nearest by cosine where rows have unit norm, by distance where rows are as they come.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +20,8 @@ def vote(noisy: NoisyData) -> Outcome:
     stages = Stages()
     y, n_classes = noisy.given_labels, noisy.data.n_classes
     with stages.measure("neighbours"):
-        index = NearestNeighbors(metric="cosine", algorithm="brute").fit(noisy.data.X)
+        metric = "cosine" if noisy.data.is_prepared else "euclidean"
+        index = NearestNeighbors(metric=metric, algorithm="brute").fit(noisy.data.X)
         # Without rows to ask about, no row is its own neighbour.
         nearest = index.kneighbors(n_neighbors=NEIGHBOURS[-1], return_distance=False)
     with stages.measure("choice"):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from benchmarks.audit.data import DIGITS
+from benchmarks.audit.generated import GAUSSIANS, GENERATED
 from benchmarks.audit.runs import AuditRun, Setting
 
 SEEDS = (0, 1, 2)
@@ -13,17 +14,26 @@ RATES = (0.1, 0.3, 0.6, 0.8)
 COARSE_RATES, CLUSTERED_RATES = (0.3, 0.6), (0.3, 0.6, 0.8)
 HUMAN_RATE = 0.402  # of CIFAR-100N's labels
 HUMAN = "human"
+CLEAN = "clean"
+IDN_RATES, PAIR_RATE = (0.2, 0.4), 0.4
+THINNED_RATE = 0.3  # symmetric, beside clean labels
+OVERLAP_RATES, GAUSSIAN_RATES = (0.05, 0.1, 0.2, 0.4), (0.2, 0.5)  # uniform, beside clean labels
 # A run on one of these takes minutes; those of the last, with all rows, the longest.
-DEAR = ("Flowers-102", "CIFAR-100, 100 a class", "CIFAR-100")
+DEAR = ("Flowers-102", "Caltech-101", "StanfordCars", "CIFAR-100, 100 a class", "CIFAR-100")
 FIRST_OF_ALL_ROWS = (("human", HUMAN_RATE), ("symmetric", 0.6), ("superclass", 0.6))
 # A probe fitted alone starts from nothing, so a whole grid of them takes many times what AutoProbe
-# does: where runs are dear, this one has to do.
+# does: it is asked about drawn noise only, and where runs are dear this one has to do.
 GRID = "grid"
+GRID_NOISE = ("symmetric", "asymmetric", "superclass")
 DEAR_GRID = ("symmetric", 0.6, 0)  # noise, rate, seed
 
 
 def settings(data: str) -> Iterator[Setting]:
     """Yield the settings of a data set."""
+    yield from _generated_settings(data) if data in GENERATED else _stored_settings(data)
+
+
+def _stored_settings(data: str) -> Iterator[Setting]:
     has_people = data.startswith("CIFAR")
     for noise in ("symmetric", "asymmetric"):
         yield from (Setting(data, noise, rate) for rate in RATES)
@@ -31,6 +41,18 @@ def settings(data: str) -> Iterator[Setting]:
     yield from (Setting(data, "superclass", rate) for rate in rates)
     if has_people:
         yield Setting(data, HUMAN, HUMAN_RATE)
+    yield Setting(data, CLEAN, 0.0)
+    yield from (Setting(data, "idn", rate) for rate in IDN_RATES)
+    yield Setting(data, "pair", PAIR_RATE)
+    for thinning in ("few", "tail"):
+        yield Setting(data, f"{thinning}, {CLEAN}", 0.0)
+        yield Setting(data, f"{thinning}, symmetric", THINNED_RATE)
+
+
+def _generated_settings(data: str) -> Iterator[Setting]:
+    yield Setting(data, CLEAN, 0.0)
+    rates = GAUSSIAN_RATES if data == GAUSSIANS else OVERLAP_RATES
+    yield from (Setting(data, "uniform", rate) for rate in rates)
 
 
 def plan(names: Iterable[str], families: Iterable[str]) -> list[AuditRun]:
@@ -48,11 +70,11 @@ def plan(names: Iterable[str], families: Iterable[str]) -> list[AuditRun]:
 
 def _is_wanted(run: AuditRun) -> bool:
     setting = run.setting
-    return (
-        run.family != GRID
-        or setting.data not in DEAR
-        or (setting.noise, setting.rate, run.seed) == DEAR_GRID
-    )
+    if run.family != GRID:
+        return True
+    if setting.data in DEAR:
+        return (setting.noise, setting.rate, run.seed) == DEAR_GRID
+    return setting.noise in GRID_NOISE
 
 
 def _turn(run: AuditRun) -> int:

@@ -3,7 +3,8 @@
     python -m benchmarks.audit.run --records FILE [--features DIR] [--output docs/FILE.md]
 
 Runs with a record are skipped, so the comparison can be stopped and taken up again. DIR holds real
-features as npz files (see benchmarks/real_features.py); without it, digits alone are run.
+features as npz files (see benchmarks/real_features.py); without it, digits and generated classes
+are run.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from benchmarks.audit.cost import Cost, CostRun
 from benchmarks.audit.data import DIGITS, Data, digits, loaders
 from benchmarks.audit.document import render
 from benchmarks.audit.families import FAMILIES
+from benchmarks.audit.generated import GENERATED
 from benchmarks.audit.logistic import verify
 from benchmarks.audit.noisy_data import draw_labels
 from benchmarks.audit.plan import plan
@@ -29,17 +31,21 @@ def main() -> None:
     loading = loaders(arguments.features)
 
     @lru_cache(maxsize=1)  # runs of one data set follow each other, and one is large enough
-    def load(name: str) -> Data:
+    def load_stored(name: str) -> Data:
         return loading[name]()
 
-    names = [name for name in loading if name in (arguments.only or loading)]
+    def load(run: AuditRun) -> Data:
+        name = run.setting.data
+        return GENERATED[name](run.seed) if name in GENERATED else load_stored(name)
+
+    names = [
+        name for name in (*loading, *GENERATED) if not arguments.only or name in arguments.only
+    ]
     runs = plan(names, arguments.families or FAMILIES)
     log = Log(arguments.records)
     if any(run.family == "logistic" for run in unfinished(runs, log)):
         verify(draw_labels(digits(), Setting(DIGITS, "symmetric", 0.3), seed=0), C=1.0)
-    run_plan(
-        runs, log, lambda run: measure(run, load(run.setting.data)), packages=PACKAGES, callback=say
-    )
+    run_plan(runs, log, lambda run: measure(run, load(run)), packages=PACKAGES, callback=say)
     if arguments.output is not None:
         costs = [] if arguments.costs is None else Log(arguments.costs).finished(CostRun, Cost)
         write_page(render(log.finished(AuditRun, AuditResult), costs), arguments.output)

@@ -11,11 +11,23 @@ class Setting:
     """Which labels a method is given."""
 
     data: str
-    noise: str  # "symmetric", "asymmetric", "superclass" or "human"
+    # "symmetric", "asymmetric", "superclass", "pair", "uniform", "idn", "human" or "clean"; of some
+    # rows only, with "few, " or "tail, " before it
+    noise: str
     rate: float  # asked for; of human labels, the share that is wrong
 
     def __str__(self) -> str:
-        return f"{self.noise} {self.rate:g}"
+        return f"{self.noise} {self.rate:g}" if self.rate else self.noise
+
+    @property
+    def kind(self) -> str:
+        """What the labels of the rows are like."""
+        return self.noise.rpartition(", ")[2]
+
+    @property
+    def thinning(self) -> str:
+        """Which of the rows there are: "few" or "tail", or empty for all."""
+        return self.noise.rpartition(", ")[0]
 
 
 @dataclass(frozen=True)
@@ -23,8 +35,8 @@ class AuditRun:
     """One family of methods on one draw of the labels."""
 
     setting: Setting
-    seed: int  # of the noise and of the folds; human labels have no noise to draw
-    family: str  # a key of `families.FAMILIES`
+    seed: int  # of generated rows, of which rows are kept, of the noise and of the folds
+    family: str  # a key of `families.FAMILIES`, or `families.ON_PREPARED`
 
     def __str__(self) -> str:
         return f"{self.setting.data}, {self.setting}, seed {self.seed}, {self.family}"
@@ -32,13 +44,14 @@ class AuditRun:
 
 @dataclass(frozen=True)
 class Score:
-    """How one method did. None where it does not do such a thing."""
+    """How one method did. None where it does not do such a thing, or where nothing can be said."""
 
     accuracy: float | None = None  # on test rows
     precision: float | None = None  # of the rows it flags
     recall: float | None = None
     f1: float | None = None
     average_precision: float | None = None  # of its ranking of rows by label quality
+    flagged: float | None = None  # share of the rows it flags; older records do not have it
 
 
 @dataclass(frozen=True)

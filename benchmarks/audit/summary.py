@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from benchmarks.audit.families import ONE_OF_GRID
+from benchmarks.audit.discriminant import LDA
+from benchmarks.audit.families import AS_THEY_COME, ON_PREPARED, ONE_OF_GRID, OURS
 from benchmarks.audit.logistic import CLEANED, PLAIN, TUNED
 from benchmarks.audit.runs import AuditRecord, Score, Setting
 
-RIVALS = (PLAIN, CLEANED, TUNED)  # what test accuracy is held against
+RIVALS = (PLAIN, CLEANED, TUNED)  # what test accuracy is held against, and LDA where it was run
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Comparison:
     """The scores of all records, by setting, method and seed."""
 
     def __init__(self, records: Iterable[AuditRecord]) -> None:
-        self.records = list(records)
+        self.records = _newest(records)
         self._scores: dict[tuple[Setting, str], dict[int, Score]] = defaultdict(dict)
         for record in self.records:
             for method, score in record.result.outcome.scores.items():
@@ -78,6 +79,12 @@ class Comparison:
         paired = [ours[seed] - theirs[best][seed] for seed in sorted(seeds)]
         return Difference(setting, best, Mean.of(paired))
 
+    def accuracy_difference(self, setting: Setting) -> Difference | None:
+        """Return the test accuracy of AutoProbe less that of the best rival."""
+        has_lda = self.by_seed(setting, LDA, "accuracy")
+        rivals = (*RIVALS, LDA) if has_lda else RIVALS
+        return self.difference(setting, OURS, rivals, "accuracy")
+
     def _one_model(self, setting: Setting) -> dict[int, Score]:
         """Return the scores of the model that is best on average, of those tried with all seeds."""
         on_test = {
@@ -91,7 +98,7 @@ class Comparison:
         best = max(sorted(tried), key=lambda name: fmean(found[name] for found in on_test.values()))
         return {seed: Score(accuracy=found[best]) for seed, found in on_test.items()}
 
-    def cpu(self, setting: Setting, family: str, stages: Sequence[str]) -> Mean | None:
+    def cpu(self, setting: Setting, families: Sequence[str], stages: Sequence[str]) -> Mean | None:
         """Return the seconds of all stages whose names begin so."""
         totals = [
             sum(
@@ -100,7 +107,7 @@ class Comparison:
                 if stage.startswith(tuple(stages))
             )
             for record in self.records
-            if record.run.setting == setting and record.run.family == family
+            if record.run.setting == setting and record.run.family in families
         ]
         return Mean.of(totals) if totals else None
 
@@ -114,3 +121,17 @@ class Comparison:
             and key in record.result.outcome.chosen
         }
         return sorted(found)
+
+
+def _newest(records: Iterable[AuditRecord]) -> list[AuditRecord]:
+    """Leave out AutoProbe on prepared rows where it was run on rows as they come.
+
+    A setting has one or the other, never a mean of both.
+    """
+    found = list(records)
+    newer = {record.run.setting for record in found if record.run.family == AS_THEY_COME}
+    return [
+        record
+        for record in found
+        if record.run.family != ON_PREPARED or record.run.setting not in newer
+    ]

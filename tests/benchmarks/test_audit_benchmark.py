@@ -7,12 +7,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.audit.cost import Cost, CostRun
-from benchmarks.audit.data import Data
+from benchmarks.audit.data import prepared
+from benchmarks.audit.discriminant import LDA, discriminant
 from benchmarks.audit.document import render
-from benchmarks.audit.families import BEST_OF_GRID, ONE_OF_GRID, OURS, auto_probe, grid
+from benchmarks.audit.families import (
+    AS_THEY_COME,
+    BEST_OF_GRID,
+    ON_PREPARED,
+    ONE_OF_GRID,
+    OURS,
+    auto_probe,
+    grid,
+)
+from benchmarks.audit.generated import GENERATED
 from benchmarks.audit.logistic import (
     ARGMAX_RULE,
     CLEANED,
@@ -54,9 +65,15 @@ def linear(seed: int, plain: float, cleaned: float, setting: Setting = SETTING) 
     return record(setting, seed, "logistic", outcome)
 
 
-def ours(seed: int, accuracy: float, f1: float = 0.85, setting: Setting = SETTING) -> AuditRecord:
+def ours(
+    seed: int,
+    accuracy: float,
+    f1: float = 0.85,
+    setting: Setting = SETTING,
+    family: str = AS_THEY_COME,
+) -> AuditRecord:
     outcome = Outcome({OURS: Score(accuracy, 0.9, 0.9, f1, 0.97)}, {"fit": 1.0, "issues": 0.5}, {})
-    return record(setting, seed, "twohot", outcome)
+    return record(setting, seed, family, outcome)
 
 
 def blobs(seed: int = 0) -> NoisyData:
@@ -64,8 +81,9 @@ def blobs(seed: int = 0) -> NoisyData:
     generator = np.random.default_rng(seed)
     labels = np.repeat(np.arange(4), 40)
     rows = np.eye(4, 6)[labels] + 0.3 * generator.normal(size=(160, 6))
-    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    data = Data("blobs", rows, labels, rows[::3], labels[::3], np.array([0, 0, 1, 1]), None)
+    data = prepared(
+        "blobs", rows, labels, rows[::3], labels[::3], superclass=np.array([0, 0, 1, 1])
+    )
     return draw_labels(data, Setting("blobs", "symmetric", 0.3), seed)
 
 
@@ -79,7 +97,7 @@ def test_the_kept_records_are_all_read_and_the_page_is_theirs() -> None:
 
 
 def test_finished_runs_are_skipped_and_the_others_keep_their_order(tmp_path: Path) -> None:
-    runs, log = plan(["digits"], ["logistic", "twohot"]), Log(tmp_path / "runs.jsonl")
+    runs, log = plan(["digits"], ["logistic", AS_THEY_COME]), Log(tmp_path / "runs.jsonl")
     done = [linear(0, 0.9, 0.8), ours(1, 0.91)]
     for each in done:
         log.append(each)
@@ -99,9 +117,15 @@ def test_a_run_leaves_what_its_family_found(tmp_path: Path) -> None:
 
 def test_a_plan_has_every_run_once_and_dear_ones_last() -> None:
     runs = plan(["CIFAR-100", "digits"], ["logistic"])
-    assert len(set(runs)) == len(runs) == 11 * 12 + 11 * 3
-    assert [run.setting.data for run in runs[:132]] == ["digits"] * 132
-    assert {run.setting.noise for run in runs} == {"symmetric", "asymmetric", "superclass", "human"}
+    assert len(set(runs)) == len(runs) == 19 * 12 + 19 * 3
+    assert [run.setting.data for run in runs[:228]] == ["digits"] * 228
+    drawn = {"symmetric", "asymmetric", "superclass", "human", "clean", "idn", "pair"}
+    assert {run.setting.kind for run in runs} == drawn
+    thinned = {run.setting.noise for run in runs if run.setting.thinning}
+    assert thinned == {"few, clean", "few, symmetric", "tail, clean", "tail, symmetric"}
+    generated = plan(GENERATED, ["lda"])
+    assert len(set(generated)) == len(generated) == 3 * (3 * 5 + 3)
+    assert {run.setting.kind for run in generated} == {"clean", "uniform"}
 
 
 def test_a_difference_is_paired_and_against_the_better_rival() -> None:
@@ -114,10 +138,33 @@ def test_a_difference_is_paired_and_against_the_better_rival() -> None:
 
 def test_a_seed_that_a_rival_lacks_is_not_compared() -> None:
     records = [linear(0, 0.5, 0.4), ours(0, 0.7), ours(1, 0.0)]
-    found = Comparison(records).difference(SETTING, OURS, RIVALS, "accuracy")
+    found = Comparison(records).accuracy_difference(SETTING)
     assert found.mean.n == 1
     assert found.mean.error is None
     np.testing.assert_allclose(found.mean.value, 0.2)
+
+
+def test_lda_is_a_rival_where_it_was_run() -> None:
+    other = Setting("digits", "clean", 0.0)
+    lda = record(SETTING, 0, "lda", Outcome({LDA: Score(0.8)}, {"fit": 1.0}, {}))
+    records = [linear(0, 0.5, 0.4), ours(0, 0.7), lda]
+    records += [linear(0, 0.5, 0.4, other), ours(0, 0.7, setting=other)]
+    comparison = Comparison(records)
+    assert comparison.accuracy_difference(SETTING).rival == LDA
+    assert comparison.accuracy_difference(other).rival == PLAIN
+    # Alone it is no comparison.
+    assert Comparison([ours(0, 0.7), lda]).accuracy_difference(SETTING) is None
+    assert "| 50.0 | 40.0 | 30.0 | 80.0 | – | 70.0 |" in render(records)
+
+
+def test_a_setting_has_autoprobe_on_rows_of_one_kind() -> None:
+    other = Setting("digits", "asymmetric", 0.6)
+    older = [ours(seed, 0.5, family=ON_PREPARED) for seed in (0, 1)]
+    older.append(ours(0, 0.6, setting=other, family=ON_PREPARED))
+    comparison = Comparison([*older, ours(1, 0.9), *older])
+    assert comparison.by_seed(SETTING, OURS, "accuracy") == {1: 0.9}
+    assert comparison.by_seed(other, OURS, "accuracy") == {0: 0.6}
+    assert comparison.cpu(SETTING, (AS_THEY_COME, ON_PREPARED), ("fit",)).n == 1
 
 
 @given(st.floats(-0.02, 0.02))
@@ -162,7 +209,7 @@ def test_the_document_shows_means_differences_wins_and_losses() -> None:
     records = [linear(0, 0.90, 0.80), linear(1, 0.92, 0.80), ours(0, 0.93), ours(1, 0.97)]
     text = render(records)
     assert (
-        "| symmetric 0.6 | 2 | 1 | 3 | 91.0 ± 1.0 | 80.0 ± 0.0 | 70.0 ± 0.0 | – | 95.0 ± 2.0 |"
+        "| symmetric 0.6 | 2 | 1 | 3 | 91.0 ± 1.0 | 80.0 ± 0.0 | 70.0 ± 0.0 | – | – | 95.0 ± 2.0 |"
         in text
     )
     assert "| +4.0 ± 1.0 | LogisticRegression |" in text
@@ -170,12 +217,17 @@ def test_the_document_shows_means_differences_wins_and_losses() -> None:
     assert "| digits | 3.0 |" in text
     assert f"| F1 | digits, symmetric 0.6 | -5.0 ± 0.0 | 2 | {DEFAULT_RULE} |" in text
     assert "| test accuracy | digits, symmetric 0.6 |" not in text  # no loss
-    assert "| digits | 2 of 132 | 0 of 132 | 2 of 132 | 0 of 132 |" in text
+    assert "| digits | 2 of 228 | 0 of 228 | 0 of 228 | 2 of 228 | 0 of 132 | 0 |" in text
+    assert "| overlap 1.5 | 0 of 15 | 0 of 15 | 0 of 15 | 0 of 15 | – | 0 |" in text
+    assert "* Gaussians: all\n" in text  # not run
+    assert "pair 0.4; few, clean; few, symmetric 0.3;" in text
 
 
 def test_the_document_builds_without_ours() -> None:
     text = render([linear(0, 0.9, 0.8)])
-    assert "| symmetric 0.6 | 1, ours 0 | 1 | 3 | 90.0 | 80.0 | 70.0 | – | – | – | – | – |" in text
+    assert (
+        "| symmetric 0.6 | 1, ours 0 | 1 | 3 | 90.0 | 80.0 | 70.0 | – | – | – | – | – | – |" in text
+    )
     assert "not measured" in text
 
 
@@ -221,6 +273,38 @@ def test_detection_scores_are_those_of_their_definition() -> None:
     assert score.recall == problem.wrong[:80].sum() / problem.wrong.sum()
     np.testing.assert_allclose(score.f1, 2 / (1 / score.precision + 1 / score.recall))
     assert score.average_precision == 1
+    assert score.flagged == 0.5
+
+
+def test_without_a_wrong_label_only_the_share_of_flags_is_known() -> None:
+    data = blobs().data
+    clean = draw_labels(data, Setting("blobs", "clean", 0.0), 0)
+    flagged = np.arange(160) < 40
+    assert clean.detection(flagged, np.ones(160), 0.9) == Score(0.9, flagged=0.25)
+    setting = Setting("digits", "clean", 0.0)
+    alarms = Outcome({OURS: Score(0.9, flagged=0.25)}, {"fit": 1.0}, {})
+    text = render([record(setting, 0, AS_THEY_COME, alarms)])
+    assert "| digits, clean | – | – | – | 25.0 |" in text
+    assert "### digits" not in text.partition("## Detection")[2]
+
+
+def test_autoprobe_gets_rows_as_they_come_and_the_others_prepared_ones() -> None:
+    problem = blobs()
+    data = problem.data
+    np.testing.assert_allclose(np.linalg.norm(data.X, axis=1), 1, rtol=1e-6)
+    assert data.is_prepared
+    far = replace(problem, data=replace(data, raw=data.raw + 100, raw_test=data.raw_test + 100))
+    assert auto_probe(far).scores[OURS].accuracy == auto_probe(problem).scores[OURS].accuracy
+    lost = replace(problem, data=replace(data, raw=0 * data.raw + np.arange(6), raw_test=data.raw))
+    assert vote(lost).scores == vote(problem).scores
+    assert discriminant(lost).scores == discriminant(problem).scores
+
+
+def test_lda_is_that_of_scikit_learn() -> None:
+    problem = blobs()
+    plain = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+    predicted = plain.fit(problem.data.X, problem.given_labels).predict(problem.data.X_test)
+    assert discriminant(problem).scores == {LDA: Score(problem.accuracy(predicted))}
 
 
 def test_the_grid_is_judged_on_test_rows_each_probe_fitted_alone() -> None:

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from twohot import LinearProbe
 from twohot.cli import app
-from twohot.noise import corrupt_table, corruption_for
+from twohot.noise import corrupt_table, corrupt_table_at_boundary, corruption_for
+from twohot.select.out_of_fold import out_of_fold_probabilities
 from twohot.tables import FeatureTable, read_features, write_features
 
 # Wide enough that no cell is broken over two lines.
@@ -61,6 +63,41 @@ def test_the_file_is_that_of_the_function(folder, kind):
     assert (folder / "same.features").read_bytes() == first
 
 
+def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
+    """Classes 0 and 1 are the same rows, class 2 is apart; class 3 has no row, some no label."""
+    generator = np.random.default_rng(0)
+    labels = np.arange(300) % 3
+    features = np.where(labels < 2, -5.0, 5.0)[:, np.newaxis] + generator.normal(size=(300, 2))
+    labels[::10] = -1
+    table = FeatureTable(features=features, labels=labels, classes=("a", "b", "c", "d"))
+    write_features("overlap.features", table)
+    options = ("--kind", "boundary", "--rate", "0.3", "--seed", "1", "-o", "out.features")
+    result = run("overlap.features", *options)
+    assert result.exit_code == 0, result.output
+    noisy = read_features(folder / "out.features")
+    record = noisy.provenance["corruption"]
+    assert (record["kind"], record["rate"], record["seed"], record["n_rows"]) == (
+        "boundary", 0.3, 1, 270,
+    )  # fmt: skip
+    np.testing.assert_array_equal(noisy.labels[::10], -1)
+    changed = noisy.labels != noisy.true_labels
+    assert record["n_changed"] == changed.sum()
+    assert changed.mean() == pytest.approx(0.27, abs=0.07)
+    # Those that are alike are confused with each other, and more often.
+    alike = noisy.true_labels < 2
+    assert changed[alike].mean() > 2 * changed[~alike].mean()
+    assert np.mean(noisy.labels[alike & changed] < 2) > 0.9
+    assert not (noisy.labels == 3).any()
+    labelled = labels >= 0
+    probabilities = np.zeros((270, 4))
+    probabilities[:, :3] = out_of_fold_probabilities(
+        LinearProbe(ridge=4), features[labelled], labels[labelled], random_state=1
+    )
+    expected = corrupt_table_at_boundary(table, probabilities, 0.3, seed=1)
+    np.testing.assert_array_equal(noisy.labels, expected.labels)
+    assert noisy.provenance == expected.provenance
+
+
 def test_a_matrix_and_another_split(folder):
     options = ("--kind", "matrix", "--matrix", "m.csv", "--split", "all", "--exact")
     result = run("in.features", *options, "-o", "out.features")
@@ -103,6 +140,11 @@ NAMED = ["--label-column", "name"]
         (["in.features", *OUT], "--kind symmetric takes a --rate and no --matrix"),
         (["in.features", *RATE, "--matrix", "m.csv", *OUT], "takes a --rate and no --matrix"),
         (["in.features", "--kind", "matrix", *OUT], "--kind matrix takes a --matrix and no --rate"),
+        (["in.features", "--kind", "boundary", *OUT],
+         "--kind boundary takes a --rate, no --matrix and no --exact"),
+        (["in.features", "--kind", "boundary", *RATE, "--exact", *OUT], "--kind boundary takes"),
+        (["in.features", "--kind", "boundary", "--rate", "0.96", *OUT],
+         "--rate=0.96 is not allowed: pass a number from 0 to 0.95"),
         (["in.features", "--kind", "matrix", "--matrix", "bad.csv", *OUT], "does not sum to one"),
         (["in.features", *RATE, "--split", "val", *OUT], "--split='val' is not in this table"),
         (["in.features", *RATE, "--labels", "y.csv", *OUT], "choose one by --label-column=…"),

@@ -3,17 +3,31 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
 from typer import Option
 
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import print_table, say
-from twohot.noise.corrupt_table import corrupt_table, corruption_for, read_matrix
+from twohot.distill.estimators import LinearProbe
+from twohot.noise.corrupt_table import (
+    corrupt_table,
+    corrupt_table_at_boundary,
+    corrupted_rows,
+    corruption_for,
+    read_matrix,
+)
+from twohot.select.out_of_fold import out_of_fold_probabilities
 from twohot.tables.feature_file import write_features
 from twohot.tables.table import FeatureTable
 
-Kind: TypeAlias = Literal["symmetric", "asymmetric", "pair_flip", "superclass", "matrix"]
+Kind: TypeAlias = Literal[
+    "symmetric", "asymmetric", "pair_flip", "superclass", "boundary", "matrix"
+]
+# Of the probe that says which class a row looks like. Its labels are right, so it needs far less of
+# a penalty than the default, and probabilities that are not flattened tell who is near a boundary.
+BOUNDARY_RIDGE = 4.0
 
 
 def corrupt(
@@ -33,10 +47,13 @@ def corrupt(
     inputs = (*options.inputs, matrix)
     check_output(output, inputs, force=force, suffixes=[".features"])
     table = options.read()
-    corruption = _corruption(table, kind, rate, matrix)
-    noisy = corrupt_table(
-        table, corruption, seed=seed, exact=exact, split=options.split, kind=kind, rate=rate
-    )
+    if kind == "boundary":
+        noisy = _at_boundary(table, rate, matrix, seed, options.split, exact=exact)
+    else:
+        corruption = _corruption(table, kind, rate, matrix)
+        noisy = corrupt_table(
+            table, corruption, seed=seed, exact=exact, split=options.split, kind=kind, rate=rate
+        )
     write_features(output, noisy)
     record = noisy.provenance["corruption"]
     n_rows, n_changed = record["n_rows"], record["n_changed"]
@@ -60,3 +77,25 @@ def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Pat
     if rate is None or matrix is not None:
         raise ValueError(f"--kind {kind} takes a --rate and no --matrix.")
     return corruption_for(table, kind, rate)
+
+
+def _at_boundary(
+    table: FeatureTable,
+    rate: float | None,
+    matrix: Path | None,
+    seed: int,
+    split: str | None,
+    *,
+    exact: bool,
+) -> FeatureTable:
+    """Return the table with noise at the boundary that a probe finds, fitted to its labels."""
+    if rate is None or matrix is not None or exact:
+        raise ValueError("--kind boundary takes a --rate, no --matrix and no --exact.")
+    rows, _ = corrupted_rows(table, split)
+    chosen = table.take(rows)
+    labels = chosen.coded
+    probabilities = np.zeros((len(rows), labels.n_classes))
+    probabilities[:, labels.sizes > 0] = out_of_fold_probabilities(
+        LinearProbe(ridge=BOUNDARY_RIDGE), chosen.features, labels.present(), random_state=seed
+    )
+    return corrupt_table_at_boundary(table, probabilities, rate, seed=seed, split=split)

@@ -1,4 +1,4 @@
-"""Wrong labels on purpose: a table whose given labels follow a corruption matrix.
+"""Wrong labels on purpose: a table whose given labels follow a matrix, or the looks of its rows.
 
 The labels before go to `true_labels`; what was asked for and what came of it, to the provenance.
 """
@@ -15,7 +15,9 @@ from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_choice, check_count
 from twohot._types import FloatArray
+from twohot.noise.boundary import boundary_noise
 from twohot.noise.corruption import (
+    Corrupted,
     asymmetric,
     corrupt_labels,
     pair_flip,
@@ -143,33 +145,85 @@ def corrupt_table(
     >>> noisy.provenance["corruption"]["matrix"]
     [[0.75, 0.25], [0.25, 0.75]]
     """
-    seed = check_count("seed", seed, 0)
-    if table.true_labels is not None:
-        problem = "has true labels already, so its labels are not the right ones any more"
-        raise ArgumentError("table", problem, "corrupt the table it was made from.")
     rows, name = corrupted_rows(table, split)
-    labels, codes = np.array(table.labels), np.arange(len(table.classes))
     corrupted = corrupt_labels(
-        labels[rows], corruption, exact=exact, random_state=seed, classes=codes
+        table.labels[rows],
+        corruption,
+        exact=exact,
+        random_state=check_count("seed", seed, 0),
+        classes=np.arange(len(table.classes)),
     )
-    labels[rows] = corrupted.given_labels
     expected = np.sum(corrupted.counts, axis=1) @ (1 - np.diag(np.asarray(corruption, dtype=float)))
-    record: dict[str, Any] = {
-        "kind": kind,
-        "rate": float(expected / len(rows) if rate is None else rate),
-        "seed": seed,
-        "exact": bool(exact),
-        "split": name,
+    share = expected / len(rows) if rate is None else rate
+    record = {"kind": kind, "rate": float(share), "seed": int(seed), "exact": bool(exact)}
+    return _noisy(table, rows, corrupted, record | {"split": name})
+
+
+def corrupt_table_at_boundary(
+    table: FeatureTable,
+    probabilities: ArrayLike,
+    noise_rate: float,
+    *,
+    seed: int,
+    split: str | None = None,
+) -> FeatureTable:
+    """Return a table whose labels are wrong where rows look like another class.
+
+    Parameters
+    ----------
+    table, seed, split
+        As for `corrupt_table`.
+    probabilities : array of shape (n_corrupted, n_classes)
+        How likely each class is for each labelled row of the split, by a probe fitted to others.
+    noise_rate : float
+        Expected share of the labels that change; see `twohot.noise.boundary_noise`.
+
+    Returns
+    -------
+    FeatureTable
+        As of `corrupt_table`; the kind in the provenance is "boundary".
+
+    Examples
+    --------
+    >>> table = FeatureTable(
+    ...     features=np.eye(8), labels=np.arange(8) % 2, classes=("cat", "dog")
+    ... )
+    >>> noisy = corrupt_table_at_boundary(table, np.full((8, 2), 0.5), 0.5, seed=0)
+    >>> int((noisy.labels != noisy.true_labels).sum())
+    3
+    """
+    rows, name = corrupted_rows(table, split)
+    corrupted = boundary_noise(
+        table.labels[rows],
+        probabilities,
+        noise_rate,
+        random_state=check_count("seed", seed, 0),
+        classes=np.arange(len(table.classes)),
+    )
+    record = {"kind": "boundary", "rate": float(noise_rate), "seed": int(seed), "exact": False}
+    return _noisy(table, rows, corrupted, record | {"split": name})
+
+
+def _noisy(
+    table: FeatureTable, rows: NDArray[np.intp], corrupted: Corrupted, record: dict[str, Any]
+) -> FeatureTable:
+    """Return the table with other labels in these rows, and what was done in its provenance."""
+    labels = np.array(table.labels)
+    labels[rows] = corrupted.given_labels
+    done = record | {
         "n_rows": len(rows),
         "n_changed": int(corrupted.flipped.sum()),
         "matrix": corrupted.corruption.tolist(),
     }
-    made = {**table.provenance, "corruption": record}
+    made = {**table.provenance, "corruption": done}
     return replace(table, labels=labels, true_labels=np.array(table.labels), provenance=made)
 
 
 def corrupted_rows(table: FeatureTable, split: str | None) -> tuple[NDArray[np.intp], str]:
-    """Return the labelled rows of the split to corrupt, and its name."""
+    """Return the labelled rows of the split to corrupt, whose labels are right, and its name."""
+    if table.true_labels is not None:
+        problem = "has true labels already, so its labels are not the right ones any more"
+        raise ArgumentError("table", problem, "corrupt the table it was made from.")
     name = table.chosen_split(split) or ALL_ROWS
     if split is None and table.split is not None and name == ALL_ROWS:
         problem = f"no split is called {TRAINING!r} among {first_few(table.split_names)}"

@@ -225,9 +225,24 @@ def corrupt_labels(
         counts = generator.multinomial(class_sizes, asked)
     given = true.codes.copy()
     given[true.labelled] = _in_random_order(true.codes[true.labelled], counts, generator)
-    sampled = class_sizes > 0
+    return corrupted_to(true, given, asked)
+
+
+def corrupted_to(true: Labels, given: IntArray, asked: NDArray[np.float64]) -> Corrupted:
+    """Return the record of labels that became others; a class without samples keeps its row asked.
+
+    Examples
+    --------
+    >>> true = Labels(np.array([0, 0, 1]), np.array(["cat", "dog"]))
+    >>> corrupted_to(true, np.array([0, 1, 1]), np.eye(2)).corruption
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    counts = np.zeros((true.n_classes, true.n_classes), dtype=np.int64)
+    np.add.at(counts, (true.codes[true.labelled], given[true.labelled]), 1)
+    sampled = true.sizes > 0
     realised = asked.copy()
-    realised[sampled] = counts[sampled] / class_sizes[sampled, np.newaxis]
+    realised[sampled] = counts[sampled] / true.sizes[sampled, np.newaxis]
     given_labels = Labels(given, true.classes).values
     return Corrupted(given_labels, given != true.codes, realised, counts, true.classes)
 

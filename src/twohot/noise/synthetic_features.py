@@ -47,7 +47,7 @@ NEGLIGIBLE = 1e-10
 class SyntheticFeatures:
     """Features of known classes and correlations."""
 
-    features: NDArray[np.floating[Any]]  # (n_samples, n_features), unit norm
+    features: NDArray[np.floating[Any]]  # (n_samples, n_features)
     labels: NDArray[np.int64]  # (n_samples,), 0 … n_classes - 1, class after class
     class_means: NDArray[np.float64]  # (n_classes, n_features), expectation of each class
     superclass: NDArray[np.intp]  # (n_classes,)

@@ -1,0 +1,159 @@
+"""Noise at the boundary of classes: rows that look like another class are given its label.
+
+With P[i, k] the probability of class k for row i, by a probe fitted to true labels on other rows,
+and y the true label, row i is given another label with probability
+
+    flip[i] = min(MOST, c · (1 + LEAST - P[i, y])),        c such that mean(flip) = noise_rate,
+
+and that label is k ≠ y with probability P[i, k] / (1 - P[i, y]). No corruption matrix makes such
+noise: which labels are wrong depends on the row, as it does where people label.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twohot._checks.arrays import check_soft_targets
+from twohot._checks.classes import RandomState, as_array, check_generator
+from twohot._checks.labels import check_some_labelled, code_labels
+from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.numbers import check_within
+from twohot._types import FloatArray, IntArray
+from twohot.noise.corruption import Corrupted, corrupted_to
+
+# The largest probability to flip: the label of no row is wrong for certain.
+MOST = 0.95
+# The ambiguity of a row that the probe is certain of: no label is right for certain either.
+LEAST = 0.05
+
+
+def boundary_noise(
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    noise_rate: float,
+    *,
+    random_state: RandomState = None,
+    classes: ArrayLike | None = None,
+) -> Corrupted:
+    """Give wrong labels to rows near the boundary, each that of a class the row looks like.
+
+    Parameters
+    ----------
+    labels : array, list or series of shape (n_samples,)
+        True labels: integers or text. Samples without a label (None, NaN, empty) stay without.
+    probabilities : array of shape (n_samples, n_classes)
+        How likely each class is for each sample, from a probe fitted to true labels of other
+        samples; rows sum to one. See `twohot.select.out_of_fold`.
+    noise_rate : float
+        Expected share of the labels that change, from 0 to 0.95.
+    random_state : int, numpy.random.Generator or None
+        The same seed gives the same labels.
+    classes : array of shape (n_classes,), optional
+        The label of each column of `probabilities`; by default the labels that occur, in order.
+
+    Returns
+    -------
+    Corrupted
+        As by `corrupt_labels`; in `corruption` a class without samples keeps its label.
+
+    Notes
+    -----
+    A sample whose probabilities leave nothing to other classes keeps its label, and the others
+    flip more often to make up for it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import LinearProbe
+    >>> from twohot.select.out_of_fold import out_of_fold_probabilities
+    >>> X, y = load_digits(return_X_y=True)
+    >>> probabilities = out_of_fold_probabilities(LinearProbe(ridge=4), X, y, random_state=0)
+    >>> noisy = boundary_noise(y, probabilities, 0.2, random_state=0)
+    >>> print(f"{noisy.noise_rate:.2f}")
+    0.20
+    >>> certain = probabilities[np.arange(len(y)), y]
+    >>> bool(certain[noisy.flipped].mean() < certain[~noisy.flipped].mean())
+    True
+    """
+    true = code_labels(labels, name="labels", classes=classes)
+    check_some_labelled(true, "pass one label per sample.", name="labels")
+    rows = _checked(probabilities, len(true.codes), true.n_classes)[true.labelled]
+    noise_rate = check_within("noise_rate", noise_rate, 0, MOST)
+    generator = check_generator(random_state)
+    codes = true.codes[true.labelled]
+    flip = flip_probabilities(rows, codes, noise_rate)
+    flipped = generator.random(len(codes)) < flip
+    given = true.codes.copy()
+    given[true.labelled] = np.where(flipped, _other_class(rows, codes, generator), codes)
+    return corrupted_to(true, given, np.eye(true.n_classes))
+
+
+def flip_probabilities(
+    probabilities: NDArray[np.float64], codes: IntArray, noise_rate: float
+) -> NDArray[np.float64]:
+    """Return how likely each label is to change, `noise_rate` on average.
+
+    Examples
+    --------
+    >>> probabilities = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.0, 1.0]])
+    >>> flip_probabilities(probabilities, np.array([0, 0, 0, 0]), 0.5).round(3)
+    array([0.137, 0.228, 0.685, 0.95 ])
+    """
+    certainty = probabilities[np.arange(len(codes)), codes]
+    # Counted, not summed: beside a certainty of one, a tiny chance of another class is one still.
+    able = np.count_nonzero(probabilities, axis=1) > (certainty > 0)
+    most = MOST * float(able.mean())
+    if noise_rate > most:
+        n_certain = counted(int((~able).sum()), "row")
+        problem = f"cannot be reached with {n_certain} that cannot be of another class"
+        advice = f"pass at most {most:.6g}, or probabilities of a probe with a larger penalty."
+        raise ArgumentError({"noise_rate": noise_rate}, problem, advice)
+    flip = np.zeros(len(codes))
+    flip[able] = _capped(1 + LEAST - certainty[able], noise_rate * len(codes))
+    return flip
+
+
+def _capped(ambiguity: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return min(MOST, c · ambiguity) with the c that makes their sum the total.
+
+    If the m most ambiguous rows are at the bound, c is what is left over their share,
+
+        c = (total - m · MOST) / Σ ambiguity of the others,
+
+    and m is the least number with which no other row is above the bound: with any larger one c is
+    smaller, so counting the numbers that are too small finds it.
+    """
+    if ambiguity.size == 0:
+        return ambiguity
+    largest_first = np.sort(ambiguity)[::-1]
+    others = np.cumsum(largest_first[::-1])[::-1]
+    scale = (total - MOST * np.arange(len(ambiguity))) / others
+    n_bound = int(np.count_nonzero(scale * largest_first > MOST))
+    # Rounding can leave even the last row above, by the last digit; the minimum then mends it.
+    c = scale[min(n_bound, len(scale) - 1)]
+    return np.asarray(np.minimum(MOST, c * ambiguity))
+
+
+def _other_class(
+    probabilities: NDArray[np.float64], codes: IntArray, generator: np.random.Generator
+) -> IntArray:
+    """Draw a class other than its own for each row, by the probabilities of the row."""
+    with np.errstate(divide="ignore"):
+        logits = np.log(probabilities)
+    logits[np.arange(len(codes)), codes] = -np.inf
+    # The largest of logits plus Gumbel noise is a draw from their softmax.
+    drawn: IntArray = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    return drawn
+
+
+def _checked(probabilities: ArrayLike, n_samples: int, n_classes: int) -> NDArray[np.float64]:
+    """Return one row of probabilities per sample, one column per class; rows sum to one."""
+    found: FloatArray = check_soft_targets(
+        as_array(probabilities), n_samples, name="probabilities", beside="labels"
+    )
+    if found.shape[1] != n_classes:
+        columns = counted(found.shape[1], "column")
+        problem = f"has {columns} for {counted(n_classes, 'class', 'classes')}"
+        advice = "pass one column per class; name the classes where some have no sample."
+        raise ArgumentError("probabilities", problem, advice)
+    exact = found.astype(np.float64)
+    return np.asarray(exact / exact.sum(axis=1, keepdims=True))

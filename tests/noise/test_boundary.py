@@ -1,0 +1,169 @@
+"""Noise at the boundary: who flips how often, and to what."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from twohot.noise import boundary_noise
+from twohot.noise.boundary import flip_probabilities
+
+
+@st.composite
+def probable_labels(draw, most=0.95):
+    """Rows of probabilities, some of them certain to the last digit, labels and a rate."""
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_rows, n_classes = draw(st.integers(1, 40)), draw(st.integers(2, 5))
+    spread = draw(st.sampled_from([0.1, 1.0, 20.0]))
+    logits = spread * generator.normal(size=(n_rows, n_classes))
+    probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return probabilities, generator.integers(0, n_classes, n_rows), draw(st.floats(0, most))
+
+
+def plain_flip_probabilities(probabilities, codes, noise_rate):
+    """The definition, its c by bisection."""
+    ambiguity = 1.05 - probabilities[np.arange(len(codes)), codes]
+
+    def flip(c):
+        return np.minimum(0.95, c * ambiguity)
+
+    # From 0.95 / 0.05 on every row is at the bound.
+    c = brentq(lambda c: flip(c).mean() - noise_rate, 0, 19.5, xtol=1e-13)
+    return flip(c)
+
+
+@given(probable_labels(most=0.9499))
+def test_rows_flip_as_often_as_the_definition_says(problem):
+    np.testing.assert_allclose(
+        flip_probabilities(*problem), plain_flip_probabilities(*problem), atol=1e-9
+    )
+
+
+@given(probable_labels())
+def test_the_mean_is_the_rate_and_nothing_is_above_the_bound(problem):
+    flip = flip_probabilities(*problem)
+    assert flip.mean() == pytest.approx(problem[2], abs=1e-12)
+    assert flip.min() >= 0
+    assert flip.max() <= 0.95
+
+
+def test_at_the_largest_rate_every_row_is_at_the_bound():
+    generator = np.random.default_rng(0)
+    probabilities = generator.dirichlet(np.full(3, 0.1), size=1000)
+    flip = flip_probabilities(probabilities, generator.integers(0, 3, 1000), 0.95)
+    np.testing.assert_allclose(flip, 0.95, rtol=1e-9)
+
+
+def test_labels_are_drawn_row_by_row():
+    """Ten kinds of rows, each a thousand times: how often they get which label."""
+    generator = np.random.default_rng(1)
+    kinds = generator.dirichlet(np.ones(4), size=10)
+    kinds[0] = [0.0, 0.0, 0.4, 0.6]
+    codes = np.repeat(np.arange(10) % 4, 1000)
+    probabilities = np.repeat(kinds, 1000, axis=0)
+    noisy = boundary_noise(codes, probabilities, 0.5, random_state=0)
+    flip = plain_flip_probabilities(probabilities, codes, 0.5)[::1000]
+    for kind, label in enumerate(codes[::1000]):
+        expected = flip[kind] * np.where(np.arange(4) == label, 0.0, kinds[kind])
+        expected /= 1 - kinds[kind, label]
+        expected[label] = 1 - flip[kind]
+        rows = slice(1000 * kind, 1000 * (kind + 1))
+        drawn = np.bincount(noisy.given_labels[rows], minlength=4) / 1000
+        # Four standard errors of a share of a thousand draws are at most 0.063.
+        np.testing.assert_allclose(drawn, expected, atol=0.063)
+        assert not drawn[expected == 0].any()
+    assert noisy.noise_rate == pytest.approx(0.5, abs=0.02)
+
+
+@given(probable_labels(), st.integers(0, 99))
+def test_the_record_agrees_with_the_labels(problem, seed):
+    probabilities, codes, rate = problem
+    every = np.arange(probabilities.shape[1])
+    noisy = boundary_noise(codes, probabilities, rate, random_state=seed, classes=every)
+    counted = np.zeros((len(every), len(every)), dtype=int)
+    np.add.at(counted, (codes, noisy.given_labels), 1)
+    np.testing.assert_array_equal(noisy.counts, counted)
+    np.testing.assert_array_equal(noisy.flipped, noisy.given_labels != codes)
+    for size, row, count, itself in zip(
+        counted.sum(axis=1), noisy.corruption, counted, np.eye(len(every)), strict=True
+    ):
+        np.testing.assert_allclose(row, count / size if size else itself)
+    again = boundary_noise(codes, probabilities, rate, random_state=seed, classes=every)
+    np.testing.assert_array_equal(noisy.given_labels, again.given_labels)
+
+
+def test_nothing_flips_at_rate_zero():
+    probabilities = np.full((100, 2), 0.5)
+    assert not boundary_noise(np.arange(100) % 2, probabilities, 0.0).flipped.any()
+
+
+def test_names_and_samples_without_a_label():
+    generator = np.random.default_rng(0)
+    probabilities = generator.dirichlet(np.ones(2), size=50)
+    labels = np.array(["owl", "ant"], dtype=object)[np.arange(50) % 2]
+    order = ["owl", "ant"]
+    whole = boundary_noise(labels[10:], probabilities[10:], 0.5, random_state=0, classes=order)
+    labels[:10] = None
+    noisy = boundary_noise(labels, probabilities, 0.5, random_state=0, classes=order)
+    assert noisy.given_labels[:10].tolist() == [None] * 10
+    assert noisy.given_labels[10:].tolist() == whole.given_labels.tolist()
+    assert noisy.counts.sum() == 40
+    assert not noisy.flipped[:10].any()
+
+
+def test_rows_that_can_be_nothing_else_stay_and_the_rest_makes_up_for_them():
+    probabilities = np.array([[1.0, 0.0]] * 50 + [[0.6, 0.4]] * 50)
+    codes = np.zeros(100, dtype=int)
+    flip = flip_probabilities(probabilities, codes, 0.3)
+    np.testing.assert_allclose(flip, [0.0] * 50 + [0.6] * 50)
+    with pytest.raises(
+        ValueError, match=r"noise_rate=0\.5 cannot be reached with 50 rows .* 0\.475"
+    ):
+        flip_probabilities(probabilities, codes, 0.5)
+    with pytest.raises(ValueError, match=r"noise_rate=0\.1 cannot be reached with 2 rows"):
+        boundary_noise([0, 1], np.eye(2), 0.1)
+    assert not boundary_noise([0, 1], np.eye(2), 0.0).flipped.any()
+
+
+def test_a_chance_too_small_to_change_a_sum_is_one_still():
+    probabilities = np.array([[1.0, 1e-30, 0.0]] * 200)
+    noisy = boundary_noise(np.zeros(200, int), probabilities, 0.9, random_state=0, classes=range(3))
+    assert noisy.noise_rate == pytest.approx(0.9, abs=0.07)
+    assert set(noisy.given_labels.tolist()) == {0, 1}
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("rate", [-0.1, 0.96, 1.0, np.nan, "0.5", None])
+def test_rates_that_cannot_be(rate):
+    with pytest.raises(ValueError, match=r"noise_rate=.* pass a number from 0 to 0\.95"):
+        boundary_noise([0, 1], [[0.5, 0.5]] * 2, rate)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "message"),
+    [
+        ([[0.5, 0.5]], r"probabilities has 1 row and labels has 2"),
+        ([0.5, 0.5], r"probabilities has shape \(2,\)"),
+        ([[0.2, 0.3, 0.5]] * 2, r"probabilities has 3 columns for 2 classes"),
+        ([[0.5, 0.5], [0.5]], r"probabilities has dtype object: pass real numbers"),
+        ([["a", "b"]] * 2, r"probabilities has dtype <U1"),
+        ([[0.5, np.nan]] * 2, r"probabilities has the negative or missing value nan"),
+        ([[1.5, -0.5]] * 2, r"probabilities has the negative or missing value -0\.5"),
+        ([[0.5, np.inf]] * 2, r"probabilities has rows that do not sum to one"),
+        ([[0.5, 0.5], [0.5, 0.6]], r"do not sum to one \(row 1: 1\.1\)"),
+    ],
+)
+def test_bad_probabilities(probabilities, message):
+    with pytest.raises(ValueError, match=message):
+        boundary_noise([0, 1], probabilities, 0.1)
+
+
+def test_bad_labels_and_seeds():
+    with pytest.raises(ValueError, match="labels has no label in any of its 2 rows"):
+        boundary_noise([None, None], [[0.5, 0.5]] * 2, 0.1)
+    with pytest.raises(ValueError, match="random_state=-1 seeds nothing"):
+        boundary_noise([0, 1], [[0.5, 0.5]] * 2, 0.1, random_state=-1)
