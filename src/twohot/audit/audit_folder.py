@@ -115,6 +115,7 @@ def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> di
         "n_issues": int(rows.is_label_issue.sum()),
         "n_undecided": int(np.sum(rows.is_label_issue & rows.is_undecided)),
         "noise_rate": summary.noise_rate,
+        "noise_interval": summary.noise_interval,
         "classes": rows.classes,
         "has_items": rows.items is not None,
         "item_kind": rows.item_kind,

@@ -19,6 +19,7 @@ ISSUE_COLUMNS = {
     "given_label": ("given_labels", "label"),
     "is_label_issue": ("is_label_issue", "flag"),
     "label_quality": ("label_quality", "score"),
+    "probability_wrong": ("probability_wrong", "derived"),
     "predicted_label": ("suggested_labels", "label"),
     "second_label": ("second_labels", "label"),
     "confidence": ("confidence", "score"),
@@ -42,6 +43,7 @@ def write_issues(path: str | os.PathLike[str], rows: ReviewRows) -> None:
         "flag": lambda flag: str(flag).lower(),
         "score": lambda score: "" if math.isnan(score) else repr(score),
     }
+    write["derived"] = write["score"]
     columns = (
         _items(rows) if kind == "text" else map(write[kind], getattr(rows, field).tolist())
         for field, kind in ISSUE_COLUMNS.values()
@@ -69,6 +71,8 @@ def read_issues(
         columns = zip(*lines, strict=True) if lines else ((),) * len(ISSUE_COLUMNS)
         found: dict[str, Any] = {}
         for (field, kind), cells in zip(ISSUE_COLUMNS.values(), columns, strict=True):
+            if kind == "derived":  # from what another column holds
+                continue
             value, dtype = read[kind]
             found[field] = np.array([value(cell) for cell in cells], dtype=dtype)
         found["items"] = tuple(found["items"]) if has_items else None

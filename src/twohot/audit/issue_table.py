@@ -13,6 +13,7 @@ from twohot._types import FloatArray, IntArray
 COLUMNS = (
     "is_label_issue",
     "label_quality",
+    "probability_wrong",
     "given_label",
     "predicted_label",
     "second_label",
@@ -36,14 +37,15 @@ class LabelIssues:
     """
 
     is_label_issue: NDArray[np.bool_]  # (n_rows,)
-    label_quality: FloatArray  # (n_rows,), in [0, 1], low is doubtful; NaN without a label
+    label_quality: FloatArray  # (n_rows,), in [0, 1], probability of being right; NaN without one
     given: IntArray  # (n_rows,), label as a position in classes; NO_LABEL without one
     predicted: IntArray  # (n_rows,), the likeliest class: the suggestion
     second: IntArray  # (n_rows,), the next likeliest
     confidence: FloatArray  # (n_rows,), probability of the suggestion
     is_undecided: NDArray[np.bool_]  # (n_rows,), the two candidates are close
     classes: NDArray[Any]  # (n_classes,), that may be suggested or chosen
-    noise_rate: float  # estimated share of the labels that are wrong
+    noise_rate: float  # estimated share of the labels that are wrong: mean of probability_wrong
+    noise_interval: tuple[float, float]  # the least and the most that it may be
     corruption: FloatArray  # (n_classes, n_classes), row true class, column given label
     messages: tuple[str, ...]  # what a reader should know, in plain words
     probe: Any = None  # the probe that judged, None for a user's own probabilities
@@ -52,6 +54,11 @@ class LabelIssues:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return COLUMNS
+
+    @property
+    def probability_wrong(self) -> FloatArray:
+        """(n_rows,) how probable it is that the label is wrong; NaN without one."""
+        return 1 - self.label_quality
 
     @property
     def given_label(self) -> NDArray[Any]:
@@ -78,6 +85,11 @@ class LabelIssues:
         """Numbers of the flagged rows, the most doubtful first."""
         flagged = np.flatnonzero(self.is_label_issue)
         return flagged[np.argsort(self.label_quality[flagged], kind="stable")]
+
+    def share_in_words(self) -> str:
+        """Return how many labels are wrong, in a few words."""
+        least, most = self.noise_interval
+        return f"about {self.noise_rate:.1%} wrong (between {least:.1%} and {most:.1%})"
 
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False
@@ -121,10 +133,7 @@ class LabelIssues:
 
     def __repr__(self) -> str:
         n_labels = np.count_nonzero(self.given != NO_LABEL)
-        n_wrong = round(self.noise_rate * n_labels)
-        head = f"{n_wrong} of {n_labels} labels look wrong"
-        if self.n_issues != n_wrong:  # a budget or a precision was asked for
-            head += f"; {self.n_issues} flagged"
+        head = f"{n_labels} labels: {self.share_in_words()}; {self.n_issues} flagged"
         lines = [
             f"{'row':>8}  {'quality':>7}  {'given':20.20}  {'suggested':20.20}  {'second':20.20}"
         ]

@@ -58,6 +58,7 @@ def review_summary(
     return ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,
+        noise_interval=issues.noise_interval,
         corruption=issues.corruption,
         methods=() if choice is None else _methods(choice),
         choice=None if choice is None else _choice_curve(choice),
@@ -110,8 +111,8 @@ def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:
     labelled = int(np.count_nonzero(issues.given != NO_LABEL))
     undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
     found = (
-        f"About {issues.noise_rate:.1%} of {labelled:,} labels look wrong; {issues.n_issues:,} are "
-        f"flagged, {undecided:,} of them with two candidates that are close."
+        f"Of {labelled:,} labels {issues.share_in_words()}; {issues.n_issues:,} are flagged, "
+        f"{undecided:,} of them with two candidates that are close."
     )
     if choice is None:
         return (found,)

@@ -198,7 +198,11 @@ def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, s
         ("undecided", f"{n_undecided:,}", "flagged, top two close"),
     ]
     if summary.noise_rate is not None:
-        numbers.insert(1, ("wrong labels", f"{100 * summary.noise_rate:.1f} %", "estimated"))
+        remark = "estimated"
+        if summary.noise_interval is not None:
+            least, most = (100 * share for share in summary.noise_interval)
+            remark = f"estimated; between {least:.1f} and {most:.1f} %"
+        numbers.insert(1, ("wrong labels", f"{100 * summary.noise_rate:.1f} %", remark))
     if rows.n_unlabelled:
         numbers.append(("without a label", f"{rows.n_unlabelled:,}", "never flagged"))
     return numbers

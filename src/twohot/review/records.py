@@ -33,7 +33,7 @@ class ReviewRows:
     given_labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: none
     suggested_labels: IntArray  # (n_rows,), what the audit takes for right
     second_labels: IntArray  # (n_rows,), its second candidate; NO_LABEL: none
-    label_quality: FloatArray  # (n_rows,), in [0, 1], low is suspicious; NaN without a label
+    label_quality: FloatArray  # (n_rows,), in [0, 1], probability of being right; NaN without one
     confidence: FloatArray  # (n_rows,), in [0, 1], of the suggestion
     is_label_issue: NDArray[np.bool_]  # (n_rows,), flagged: to be looked at
     is_undecided: NDArray[np.bool_]  # (n_rows,), the top two candidates are close
@@ -77,6 +77,11 @@ class ReviewRows:
     def n_unlabelled(self) -> int:
         """Number of rows without a given label."""
         return int(np.sum(self.given_labels == NO_LABEL))
+
+    @property
+    def probability_wrong(self) -> FloatArray:
+        """(n_rows,) how probable it is that the label is wrong; NaN without one."""
+        return 1 - self.label_quality
 
     @property
     def flagged(self) -> IntArray:
@@ -147,6 +152,7 @@ class ReviewSummary:
 
     title: str = "Label audit"
     noise_rate: float | None = None  # estimated share of the labels that are wrong
+    noise_interval: tuple[float, float] | None = None  # the least and the most that it may be
     corruption: FloatArray | None = None  # (n_classes, n_classes), row true, column given
     methods: tuple[Method, ...] = ()
     choice: ChoiceCurve | None = None
