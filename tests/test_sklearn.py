@@ -5,6 +5,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from twohot import (
     AutoProbe,
+    AveragedProbe,
     DiscriminantProbe,
     DistilledProbe,
     LinearProbe,
@@ -20,6 +21,7 @@ PROBES = [
     PartialLabelProbe(loss="ce"),
     DiscriminantProbe(),
     DiscriminantProbe(shrinkage=0.1),
+    AveragedProbe(probes=(LinearProbe(), DiscriminantProbe(shrinkage=0.1)), temperatures=(0.5, 1)),
     AutoProbe(),
 ]
 
