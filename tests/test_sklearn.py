@@ -3,7 +3,14 @@
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import (
+    AutoProbe,
+    AveragedProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+)
 
 PROBES = [
     LinearProbe(),
@@ -12,17 +19,31 @@ PROBES = [
     DistilledProbe(),
     PartialLabelProbe(),
     PartialLabelProbe(loss="ce"),
+    DiscriminantProbe(),
+    DiscriminantProbe(shrinkage=0.1),
+    AveragedProbe(probes=(LinearProbe(), DiscriminantProbe(shrinkage=0.1)), temperatures=(0.5, 1)),
     AutoProbe(),
 ]
 
 # Needs an environment variable that is set before scipy is imported.
 MAY_BE_SKIPPED = {"check_array_api_input"}
 
+# What a leave-one-out choice cannot promise: a row leaves with all of its weight, and repeated
+# rows do not leave together.
+MAY_FAIL = {
+    "DiscriminantProbe()": {
+        f"check_sample_weight_equivalence_on_{stored}_data": "chosen by leave one out"
+        for stored in ("dense", "sparse")
+    }
+}
+
 
 @pytest.mark.parametrize("probe", PROBES, ids=repr)
 def test_all_common_checks_pass(probe):
-    results = check_estimator(probe, on_skip=None, on_fail=None)
+    may_fail = MAY_FAIL.get(repr(probe), {})
+    results = check_estimator(probe, on_skip=None, on_fail=None, expected_failed_checks=may_fail)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
     assert len(results) > 50
-    assert {r["check_name"] for r in results if r["status"] != "passed"} <= MAY_BE_SKIPPED
+    not_passed = {r["check_name"] for r in results if r["status"] != "passed"}
+    assert not_passed <= MAY_BE_SKIPPED | may_fail.keys()

@@ -4,6 +4,8 @@ from twohot._types import Round
 from twohot.audit.find_issues import find_label_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.why import Explanation, explain_label
+from twohot.distill.averaged_probe import AveragedProbe
+from twohot.distill.discriminant_probe import DiscriminantProbe
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.fitted import load
 from twohot.distill.targets import top_candidates
@@ -14,6 +16,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AutoProbe",
+    "AveragedProbe",
+    "DiscriminantProbe",
     "DistilledProbe",
     "Explanation",
     "Forecast",

@@ -24,7 +24,7 @@ class Round:
     coef: FloatArray  # (n_classes, n_features), in the space of the prepared features
     intercept: FloatArray  # (n_classes,), zeros if none was fitted
     targets: str  # what was fitted: "labels", "soft", "outputs" or "candidates"
-    loss: str  # "ce" or "gce"
+    loss: str  # "ce", "gce"; "lda" or "average" where none is minimised
     l2: float  # strength of the penalty, on the prepared features
     value: float  # mean loss + ½·l2·‖coef‖²
     n_iter: int  # directions tried, without those of the start of a robust fit

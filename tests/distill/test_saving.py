@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 import problems
 import twohot
-from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, load
+from twohot import DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
 from twohot.distill import saving
 
 DATA = problems.synthetic()
@@ -70,6 +70,8 @@ PROBES = [
     DistilledProbe(loss="gce", teacher_loss="gce"),
     PartialLabelProbe(),
     PartialLabelProbe(n_candidates=3, loss="ce", ridge=0.1),
+    DiscriminantProbe(),
+    DiscriminantProbe(shrinkage=0.2, n_axes=4, normalize=False),
 ]
 
 

@@ -5,7 +5,7 @@ import os
 import numpy as np
 from other_store import RowsElsewhere
 
-from twohot import AutoProbe, PartialLabelProbe
+from twohot import AutoProbe, DiscriminantProbe, PartialLabelProbe
 from twohot.rows.rows import Rows
 
 
@@ -30,6 +30,7 @@ def test_coefficients_are_those_of_rows_in_memory(monkeypatch):
     probes = [
         PartialLabelProbe(given_share=0.2, fit_intercept=True, tol=1e-3),
         AutoProbe(cv=2, tol=0.1),
+        DiscriminantProbe(),
     ]
     expected = [probe.fit(X, y).rounds_ for probe in probes]
     monkeypatch.setattr("twohot.rows.stores.Rows", RowsElsewhere)

@@ -130,7 +130,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         state = FittedState(
             estimator=type(self).__name__,
-            parameters=self.get_params(deep=False),
+            parameters=self._stored_parameters(),
             classes=self.classes_,
             preparation=self.preparation_,
             rounds=self.rounds_,
@@ -144,7 +144,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the fitted probe of this kind that `save` wrote."""
         state = read_state(path)
-        known = {kind.__name__: kind for kind in _kinds(cls)}
+        known = probe_kinds(cls)
         if state.estimator not in known:
             raise ValueError(
                 f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
@@ -158,6 +158,11 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
         probe._take_rounds(state.rounds, state.classes, state.preparation)
         return probe
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters that a file is to hold as they are."""
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        return parameters
 
     def _notes(self) -> dict[str, Any]:
         """Return what a file is to hold beside the rounds, as JSON."""
@@ -209,9 +214,12 @@ def _most_likely(logits: FloatArray) -> NDArray[Any]:
     return np.asarray(logits.argmax(axis=1))
 
 
-def _kinds(base: type[Any]) -> list[type[Any]]:
-    """Return a class and all that derive from it."""
-    return [base, *(kind for child in base.__subclasses__() for kind in _kinds(child))]
+def probe_kinds(base: type[Any] = FittedProbe) -> dict[str, type[Any]]:
+    """Return a class and all that derive from it, by name."""
+    kinds = {base.__name__: base}
+    for child in base.__subclasses__():
+        kinds |= probe_kinds(child)
+    return kinds
 
 
 def load(path: str | os.PathLike[str]) -> FittedProbe:

@@ -58,7 +58,7 @@ def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
     if not isinstance(parameters.get("start", ""), str):
         tensors["parameter.start"] = np.array(parameters.pop("start"), dtype=np.float64)
     header = {"format_version": FORMAT_VERSION, **vars(state)} | {
-        "parameters": {name: _encode(name, value) for name, value in parameters.items()},
+        "parameters": encode_parameters(parameters),
         "classes": _encode_labels("classes_", state.classes),
         "preparation": {
             "normalize": bool(preparation.normalize),
@@ -98,7 +98,7 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedState:
     """Return the probe that a header and its tensors describe; anything may be raised if none."""
-    parameters = {name: _decode(value) for name, value in header["parameters"].items()}
+    parameters = decode_parameters(header["parameters"])
     if "parameter.start" in tensors:
         parameters["start"] = tensors["parameter.start"]
     rounds = []
@@ -140,6 +140,16 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
         problem = f"{path} is a safetensors file but holds no probe"
         raise ValueError(f"{problem}: pass a file that `save` wrote.")
     return metadata[HEADER], tensors
+
+
+def encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a probe as JSON has them; `decode_parameters` reads them."""
+    return {name: _encode(name, value) for name, value in parameters.items()}
+
+
+def decode_parameters(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return what `encode_parameters` was given."""
+    return {name: _decode(value) for name, value in fields.items()}
 
 
 def _encode(name: str, value: Any) -> Any:

@@ -17,6 +17,7 @@ from twohot._types import FloatArray
 from twohot.rows.rows import Terms
 
 MOST_LOOKS = 6  # at the objective along a direction; mostly one is enough
+MOST_SHORTER = 25  # looks until any length leads down; 0.4²⁵ of a step is nothing
 GOOD_SLOPE = 0.2  # share of the slopes that may be left
 SHORTER = 0.4  # factor of a step that leads up
 
@@ -41,7 +42,9 @@ def search_lengths(line: Line) -> FloatArray:
     fixed = line.slope - terms[1]
     value, slope, good = float(terms[0]), line.slope, GOOD_SLOPE * np.linalg.norm(line.slope)
     move, share = _newton(line, slope, terms), 1.0
-    for _ in range(MOST_LOOKS):
+    for look in range(MOST_SHORTER):
+        if look >= MOST_LOOKS and lengths.any():
+            break
         there = lengths + share * move
         loss, loss_slope = line.terms(there, 1)
         value_there = float(loss) + float(there @ (fixed + 0.5 * line.bend * there))

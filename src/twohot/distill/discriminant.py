@@ -1,0 +1,125 @@
+"""Linear discriminant analysis: classes with means of their own and one covariance, shrunk.
+
+Along m axes, with weights n_k of the rows of class k, N of all rows, and means u_k,
+
+    S = Σ_i w_i (z_i - u_k(i)) (z_i - u_k(i))ᵀ / N,        Σ = (1 - γ) S + γ tr(S)/m · I,
+    logit_k(z) = zᵀ Σ⁻¹ u_k - ½ u_kᵀ Σ⁻¹ u_k + log(n_k / N).
+
+The axes are the eigenvectors of S: Σ is diagonal there for any shrinkage γ, and its inverse is a
+division. They span the leading principal axes of the rows, which are half-whitened first: as they
+are, tr(S)/m would be the variance of the few that vary most.
+
+A class without a row has the mean of all rows, and no class less than the prior of half a row.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+
+from twohot._types import FloatArray
+from twohot.distill.targets import LabelTargets
+from twohot.rows.block import Block
+from twohot.rows.principal_axes import PrincipalAxes
+from twohot.rows.rows import Rows, Terms
+
+# What the variance along an axis is raised by before it is half-whitened, relative to the mean:
+# axes with hardly any variance are mostly noise, and are not blown up.
+VARIANCE_FLOOR = 0.1
+
+# Axes with less than this share of the largest variance are what float32 leaves of none.
+NEGLIGIBLE_SHARE = 1e-6
+
+# Where rows of a class are all alike, S is zero; shrinking is then towards this share of the mean
+# variance of all rows.
+LEAST_SPREAD = 1e-6
+
+# Weight up to which a class has no rows. Weights have mean one.
+NO_ROWS = 1e-6
+
+# Rows whose prior a class has at the least: it may have come up short by chance.
+LEAST_ROWS = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMoments:
+    """Means and pooled covariance of classes, along axes on which it is diagonal."""
+
+    basis: FloatArray  # (d, m), axes as columns, on the features of the rows
+    variances: FloatArray  # (m,), of rows about the mean of their class: the eigenvalues of S
+    means: FloatArray  # (K, m), of the rows of each class
+    weights: FloatArray  # (K,), of the rows of each class
+    mean: FloatArray  # (m,), of all rows
+    least_spread: float  # that stands for tr(S)/m where this is less
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.weights.sum())
+
+
+def half_whitened_basis(axes: PrincipalAxes, n_columns: int, n_axes: int) -> FloatArray:
+    """Return the leading axes, at most `n_axes`, as columns, half-whitened.
+
+    An axis of variance v is multiplied by (v + a tenth of their mean)^(-1/4): rows then vary along
+    it by about √v. Only the first `n_columns` axes count: one more is an intercept's.
+    """
+    variances = axes.variances[:n_columns]
+    leading = np.argsort(-variances, kind="stable")[:n_axes]
+    leading = leading[variances[leading] > NEGLIGIBLE_SHARE * variances.max(initial=0)]
+    kept = variances[leading]
+    scale = (kept + VARIANCE_FLOOR * kept.sum() / max(len(kept), 1)) ** -0.25
+    basis = np.eye(n_columns) if axes.basis is None else axes.basis[:n_columns, :n_columns]
+    return np.asarray(basis[:, leading] * scale)
+
+
+def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:
+    """Read rows with labels once; return the moments of their classes in the span of a basis."""
+    weights, sums, squares = rows.sum(class_terms, basis.astype(rows.dtype), rows.n_classes)
+    total, n_axes = weights.sum(), basis.shape[1]
+    mean = sums.sum(axis=0) / total
+    means = np.where(
+        weights[:, np.newaxis] > NO_ROWS, sums / np.maximum(weights, NO_ROWS)[:, np.newaxis], mean
+    )
+    within = squares / total - means.T @ (weights[:, np.newaxis] * means) / total
+    variances, vectors = sl.eigh(within) if n_axes else (np.empty(0), np.empty((0, 0)))
+    return ClassMoments(
+        basis=basis @ vectors,
+        variances=np.maximum(variances, 0),
+        means=means @ vectors,
+        weights=weights,
+        mean=mean @ vectors,
+        least_spread=LEAST_SPREAD * float(np.trace(squares) / total) / max(n_axes, 1),
+    )
+
+
+def class_terms(block: Block, basis: FloatArray, n_classes: int) -> Terms:
+    """Return, of each class, Σ w and Σ w z; and Σ w z zᵀ. A kernel."""
+    z, weights = along(block, basis), weight_of_rows(block)
+    block.n_products += 1
+    labels = LabelTargets(n_classes).of(block).T.astype(np.float64)  # (K, rows)
+    weighted = weights * z
+    return (labels @ weights)[:, 0], labels @ weighted, weighted.T @ z
+
+
+def along(block: Block, basis: FloatArray) -> FloatArray:
+    """Return the rows of a block along the columns of a basis, in float64."""
+    block.n_products += 1
+    return np.asarray(block.prepared() @ basis, dtype=np.float64)
+
+
+def weight_of_rows(block: Block) -> FloatArray:
+    """Return the weights of the rows as a column, in float64."""
+    if block.weights is None:
+        return np.ones((len(block), 1))
+    return block.weights.astype(np.float64)
+
+
+def discriminant_coef(moments: ClassMoments, shrinkage: float) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients (K, d) on the features of the rows, and an intercept (K,)."""
+    spread = moments.variances.sum() / max(len(moments.variances), 1)
+    covariance = (1 - shrinkage) * moments.variances
+    covariance += shrinkage * max(spread, moments.least_spread)
+    coef = moments.means / covariance
+    priors = np.log(np.maximum(moments.weights, LEAST_ROWS) / moments.total)
+    return coef @ moments.basis.T, priors - (coef * moments.means).sum(axis=1) / 2
