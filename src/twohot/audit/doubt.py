@@ -1,0 +1,124 @@
+"""Which labels to flag, and what share is wrong, given how probable it is that each is wrong.
+
+Two stories explain a label that a classifier would not have given:
+
+* A, `at_random`: labels are wrong at random given the true class; all else is overlap of classes.
+* B, `at_boundary`: classes overlap only as far as a generative model of them says; all else is
+  wrong labels. Noise that is most frequent where classes meet is seen by B alone.
+
+No given label can decide between them. What A says is counted in full, what B says beyond it in
+part,
+
+    probability_wrong = A + believed · (1 - A) · max(B - A, 0),
+
+and the share of wrong labels is between the means of A and of max(A, B).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._types import FloatArray
+
+# How far B is believed beyond A: below ½, so that what B alone doubts is more likely right than
+# wrong, and far enough below for flags to follow A where A finds much. From .35 to .45 the F1 of
+# the flags falls by 8 points on StanfordCars with 30 % random noise, and rises by one on digits
+# with noise at the boundary.
+BELIEVED = 0.35
+
+
+@dataclass(frozen=True)
+class ShareWrong:
+    """The share of the labels that is wrong, and what cannot be known about it."""
+
+    wrong: float  # wrong at random given the true class
+    unclear: float  # further labels, wrong or overlap of classes: that cannot be told
+    low: float  # the share that is wrong is between this
+    high: float  # and this
+
+
+def combined_doubt(at_random: FloatArray, at_boundary: FloatArray) -> FloatArray:
+    """Return how probable it is that each label is wrong, NaN without a label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> combined_doubt(np.array([0.9, 0.0, 0.0]), np.array([0.2, 1.0, 0.0])).tolist()
+    [0.9, 0.35, 0.0]
+    """
+    beyond = np.maximum(at_boundary - at_random, 0)
+    return np.asarray(at_random + BELIEVED * (1 - at_random) * beyond)
+
+
+def share_wrong(
+    at_random: FloatArray,
+    at_boundary: FloatArray,
+    noise_rate: float,
+    noise_rate_interval: tuple[float, float],
+) -> ShareWrong:
+    """Return the share of wrong labels among the labelled rows.
+
+    Its interval adds to what cannot be told what few rows leave open: how far the interval of the
+    noise rate is from the noise rate, both of the model that `at_random` is from.
+    """
+    labelled = ~np.isnan(at_random)
+    wrong = float(at_random[labelled].mean())
+    at_most = float(np.maximum(at_random, at_boundary)[labelled].mean())
+    low, high = noise_rate_interval
+    return ShareWrong(
+        wrong=wrong,
+        unclear=at_most - wrong,
+        low=max(0.0, wrong - max(0.0, noise_rate - low)),
+        high=min(1.0, at_most + max(0.0, high - noise_rate)),
+    )
+
+
+def flag_for_f1(doubt: FloatArray, eligible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Flag the eligible rows that maximise the expected F1.
+
+    With S flagged it is 2 · Σ_S doubt / (|S| + Σ doubt), and the best S are the most doubtful rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> flag_for_f1(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, True, True, False])).tolist()
+    [True, True, False, False]
+    """
+    order = _most_doubtful_first(doubt, eligible)
+    expected = 2 * np.cumsum(doubt[order]) / (np.arange(1, len(order) + 1) + np.nansum(doubt))
+    n_flagged = int(expected.argmax()) + 1 if len(order) and expected.max() > 0 else 0
+    return _first_of(order, n_flagged, len(doubt))
+
+
+def flag_for_precision(
+    doubt: FloatArray, eligible: NDArray[np.bool_], precision: float, promised: FloatArray
+) -> NDArray[np.bool_]:
+    """Flag as many of the most doubtful eligible rows as are wrong with `promised` on average.
+
+    `promised` is how probable it is that a label is wrong as far as it can be promised: A. The
+    average of `doubt` would promise what the labels cannot tell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> doubt = np.array([0.9, 0.8, 0.3, 0.9])
+    >>> flag_for_precision(doubt, np.array([True, True, True, False]), 0.85, doubt).tolist()
+    [True, True, False, False]
+    """
+    order = _most_doubtful_first(doubt, eligible)
+    expected = np.cumsum(promised[order])
+    # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
+    kept = np.flatnonzero(expected >= (precision - 1e-9) * np.arange(1, len(order) + 1))
+    return _first_of(order, int(kept[-1]) + 1 if kept.size else 0, len(doubt))
+
+
+def _most_doubtful_first(doubt: FloatArray, eligible: NDArray[np.bool_]) -> NDArray[np.intp]:
+    rows = np.flatnonzero(eligible)
+    return rows[np.argsort(-doubt[rows], kind="stable")]
+
+
+def _first_of(order: NDArray[np.intp], n_flagged: int, n_rows: int) -> NDArray[np.bool_]:
+    flagged = np.zeros(n_rows, dtype=bool)
+    flagged[order[:n_flagged]] = True
+    return flagged
