@@ -1,6 +1,6 @@
 """Which labels are wrong, what they should be, and how sure that is."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -11,31 +11,22 @@ from sklearn.utils.validation import _num_samples
 from twohot._checks.labels import Labels, check_two_classes, code_labels, label_notes
 from twohot._checks.messages import ArgumentError, first_few
 from twohot._checks.numbers import check_count, check_within
-from twohot._types import FloatArray, IntArray, Matrix
+from twohot._types import Matrix
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
-from twohot.audit.class_probabilities import (
-    given_blocks,
-    is_calibrated,
-    known_classes,
-    probe_blocks,
-)
-from twohot.audit.flagging import (
-    CLOSE,
-    Evidence,
-    count_transitions,
-    decide,
-    join,
-    most_doubtful,
-    precise,
-    probability_wrong,
-    weigh,
-)
+from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
+from twohot.audit.flagging import CLOSE, most_doubtful
 from twohot.audit.issue_table import LabelIssues
-from twohot.audit.partly_labelled import check_lengths, labelled_rows
+from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
+from twohot.audit.partly_labelled import check_lengths
+from twohot.audit.verdict import Verdict, reach_verdict
 from twohot.select.auto_probe import AutoProbe
 
 # A class with fewer labels than this is never flagged: nothing else says what it looks like.
 FEWEST_ROWS = 2
+
+# Share of labels that may be wrong or overlap from which on it is said.
+UNCLEAR_SHARE = 0.02
+SHOWN_PAIRS = 3  # of classes that this is about
 
 
 def find_label_issues(
@@ -64,7 +55,7 @@ def find_label_issues(
     probe : fitted classifier, optional
         Who judges: anything with `predict_proba` and `classes_`, matched with labels by their
         text, so that 2 is "2". If it has a method `predict_calibrated_proba`, that is called
-        instead. By default an `AutoProbe` is fitted.
+        instead. By default an `AutoProbe` is fitted, and every row is judged without its label.
     probabilities : array of shape (n_samples, n_classes), optional
         A user's own probabilities, in the place of a probe: best those of a model that has not
         seen the row.
@@ -74,8 +65,8 @@ def find_label_issues(
         Flag at most this many labels, the most doubtful ones: what somebody has time to look at.
         Fewer, if no more labels have a likelier class.
     precision : float, optional
-        Flag as many labels as keep the expected share of truly wrong ones among them at this, by
-        Bayes' rule with the estimated corruption; less where the probe itself often errs.
+        Flag as many labels as keep the expected share of truly wrong ones among them at this, as
+        far as that can be promised: doubts that may be overlap of classes do not count.
     missing : collection of str
         Texts that mean no label, as "NA": they are classes otherwise.
     n_jobs, random_state
@@ -86,8 +77,9 @@ def find_label_issues(
     Returns
     -------
     LabelIssues
-        One row per sample: `is_label_issue`, `label_quality`, `given_label`, `predicted_label`,
-        `second_label`, `confidence`, `is_undecided`; and `noise_rate`, `corruption`.
+        One row per sample: `is_label_issue`, `label_quality`, `probability_wrong`, `given_label`,
+        `predicted_label`, `second_label`, `confidence`, `is_undecided`; and `noise_rate`,
+        `noise_interval`, `corruption`.
 
     Examples
     --------
@@ -112,17 +104,15 @@ def find_label_issues(
     labels = given.among(known_classes(given, probe, classes))
     check_two_classes(labels)
     if probabilities is not None:
-        blocks = given_blocks(probabilities, labels)
+        opinions = given_opinions(given_blocks(probabilities, labels))
+    elif probe is not None:
+        opinions = given_opinions(probe_blocks(probe, X, len(labels.codes)))
     else:
-        if probe is None:
-            probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
-            labelled = labels.take(labels.labelled)
-            probe.fit(labelled_rows(X, labels), labelled, callback=callback)
-        blocks = probe_blocks(probe, X, len(labels.codes))
-    evidence = _collect(blocks, labels.codes)
+        probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
+        opinions = unseen_opinions(probe, X, labels, callback)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     messages = (*_messages(labels, probe), *label_notes(given.present()))
-    return _issues(labels, evidence, offered, budget, precision, probe=probe, messages=messages)
+    return _issues(labels, opinions, offered, budget, precision, probe=probe, messages=messages)
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
@@ -153,49 +143,56 @@ def _check_rows(X: Matrix, labels: Labels) -> Matrix:
     return X.tocsr() if sp.issparse(X) else X
 
 
-def _collect(blocks: Iterable[FloatArray], labels: IntArray) -> Evidence:
-    parts, first = [], 0
-    for block in blocks:
-        parts.append(weigh(block, labels[first : first + len(block)]))
-        first += len(block)
-    return join(parts)
-
-
 def _issues(
     labels: Labels,
-    evidence: Evidence,
+    opinions: Opinions,
     offered: OfferedClasses,
     budget: int | None,
     precision: float | None,
-    **about: Any,
+    *,
+    messages: tuple[str, ...],
+    probe: Any,
 ) -> LabelIssues:
-    codes, labelled, sizes = labels.codes, labels.labelled, labels.sizes
-    eligible = labelled & (sizes[codes] >= FEWEST_ROWS)
-    verdict = decide(evidence.margin, eligible)
-    flagged = verdict.is_issue
-    true = np.where(flagged, evidence.first, codes)[labelled]
-    corruption = count_transitions(true, codes[labelled], labels.n_classes)
-    # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
-    doubtful = eligible & (evidence.first != codes)
+    verdict = reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS)
+    candidates, codes = verdict.candidates, labels.codes
+    flagged = verdict.flagged
     if budget is not None:
-        flagged = most_doubtful(verdict.quality, doubtful, budget)
+        flagged = most_doubtful(verdict.doubt, verdict.eligible, budget)
     elif precision is not None:
-        calibrated = is_calibrated(about["probe"])
-        doubt = probability_wrong(evidence, codes, corruption, calibrated=calibrated)
-        flagged = precise(verdict.quality, doubt, doubtful, precision)
+        flagged = verdict.flag_for(precision)
     return LabelIssues(
         is_label_issue=flagged,
-        label_quality=verdict.quality,
+        label_quality=1 - verdict.doubt,
         given=offered.codes(codes),
-        predicted=offered.codes(evidence.first),
-        second=offered.codes(evidence.second),
-        confidence=evidence.confidence,
-        is_undecided=evidence.runner_up * CLOSE > evidence.confidence,
+        predicted=offered.codes(candidates.first),
+        second=offered.codes(candidates.second),
+        confidence=candidates.confidence,
+        is_undecided=candidates.runner_up * CLOSE > candidates.confidence,
         classes=offered.names,
         noise_rate=verdict.noise_rate,
-        corruption=offered.corruption(corruption),
-        **about,
+        noise_interval=verdict.noise_interval,
+        corruption=offered.corruption(verdict.corruption),
+        messages=(*_doubts(verdict, labels, precision), *messages),
+        probe=probe,
     )
+
+
+def _doubts(verdict: Verdict, labels: Labels, precision: float | None) -> list[str]:
+    """Say what the labels cannot tell."""
+    said = []
+    if verdict.unclear >= UNCLEAR_SHARE:
+        names = labels.classes.tolist()
+        pairs = [f"{names[a]!r} and {names[b]!r}" for a, b in verdict.overlapping[:SHOWN_PAIRS]]
+        said.append(
+            f"For {verdict.unclear:.1%} of the labels it cannot be told whether they are wrong or "
+            f"their classes overlap, mostly {', '.join(pairs)}."
+        )
+    if precision is not None and not verdict.flag_for(precision).any():
+        said.append(
+            f"No label is flagged: with these labels a precision of {precision:g} cannot be "
+            "promised for any."
+        )
+    return said
 
 
 def _messages(labels: Labels, probe: Any) -> list[str]:

@@ -114,6 +114,12 @@ def fit_noise_model(
     return best
 
 
+def best_temperature(log_probabilities: FloatArray, labels: IntArray) -> float:
+    """Return the temperature that explains the labels best, with noise alike for all classes."""
+    chosen = _chosen_rows(labels)
+    return _best_centre(less_the_largest(log_probabilities[chosen]), labels[chosen])
+
+
 def _chosen_rows(labels: IntArray) -> IntArray:
     """Return the rows to fit on, in order of their labels."""
     chosen = np.flatnonzero(labels >= 0)

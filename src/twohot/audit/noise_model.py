@@ -52,6 +52,16 @@ class NoiseModel:
         sizes = self.counts.sum(axis=1, keepdims=True)
         return np.asarray((self.counts + self.prior_rows * even) / (sizes + self.prior_rows))
 
+    def class_probabilities(self, log_probabilities: FloatArray) -> FloatArray:
+        """Return how probable each class is to be the true one of each row, whatever its label."""
+        return self._tempered(less_the_largest(log_probabilities))
+
+    def _tempered(self, scores: FloatArray) -> FloatArray:
+        found = np.zeros_like(scores)
+        for weight, temperature in zip(self.weights, self.temperatures, strict=True):
+            found += np.float32(weight) * tempered(scores, temperature)
+        return found
+
     def probability_wrong(self, log_probabilities: FloatArray, labels: IntArray) -> FloatArray:
         """Return how probable it is that each label is wrong, NaN where the label is -1.
 
@@ -77,9 +87,7 @@ class NoiseModel:
         return np.asarray(wrong / (right + wrong))
 
     def _wrong_by_counts(self, scores: FloatArray, labels: IntArray) -> FloatArray:
-        prior = np.zeros_like(scores)
-        for weight, temperature in zip(self.weights, self.temperatures, strict=True):
-            prior += np.float32(weight) * tempered(scores, temperature)
+        prior = self._tempered(scores)
         own = np.zeros_like(scores)
         for _ in range(OWN_COUNT_TURNS):
             own = prior * corruption_without(

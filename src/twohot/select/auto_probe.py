@@ -18,6 +18,7 @@ from twohot.rows.threads import one_blas_thread
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.search import Search, Trial
 from twohot.select.splits import choose_splits
+from twohot.select.unseen import unseen_logits
 from twohot.solve.solver import Settings
 
 # What the largest label has beyond its share of the rows, from which on there is an intercept. The
@@ -98,6 +99,38 @@ class AutoProbe(FittedProbe):
         callback : callable, optional
             Is called with a line for every candidate that was tried.
         """
+        self._search_and_fit(X, y, sample_weight, callback)
+        return self
+
+    def fit_out_of_fold(
+        self, X: Matrix, y: Any, callback: Callable[[str], None] | None = None
+    ) -> FloatArray:
+        """Choose a probe and fit it; return what it says of each row without its label.
+
+        Five times the chosen probe is fitted on all but a fifth of the rows, up to 50,000, and what
+        that says of the others is kept: four bytes for each row and class.
+
+        Parameters
+        ----------
+        X, y, callback
+            As for `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Logits, columns in the order of `classes_`.
+        """
+        search = self._search_and_fit(X, y, None, callback)
+        with one_blas_thread():
+            return unseen_logits(search, search.best())
+
+    def _search_and_fit(
+        self,
+        X: Matrix,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        callback: Callable[[str], None] | None,
+    ) -> Search:
         report = self._say if callback is None and self.verbose > 0 else callback
         rows = check_features(self, X, reset=True)
         labels = check_labels(self, y, rows.shape[0])
@@ -107,8 +140,8 @@ class AutoProbe(FittedProbe):
             rounds = search.refit(search.best())
         self._take_rounds(rounds, labels.classes, preparation)
         self.choice_ = choice_of(search)
-        self._warn_of_early_ends("raise max_iter or tol.", stacklevel=3)
-        return self
+        self._warn_of_early_ends("raise max_iter or tol.", stacklevel=4)
+        return search
 
     @property
     def temperature_(self) -> float:

@@ -74,7 +74,8 @@ class Search:
         rows = coordinates.rows
         self.given = LabelTargets(rows.n_classes)
         held_out = np.concatenate([pair[1] for pair in splits])
-        self.held_out_labels: IntArray = rows.columns[LABELS][held_out]
+        self.labels: IntArray = rows.columns[LABELS]
+        self.held_out_labels: IntArray = self.labels[held_out]
         weights = rows.given_weights
         self.weights = np.ones(len(held_out)) if weights is None else weights[held_out]
         self.splits = _split(coordinates, splits)

@@ -1,0 +1,77 @@
+"""What is said of each row by classifiers that have not seen its label.
+
+Two of them, each in log-probabilities of every class up to a constant per row:
+
+    outputs   of a probe, for instance out of fold; they may be too sure, or not sure enough
+    density   of a generative model of the classes, as sure as it is by nature; it knows where
+              classes overlap from the rows themselves, and not from what labels disagree on
+
+A user's own probe or probabilities are taken for both.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from twohot._checks.labels import Labels
+from twohot._types import FloatArray, Matrix
+from twohot.audit.class_probabilities import probe_blocks
+from twohot.audit.noise_fit import best_temperature
+from twohot.audit.partly_labelled import labelled_rows, take_rows
+from twohot.distill.discriminant_probe import DiscriminantProbe
+from twohot.select.auto_probe import AutoProbe
+
+
+@dataclass(frozen=True, eq=False)
+class Opinions:
+    """Log-probabilities (n_rows, n_classes) up to a constant per row, in float32."""
+
+    outputs: FloatArray
+    density: FloatArray
+
+
+def given_opinions(blocks: Iterator[FloatArray]) -> Opinions:
+    """Return probabilities that come in blocks as both opinions."""
+    with np.errstate(divide="ignore"):  # impossible is -inf
+        said = np.concatenate([np.log(block).astype(np.float32) for block in blocks])
+    return Opinions(said, said)
+
+
+def unseen_opinions(
+    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callable[[str], None] | None
+) -> Opinions:
+    """Fit a probe on the rows that have a label; return opinions of fits without each row's label.
+
+    Rows without a label get the probe's own opinion: there is no label to have been seen.
+    """
+    labelled = labels.labelled
+    X_known, known = labelled_rows(X, labels), labels.take(labelled)
+    outputs = probe.fit_out_of_fold(X_known, known, callback=callback)
+    density = _density(probe, X_known, known)
+    mixed = _average(outputs, density, known)
+    if labelled.all():
+        return Opinions(mixed, density)
+    others = np.flatnonzero(~labelled)
+    own = given_opinions(probe_blocks(probe, take_rows(X, others), len(others))).outputs
+    whole = np.empty((len(labels.codes), labels.n_classes), np.float32)
+    parts = []
+    for found in (mixed, density):
+        whole[labelled], whole[others] = found, own
+        parts.append(whole.copy())
+    return Opinions(*parts)
+
+
+def _density(probe: AutoProbe, X: Matrix, labels: Labels) -> FloatArray:
+    model = DiscriminantProbe(
+        center=probe.center, normalize=probe.normalize, n_jobs=probe.n_jobs, dtype=probe.dtype
+    )
+    return model.fit_leave_one_out(X, labels).astype(np.float32)
+
+
+def _average(outputs: FloatArray, density: FloatArray, labels: Labels) -> FloatArray:
+    """Return the mean of two opinions, each as sure as the labels say it should be."""
+    mean = np.zeros_like(outputs)
+    for said in (outputs, density):
+        mean += said / np.float32(2 * best_temperature(said, labels.codes))
+    return mean

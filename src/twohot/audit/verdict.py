@@ -1,0 +1,112 @@
+"""The verdict on every label: how probable it is that it is wrong, and which to flag."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._checks.labels import Labels
+from twohot._types import FloatArray, IntArray
+from twohot.audit.doubt import (
+    ShareWrong,
+    combined_doubt,
+    flag_for_f1,
+    flag_for_precision,
+    share_wrong,
+)
+from twohot.audit.flagging import Candidates, count_transitions, join, two_likeliest
+from twohot.audit.noise_fit import fit_noise_model
+from twohot.audit.noise_model import NoiseModel
+from twohot.audit.opinions import Opinions
+from twohot.audit.tempered import row_blocks
+
+AS_IT_IS = np.ones(1)  # the only temperature of a generative model
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What is found about every label."""
+
+    candidates: Candidates
+    eligible: NDArray[np.bool_]  # (n_rows,), whose label may be flagged
+    at_random: FloatArray  # (n_rows,), how probably wrong, if all else is overlap; see `doubt`
+    at_boundary: FloatArray  # (n_rows,), if classes overlap only where their rows do
+    doubt: FloatArray  # (n_rows,), of both, how probably the label is wrong; NaN without one
+    share: ShareWrong
+    codes: IntArray  # (n_rows,), of the given labels
+    n_classes: int
+
+    @property
+    def noise_rate(self) -> float:
+        """Share of the labels that is wrong: the mean of the doubts."""
+        return float(np.nanmean(self.doubt))
+
+    @property
+    def noise_interval(self) -> tuple[float, float]:
+        """The least and the most that the share of wrong labels may be."""
+        return min(self.share.low, self.noise_rate), max(self.share.high, self.noise_rate)
+
+    @property
+    def unclear(self) -> float:
+        """Share of the labels that are wrong or overlap of classes: that cannot be told."""
+        return self.share.unclear
+
+    @property
+    def flagged(self) -> NDArray[np.bool_]:
+        """The labels to look at: as many as make the expected F1 the largest."""
+        return flag_for_f1(self.doubt, self.eligible)
+
+    def flag_for(self, precision: float) -> NDArray[np.bool_]:
+        """Return as many labels as are wrong with this share, as far as it can be promised."""
+        return flag_for_precision(self.doubt, self.eligible, precision, self.at_random)
+
+    @property
+    def corruption(self) -> FloatArray:
+        """The share of each true class (row) that was given each label, by what is flagged."""
+        labelled = self.codes >= 0
+        true = np.where(self.flagged, self.candidates.first, self.codes)[labelled]
+        return count_transitions(true, self.codes[labelled], self.n_classes)
+
+    @property
+    def overlapping(self) -> list[tuple[int, int]]:
+        """Pairs of classes that labels may be wrong between, or overlap, the most first."""
+        beyond = np.maximum(self.at_boundary - self.at_random, 0)
+        rows = self.eligible & (beyond > 0)
+        sums: dict[tuple[int, int], float] = {}
+        ends = np.sort(np.stack([self.codes[rows], self.candidates.first[rows]]), axis=0)
+        for a, b, weight in zip(*ends.tolist(), beyond[rows].tolist(), strict=True):
+            sums[a, b] = sums.get((a, b), 0.0) + weight
+        return sorted(sums, key=lambda pair: -sums[pair])
+
+
+def reach_verdict(opinions: Opinions, labels: Labels, *, fewest_rows: int) -> Verdict:
+    """Return the verdict on every label; those of classes with too few rows are never flagged."""
+    codes, sizes = labels.codes, labels.sizes
+    random_noise = fit_noise_model(opinions.outputs, codes)
+    boundary_noise = fit_noise_model(opinions.density, codes, temperatures=AS_IT_IS)
+    candidates = _candidates(random_noise, opinions.outputs)
+    at_random = random_noise.probability_wrong(opinions.outputs, codes)
+    at_boundary = boundary_noise.probability_wrong(opinions.density, codes)
+    # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
+    eligible = labels.labelled & (sizes[codes] >= fewest_rows) & (candidates.first != codes)
+    return Verdict(
+        candidates=candidates,
+        eligible=eligible,
+        at_random=at_random,
+        at_boundary=at_boundary,
+        doubt=combined_doubt(at_random, at_boundary),
+        share=share_wrong(
+            at_random, at_boundary, random_noise.noise_rate, random_noise.noise_rate_interval
+        ),
+        codes=codes,
+        n_classes=labels.n_classes,
+    )
+
+
+def _candidates(model: NoiseModel, outputs: FloatArray) -> Candidates:
+    return join(
+        [
+            two_likeliest(model.class_probabilities(outputs[block]))
+            for block in row_blocks(*outputs.shape)
+        ]
+    )

@@ -1,0 +1,64 @@
+"""Logits of every row by a fit that has not seen its label.
+
+What was chosen is fitted again without each fold, together with what it starts and learns from:
+coefficients of the search have seen the labels of all rows but those held out there.
+"""
+
+import numpy as np
+
+from twohot._types import FloatArray, IntArray
+from twohot.rows.coordinates import Coordinates
+from twohot.rows.rows import stack
+from twohot.select.grid import Candidate
+from twohot.select.search import Search, Trial
+from twohot.select.splits import N_FOLDS, SEARCH_ROWS, Splits, choose_splits
+from twohot.solve.class_steps import logits_at
+
+
+def unseen_logits(search: Search, chosen: Trial, random_state: int = 0) -> FloatArray:
+    """Return the logits (n_rows, n_classes) of every row, by a fit without its fold.
+
+    Of more than 50,000 rows so many are drawn to be fitted on, in folds; all others are judged by
+    the fit without the first fold, which has not seen them either.
+    """
+    folds, others = _folds(search, random_state)
+    again = Search(search.coordinates, folds, search.settings)
+    for candidate in _ancestry(search, chosen.candidate):
+        again.attempt(candidate)
+    evaluations = again.trials[chosen.candidate.recipe].evaluations
+    rows = search.coordinates.rows
+    logits = np.empty((rows.n_samples, rows.n_classes), np.float32)
+    parts = [
+        (held_out, split.held_out) for (_, held_out), split in zip(folds, again.splits, strict=True)
+    ]
+    for (held_out, part), evaluation in zip(parts, evaluations, strict=True):
+        logits[held_out] = _logits(part, evaluation.coef)
+    if others.size:
+        logits[others] = _logits(search.coordinates.take(others), evaluations[0].coef)
+    return logits
+
+
+def _folds(search: Search, random_state: int) -> tuple[Splits, IntArray]:
+    """Return the folds, and the rows that are in none of them."""
+    labels, weights = search.labels, search.coordinates.rows.given_weights
+    n_rows = len(labels)
+    counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+    drawn = np.random.default_rng(random_state).permutation(counted)[:SEARCH_ROWS]
+    drawn.sort()
+    n_folds = min(N_FOLDS, len(drawn))
+    folds = [
+        (drawn[fitted], drawn[held_out])
+        for fitted, held_out in choose_splits(n_folds, labels[drawn], None, random_state)
+    ]
+    return folds, np.setdiff1d(np.arange(n_rows), drawn)
+
+
+def _ancestry(search: Search, candidate: Candidate) -> list[Candidate]:
+    """Return what a candidate starts and learns from, the first of all first, and itself."""
+    parent = candidate.recipe.teacher or candidate.start
+    before = [] if parent is None else _ancestry(search, search.trials[parent].candidate)
+    return [*before, candidate]
+
+
+def _logits(held_out: Coordinates, coef: FloatArray) -> FloatArray:
+    return stack(list(held_out.rows.map(logits_at, held_out.on_rows(coef))))
