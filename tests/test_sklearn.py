@@ -16,6 +16,7 @@ PROBES = [
     LinearProbe(),
     LinearProbe(loss="gce"),
     LinearProbe(fit_intercept=True),
+    LinearProbe(whiten=True),
     DistilledProbe(),
     PartialLabelProbe(),
     PartialLabelProbe(loss="ce"),

@@ -20,6 +20,18 @@ def prepare(X, *, center=True, normalize=True, v=None):
     return X
 
 
+def half_whitening(X, *, v=None, n_axes=512):
+    """Return the matrix (d, m) that prepared rows are half-whitened by: X times it are the rows.
+
+    Along the right singular vectors, each times (variance + a tenth of the mean variance)^(-1/4).
+    """
+    v = np.ones(len(X)) if v is None else np.asarray(v, dtype=np.float64)
+    _, singular, axes = np.linalg.svd(np.sqrt(v / v.sum())[:, None] * X, full_matrices=False)
+    kept = np.flatnonzero(singular > 1e-6 * singular[0])[:n_axes]
+    variances = singular[kept] ** 2
+    return axes[kept].T * (variances + 0.1 * variances.mean()) ** -0.25
+
+
 def one_hot(labels, n_classes=None):
     return np.eye(n_classes or int(np.max(labels)) + 1)[labels]
 

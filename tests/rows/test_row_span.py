@@ -41,7 +41,7 @@ def test_the_solution_is_that_on_all_features(weighted, intercept):
     student = Recipe(CrossEntropy(), l2=L2, teacher=teacher)
     recipe = Recipe(GeneralizedCrossEntropy(), l2=L2, teacher=student, n_candidates=2)
     few = choose_coordinates(rows)
-    assert few.span is not None
+    assert few.origin is not None
     many = Coordinates(rows, measure_axes(rows))
     for coordinates in (few, many):
         coordinates.rows.attach(LABELS, labels)

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 import problems
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
 from twohot.distill.recipe import Recipe
-from twohot.select.result import Choice, Tried
+from twohot.select.result import WIDTH, Choice, Tried
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
 
 DATA = problems.digits(0.5, 300)
@@ -60,6 +60,8 @@ def test_the_table_marks_what_was_chosen():
     assert lines[1].split()[-6:] == ["50.0%", "±", "1.1%", "-1.5000", "36%", "20"]
     assert "robust rounds (ridge 2, round 2, 50% given)" in lines[3]
     assert len({len(line) for line in lines}) == 1
+    longest = replace(CHOICE.tried[2].recipe.half_whitened, ridge=0.64)
+    assert len(str(longest)) < WIDTH
 
 
 def test_one_is_chosen_and_it_has_no_error_from_itself(probe):
@@ -82,17 +84,18 @@ def test_records_make_a_frame(probe):
 def test_the_picture_shows_every_candidate(probe, tmp_path):
     figure = probe.choice_.figure()
     (axes,) = figure.axes
-    methods = list(dict.fromkeys(each.method for each in probe.choice_.tried))
+    kinds = list(dict.fromkeys(each.kind for each in probe.choice_.tried))
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert sorted(legend) == sorted([*methods, "chosen"])
+    assert sorted(legend) == sorted([*kinds, "chosen"])
+    assert sum("half-whitened" in kind for kind in kinds) == len(kinds) / 2
     shown = {
         label: np.column_stack(bars.lines[0].get_data())
-        for bars, label in zip(axes.containers, methods, strict=True)
+        for bars, label in zip(axes.containers, kinds, strict=True)
     }
     for each in probe.choice_.tried:
-        # Beside its ridge, where other methods may stand too.
-        x, y = np.abs(shown[each.method] - [each.ridge, 100 * each.agreement]).T
-        assert np.any((x < 0.12 * each.ridge) & (y < 1e-9))
+        # Beside its ridge, where other kinds may stand too.
+        x, y = np.abs(shown[each.kind] - [each.ridge, 100 * each.agreement]).T
+        assert np.any((x < 0.22 * each.ridge) & (y < 1e-9))
     (ring,) = (line for line in axes.get_lines() if line.get_label() == "chosen")
     assert ring.get_ydata()[0] == 100 * probe.choice_.chosen.agreement
     assert axes.get_xscale() == "log"
@@ -129,6 +132,7 @@ def test_every_candidate_can_be_fitted_again(probe):
         again = each.probe(tol=0.1, n_jobs=1)
         assert again.tol == 0.1
         assert each.estimator == " ".join(repr(each.probe()).split())
+        assert again.whiten == each.recipe.whiten
     alone = probe.choice_.chosen.probe(tol=1e-3).fit(DATA.X, DATA.given_labels)
     assert np.mean(alone.predict(DATA.X) == probe.predict(DATA.X)) > 0.95
 
@@ -156,7 +160,12 @@ def test_a_file_keeps_predictions_and_the_choice(probe, path):
 
 def test_load_returns_every_kind(tmp_path):
     path = tmp_path / "probe.safetensors"
-    kinds = [LinearProbe(), DistilledProbe(), PartialLabelProbe(given_share=0.5), AutoProbe(cv=2)]
+    kinds = [
+        LinearProbe(whiten=True),
+        DistilledProbe(),
+        PartialLabelProbe(given_share=0.5),
+        AutoProbe(cv=2),
+    ]
     for probe in kinds:
         probe.fit(DATA.X, DATA.given_labels).save(path)
         again = load(path)
@@ -194,6 +203,21 @@ DAMAGE = {
         loss={"name": "hinge"}
     ),
 }
+
+
+def test_files_from_before_rows_were_half_whitened_are_read(probe, path):
+    def forget(header):
+        for each in header["notes"]["tried"]:
+            recipe = each["recipe"]
+            while recipe is not None:
+                del recipe["whiten"]
+                recipe = recipe["teacher"]
+
+    rewrite(path, forget)
+    tried = load(path).choice_.tried
+    assert not any(each.recipe.whiten for each in tried)
+    plain = [each for each in probe.choice_.tried if not each.recipe.whiten]
+    assert list(tried[: len(plain)]) == plain
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

@@ -70,6 +70,20 @@ def test_of_one_method_the_likelier_is_better_where_noise_looks_uniform():
     assert is_likelier(other, one, np.ones(len(ROW)))
 
 
+def test_half_whitened_rows_are_the_last_tie_break():
+    plain, whitened = (score(each, ROW < 50, -1.0) for each in (ROBUST, ROBUST.half_whitened))
+    for pair in ((plain, whitened), (whitened, plain)):
+        assert chosen(*pair) is whitened
+    # A better method, a larger penalty or a larger likelihood comes first.
+    assert chosen(score(HALF, ROW < 50, -1.0), whitened).candidate is HALF
+    teacher = score(TEACHER, ROW < 20, -0.1)
+    weak = score(WEAK_ROBUST.half_whitened, ROW < 50, -1.0)
+    assert chosen(plain, weak, others=[teacher]) is plain
+    likelier = score(ROBUST, ROW < 50, np.where(ROW % 2, -2.0, 0.01))
+    less = score(ROBUST.half_whitened, ROW < 50, np.where(ROW % 2, 0.0, -2.0))
+    assert chosen(likelier, less) is likelier
+
+
 def test_rows_of_larger_weight_decide_more():
     one = score(ROBUST, ROW < 50, -1.0)
     other = score(HALF, ROW < 40, -1.0)

@@ -71,7 +71,8 @@ def attempt_all(search, candidate):
 
 
 # By recipe, those that start from another one.
-CANDIDATES = {each.recipe: each for each in (grid.TEACHER_10, grid.TEACHER_100, grid.FIRST_ROBUST)}
+STARTED = (grid.TEACHER_10, grid.TEACHER_100, grid.FIRST_ROBUST)
+CANDIDATES = {each.recipe: each for each in (*STARTED, *(each.half_whitened for each in STARTED))}
 
 
 def name_of(candidate):
@@ -79,7 +80,8 @@ def name_of(candidate):
 
 
 def coef_of(search, trial, fold=0):
-    return search.coordinates.to_features(trial.evaluations[fold].coef)
+    coordinates = trial.candidate.recipe.coordinates(search.splits[fold].fitted)
+    return coordinates.to_features(trial.evaluations[fold].coef)
 
 
 # What is fitted ----------------------------------------------------------------------------------
@@ -130,9 +132,13 @@ def test_robust_candidates_are_optima_of_their_targets():
 
 
 @pytest.mark.usefixtures("_tight")
-def test_a_robust_candidate_starts_where_it_says(monkeypatch):
+@pytest.mark.parametrize("whiten", [False, True])
+def test_a_robust_candidate_starts_where_it_says(monkeypatch, whiten):
+    candidate, teacher = grid.FIRST_ROBUST, grid.TEACHER_30
+    if whiten:
+        candidate, teacher = candidate.half_whitened, teacher.half_whitened
     search, _ = make_search(DATA, n_splits=1)
-    first = attempt_all(search, grid.FIRST_ROBUST)
+    first = attempt_all(search, candidate)
     starts = []
     fit_round = search_module.fit_round
 
@@ -141,16 +147,30 @@ def test_a_robust_candidate_starts_where_it_says(monkeypatch):
         return fit_round(solver, given, step, last)
 
     monkeypatch.setattr(search_module, "fit_round", spy)
-    search.attempt(grid.weaker(grid.FIRST_ROBUST))
-    search.attempt(grid.stronger(grid.FIRST_ROBUST))
+    search.attempt(grid.weaker(candidate))
+    search.attempt(grid.stronger(candidate))
     assert starts[0] is first.evaluations[0]
-    assert starts[1] is search.trials[grid.TEACHER_30.recipe].evaluations[0]
+    assert starts[1] is search.trials[teacher.recipe].evaluations[0]
 
 
 @pytest.mark.usefixtures("_tight")
 @pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
-@pytest.mark.parametrize("candidate", [grid.TEACHER_100, grid.ROUND_3, grid.PARTIAL], ids=name_of)
-def test_the_refit_is_the_estimator_fitted_on_all_rows(data, candidate):
+@pytest.mark.parametrize("n_axes", [4, 512])
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        grid.TEACHER_100,
+        grid.ROUND_3,
+        grid.PARTIAL,
+        grid.TEACHER_100.half_whitened,
+        grid.ROUND_2.half_whitened,
+        grid.PARTIAL.half_whitened,
+    ],
+    ids=name_of,
+)
+def test_the_refit_is_the_estimator_fitted_on_all_rows(data, candidate, n_axes, monkeypatch):
+    # Plain ones are refitted along all axes, whatever they were compared on.
+    monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", n_axes)
     search, _ = make_search(data, n_splits=1)
     rounds = search.refit(attempt_all(search, candidate))
     alone = probe_for(candidate.recipe, center=False, tol=TIGHT, max_iter=2000)
@@ -192,6 +212,8 @@ def test_candidates_name_the_estimator_that_fits_them():
             n_candidates=1, given_share=0.5, teacher_loss="gce", ridge=(4.0, 4.0)
         ),
         soft: DistilledProbe(n_rounds=2, loss="gce", teacher_loss="gce", ridge=(4.0, 2.0)),
+        robust.half_whitened: LinearProbe(loss="gce", ridge=4.0, whiten=True),
+        grid.PARTIAL.half_whitened: PartialLabelProbe(ridge=(10.0, 10.0), whiten=True),
     }
     for candidate, probe in expected.items():
         assert repr(probe_for(candidate.recipe)) == repr(probe)
@@ -204,6 +226,9 @@ def test_candidates_are_printed_shortly():
     assert str(grid.TEACHER_100.recipe) == "teacher (ridge 100)"
     assert str(half.recipe) == "robust rounds (ridge 4, round 2, 50% given)"
     assert str(soft.recipe) == "robust rounds (ridge 2, round 2)"
+    assert str(robust.half_whitened) == "robust (ridge 4, half-whitened)"
+    whitened = "robust rounds (ridge 4, round 2, 50% given, half-whitened)"
+    assert str(half.half_whitened.recipe) == whitened
 
 
 def test_every_method_has_a_place():
@@ -219,9 +244,22 @@ def test_a_search_tries_no_more_than_it_says():
     for data in (DATA, problems.digits(0.1, 400)):
         search, _ = make_search(data, n_splits=1)
         search.run()
-        assert 10 <= len(search.trials) <= grid.MOST_TRIALS
-        robust = [each for each in search.trials if each.method == ROBUST]
-        assert min(each.ridge for each in robust) >= grid.LEAST_RIDGE
+        for whiten in (False, True):
+            tried = [each for each in search.trials if each.whiten == whiten]
+            assert 10 <= len(tried) <= grid.MOST_TRIALS / 2
+            robust = [each.ridge for each in tried if each.method == ROBUST]
+            assert min(robust) >= grid.LEAST_RIDGE
+
+
+def test_both_kinds_of_rows_get_the_same_first_candidates():
+    search, _ = make_search(DATA, n_splits=1)
+    search.run()
+    plain, whitened = ([r for r in search.trials if r.whiten == kind] for kind in (False, True))
+    assert list(search.trials) == plain + whitened
+    assert [each.half_whitened for each in plain[:2]] == whitened[:2]
+    # All rounds of a recipe are alike.
+    assert all(step.whiten for each in whitened for step in each.rounds)
+    assert not any(step.whiten for each in plain for step in each.rounds)
 
 
 def test_no_candidate_is_its_start_under_another_name():
@@ -240,13 +278,15 @@ def test_the_third_teacher_is_on_the_likelier_side(noise_rate, third):
     data = problems.digits(noise_rate)
     labels = code_labels(data.given_labels)
     search = search_probe(AutoProbe(n_jobs=1), data.X, labels)[1]
-    teachers = [each for each in search.trials if each.method == TEACHER]
+    teachers = [each for each in search.trials if each.method == TEACHER and not each.whiten]
     assert teachers[:2] == [grid.TEACHER_30.recipe, grid.TEACHER_10.recipe]
     assert teachers[2].ridge == third
-    likelihoods = [search.trials[each].calibration.likelihood.mean() for each in teachers]
-    assert (likelihoods[1] > likelihoods[0]) == (third < 10)
-    # Weaker ones are tried while they are likelier, and one that is not.
-    assert all(np.diff(likelihoods[1:-1]) > 0)
+    whitened = [each for each in search.trials if each.method == TEACHER and each.whiten]
+    for tried in (teachers, whitened):
+        likelihoods = [search.trials[each].calibration.likelihood.mean() for each in tried]
+        assert (likelihoods[1] > likelihoods[0]) == (tried[2].ridge < 10)
+        # Weaker ones are tried while they are likelier, and one that is not.
+        assert all(np.diff(likelihoods[1:-1]) > 0) or len(tried) == 3
 
 
 # What it costs -----------------------------------------------------------------------------------
@@ -306,6 +346,19 @@ def test_no_array_of_all_outputs_is_held():
         tracemalloc.stop()
     # Less than the outputs of the rows fitted on would take as float32.
     assert peak < 0.75 * 4 * (0.8 * n_samples) * n_classes
+
+
+@pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
+def test_the_rows_that_are_searched_are_held_once_along_few_axes(data, monkeypatch):
+    monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", 5)
+    search, _ = make_search(data)
+    stored = {id(side.rows.X.X) for each in search.splits for side in (each.fitted, each.held_out)}
+    assert len(stored) == 1
+    for kind in (grid.TEACHER_30, grid.TEACHER_30.half_whitened):
+        rows = kind.recipe.coordinates(search.splits[0].fitted).rows
+        assert id(rows.X.X) in stored
+        assert rows.X.X.shape == (len(data.X), 5)
+        assert search.attempt(kind).evaluations[0].coef.shape == (data.n_classes, 5)
 
 
 def test_predictions_are_the_same_for_any_blocks_and_threads():

@@ -102,8 +102,8 @@ def _methods(choice: Choice) -> tuple[Method, ...]:
 def _choice_curve(choice: Choice) -> ChoiceCurve:
     points: dict[str, list[tuple[float, float]]] = {}
     for entry in choice.tried:
-        points.setdefault(entry.method, []).append((entry.ridge, entry.agreement))
-    curves = tuple(Curve(method, tuple(sorted(found))) for method, found in points.items())
+        points.setdefault(entry.kind, []).append((entry.ridge, entry.agreement))
+    curves = tuple(Curve(kind, tuple(sorted(found))) for kind, found in points.items())
     return ChoiceCurve("ridge", curves, (choice.chosen.ridge, choice.chosen.agreement))
 
 

@@ -49,12 +49,13 @@ class Probe(FittedProbe):
     gce_power: float = USUAL_POWER
     start: str | ArrayLike = "teacher"
     class_weight: ClassWeight = None
+    whiten: bool = False
     tol: float = 1e-6
     random_state: Any = None
 
     @abstractmethod
     def _rounds(self, n_classes: int) -> list[Recipe]:
-        """Return what each round does, the penalties and teachers left out."""
+        """Return what each round does, the penalties, teachers and whitening left out."""
 
     def _default_ridge(self) -> float:
         """Return the strength of the penalty where none is given."""
@@ -117,6 +118,7 @@ class Probe(FittedProbe):
             preparation, coordinates = prepare_as(
                 self, X, weights, len(classes), auto_intercept=self.class_weight is not None
             )
+            coordinates = recipe.coordinates(coordinates)
             coordinates.rows.attach(given.name, column)
             if not isinstance(self.start, str):
                 start = check_start(self.start, (len(classes), X.shape[1]))
@@ -143,7 +145,7 @@ class Probe(FittedProbe):
         recipe: Recipe | None = None
         for step, strength in zip(steps, strengths, strict=True):
             l2, ridge = (strength, None) if kind == "l2" else (None, strength)
-            recipe = replace(step, teacher=recipe, l2=l2, ridge=ridge)
+            recipe = replace(step, teacher=recipe, l2=l2, ridge=ridge, whiten=self.whiten)
         return recipe or steps[-1]
 
     def _loss(self, argument: str = "loss") -> Loss:

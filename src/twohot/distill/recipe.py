@@ -1,6 +1,6 @@
 """How a probe is made, round by round: what estimators, the search and its results share."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from twohot.rows.coordinates import Coordinates
@@ -29,6 +29,7 @@ class Recipe:
     teacher: "Recipe | None" = None  # whose outputs are fitted; None: the given labels
     n_candidates: int | None = None  # of the teacher's outputs that are kept; None: all
     given_share: float = 0.0  # of the weight of the candidates that goes to the given label
+    whiten: bool = False  # whether rows are half-whitened; the same in all rounds
 
     @property
     def n_rounds(self) -> int:
@@ -49,6 +50,16 @@ class Recipe:
             return ROBUST_ROUNDS
         return ROUNDS if self.n_candidates is None else TWO_HOT
 
+    @property
+    def half_whitened(self) -> "Recipe":
+        """The same recipe on half-whitened rows."""
+        teacher = None if self.teacher is None else self.teacher.half_whitened
+        return replace(self, teacher=teacher, whiten=True)
+
+    def coordinates(self, plain: Coordinates) -> Coordinates:
+        """Return the coordinates that its rounds are solved in, from those of all rows."""
+        return plain.half_whitened() if self.whiten else plain
+
     def penalty(self, coordinates: Coordinates) -> float:
         """Return the l2 of the last round on given rows."""
         if self.l2 is not None:
@@ -61,6 +72,7 @@ class Recipe:
         made += "" if self.teacher is None else f", round {self.n_rounds}"
         if self.given_share:
             made += f", {self.given_share:.0%} given"
+        made += ", half-whitened" if self.whiten else ""
         return f"{self.method} ({strength}{made})"
 
     def to_json(self) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def prepared_data(path: str, *, prepared: bool) -> PreparedData:
     if coordinates.axes.basis is not None:
         test_rows = np.asarray(test_rows @ coordinates.axes.basis)
         coordinates = coordinates.in_axes()
-    elif coordinates.span is not None:
+    elif coordinates.origin is not None:
         basis = coordinates.to_features(np.eye(coordinates.rows.n_features))
         test_rows = np.asarray(test_rows @ basis.T)
     return PreparedData(data, coordinates, test_rows.astype(np.float32))

@@ -1,4 +1,8 @@
-"""The coordinates a fit is solved in: principal axes, or the span of the rows if they are few."""
+"""The coordinates a fit is solved in: principal axes, or the span of the rows if they are few.
+
+They lead back to a user's features step by step: from axes to the features of the rows, and from
+there, if the rows were written in other coordinates themselves, to what they came from.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +21,7 @@ class Coordinates:
 
     rows: Rows  # what the passes run over
     axes: PrincipalAxes  # of these rows
-    span: Span | PrincipalAxes | None = None  # how these rows came from the user's, if otherwise
+    origin: "Coordinates | Span | None" = None  # what these rows came from, if not the user's
 
     @property
     def unit_penalty(self) -> float:
@@ -36,36 +40,41 @@ class Coordinates:
 
     def to_features(self, coef: FloatArray) -> FloatArray:
         """Return coefficients on the user's features, from those along the axes."""
-        if isinstance(self.span, Span):
-            return self.span.to_features(coef)
-        return (self.span or self.axes).to_rows(coef, self.rows.n_jobs)
+        on_rows = self.axes.to_rows(coef, self.rows.n_jobs)
+        return on_rows if self.origin is None else self.origin.to_features(on_rows)
 
     def from_features(self, coef: FloatArray) -> FloatArray:
-        """Return coefficients along the axes, less what no row can see."""
-        if isinstance(self.span, Span):
-            return self.span.from_features(coef)
-        return (self.span or self.axes).from_rows(coef, self.rows.n_jobs)
+        """Return coefficients along the axes, less what no row, or no axis, can see."""
+        on_rows = coef if self.origin is None else self.origin.from_features(coef)
+        return self.axes.project(on_rows, self.rows.n_jobs)
 
     def take(self, index: IntArray) -> "Coordinates":
         """Return some of the rows along the same axes."""
-        return Coordinates(self.rows.take(index), self.axes, self.span)
+        return replace(self, rows=self.rows.take(index))
 
-    def in_memory(self, index: IntArray) -> "Coordinates":
-        """Return some of the rows, prepared and in memory, along the same axes."""
-        return Coordinates(self.rows.in_memory(index), self.axes, self.span)
+    def leading(self) -> "Coordinates":
+        """Return the same rows along their leading axes alone."""
+        return replace(self, axes=self.axes.leading(intercept=self.rows.intercept))
 
-    def in_axes(self) -> "Coordinates":
-        """Return the rows in memory, along their axes: passes then change no coordinates.
+    def half_whitened(self) -> "Coordinates":
+        """Return the same rows along their leading axes, half-whitened."""
+        return replace(self, axes=self.axes.half_whitened(intercept=self.rows.intercept))
 
-        That is as much again as the rows take. It pays where many fits are made on rows that are
+    def in_axes(self, index: IntArray | None = None) -> "Coordinates":
+        """Return all or some rows in memory, along their axes: passes then change no coordinates.
+
+        That takes a number for each row and axis. It pays where many fits are made on rows that are
         not many times as many as their features: a change of coordinates costs a pass over
         2 · n_features rows.
         """
         axes = self.axes
         if axes.basis is None:
-            return self
-        along = axes.basis[: self.rows.n_columns, : self.rows.n_columns]
-        return Coordinates(self.rows.in_axes(along), replace(axes, basis=None), axes)
+            return self if index is None else replace(self, rows=self.rows.in_memory(index))
+        rows = self.rows if index is None else self.rows.take(index)
+        basis = axes.basis if axes.scale is None else axes.basis * axes.scale
+        n_axes = len(axes.variances) - rows.intercept
+        along = rows.in_axes(basis[: rows.n_columns, :n_axes])
+        return Coordinates(along, replace(axes, basis=None, scale=None), origin=self)
 
 
 def choose_coordinates(rows: Rows) -> Coordinates:

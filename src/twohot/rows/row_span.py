@@ -18,11 +18,8 @@ import scipy.linalg as sl
 from twohot._types import FloatArray
 from twohot.rows.block import Block
 from twohot.rows.preparation import AS_THEY_ARE
-from twohot.rows.principal_axes import PrincipalAxes
+from twohot.rows.principal_axes import NEGLIGIBLE_VARIANCE, PrincipalAxes
 from twohot.rows.rows import Rows, Terms
-
-# Directions whose variance is below this share of the largest are rounding errors of G.
-NEGLIGIBLE_VARIANCE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,6 +78,7 @@ class Rows:
             preparation is AS_THEY_ARE and isinstance(X, np.ndarray) and X.dtype == self.dtype
         )
         n_bytes = self.n_samples * self.n_columns * self.dtype.itemsize
+        self._asked_to_keep = keep_small
         self._keeps_rows = keep_small and n_bytes <= KEPT_BYTES
         self._kept: dict[int, FloatArray] = {}  # prepared rows, from the first read of a block
         self._scales: dict[int, FloatArray] = {}  # 1/norm, likewise, for rows that are not kept
@@ -149,7 +150,7 @@ class Rows:
             weights=None if weights is None else weights[index],
             intercept=self.intercept,
             n_jobs=self.n_jobs,
-            keep_small=self._keeps_rows,
+            keep_small=self._asked_to_keep,
             block_rows=self._asked_block_rows,
         )
         rows.columns = {name: values[index] for name, values in self.columns.items()}

@@ -31,10 +31,16 @@ UNBALANCED = 0.05
 class AutoProbe(FittedProbe):
     """The probe that predicts held-out labels best, though many of them are wrong.
 
-    Teachers, students of several rounds, the two-hot student, robust probes and robust rounds are
-    fitted on part of the rows, at coarse tolerances and each from where another one ended, and
-    scored on the rest by their agreement with the given labels. The best is fitted on all rows.
-    Nothing but the noisy labels is used; a plain teacher may win.
+    Teachers, students of several rounds, the two-hot student, robust probes and robust rounds, on
+    prepared rows and on half-whitened ones, are fitted on part of the rows, at coarse tolerances
+    and each from where another one ended, and scored on the rest by their agreement with the given
+    labels. The best is fitted on all rows. Nothing but the noisy labels is used; a plain teacher
+    may win.
+
+    Candidates are compared on at most 512 leading principal axes. Memory beside X: a number for
+    each of these axes and each row that is searched, and once more for the rows fitted on where
+    they take no more than 32 MB. The chosen one is fitted along all axes, unless it is
+    half-whitened (`whiten` of `LinearProbe`).
 
     Parameters
     ----------

@@ -7,7 +7,8 @@
     robust rounds   a robust student of the robust probe, on its soft outputs, or on half its most
                     likely label and half the given one
 
-A candidate starts from the solution of another one, which is already there: with coarse tolerances
+All of them on rows as they are prepared, and again on half-whitened rows. A candidate starts from
+the solution of another one on the same kind of rows, which is already there: with coarse tolerances
 each takes a few passes.
 """
 
@@ -43,6 +44,12 @@ class Candidate:
         """Place among candidates that cannot be told apart: larger is better."""
         kind = (self.recipe.method, self.recipe.given_share > 0)
         return PREFERENCE.index(kind) if kind in PREFERENCE else -1
+
+    @property
+    def half_whitened(self) -> "Candidate":
+        """The same candidate on half-whitened rows, as is what it starts from."""
+        start = None if self.start is None else self.start.half_whitened
+        return Candidate(self.recipe.half_whitened, start)
 
 
 def coarse_tol(recipe: Recipe) -> float:
@@ -83,13 +90,13 @@ def stronger(robust: Candidate) -> Candidate:
     It starts from the teacher: what a large penalty has flattened does not rise again.
     """
     recipe = replace(robust.recipe, ridge=_ridge(robust) * STEP)
-    return Candidate(recipe, start=TEACHER_30.recipe)
+    return Candidate(recipe, start=replace(TEACHER_30.recipe, whiten=recipe.whiten))
 
 
 def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:
     """Return the second rounds of a robust probe."""
     recipe, ridge = robust.recipe, _ridge(robust)
-    student = Recipe(recipe.loss, ridge=ridge, teacher=recipe)
+    student = replace(recipe, teacher=recipe)
     return (
         Candidate(replace(student, n_candidates=1, given_share=0.5)),
         Candidate(replace(student, ridge=ridge / 2)),
@@ -100,5 +107,6 @@ def _ridge(candidate: Candidate) -> float:
     return candidate.recipe.ridge or 0.0
 
 
-# Of one search: teachers, students, the two-hot student, four robust probes and their rounds.
-MOST_TRIALS = 5 + 2 + 1 + 4 + len(robust_rounds(FIRST_ROBUST))
+# Of one search: teachers, students, the two-hot student, four robust probes and their rounds, on
+# two kinds of rows.
+MOST_TRIALS = 2 * (5 + 2 + 1 + 4 + len(robust_rounds(FIRST_ROBUST)))

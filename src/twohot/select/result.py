@@ -11,7 +11,7 @@ from twohot.select.agreement import mean, standard_error
 from twohot.select.chance_agreement import CHANCE_ERRORS, chance_agreement
 from twohot.select.search import Search, Trial
 
-WIDTH = 48  # of the longest name in the printed table
+WIDTH = 62  # of the longest name in the printed table
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class Tried:
     def method(self) -> str:
         """The name of this way to make a probe."""
         return self.recipe.method
+
+    @property
+    def kind(self) -> str:
+        """The method, and whether rows are half-whitened."""
+        return f"{self.method}, half-whitened" if self.recipe.whiten else self.method
 
     @property
     def name(self) -> str:
@@ -63,6 +68,7 @@ class Tried:
             "ridge": self.ridge,
             "n_rounds": self.recipe.n_rounds,
             "given_share": self.recipe.given_share,
+            "whiten": self.recipe.whiten,
             "estimator": self.estimator,
         }
         return made | {name: value for name, value in vars(self).items() if name != "recipe"}
@@ -111,7 +117,7 @@ class Choice:
         return "\n".join(lines)
 
     def figure(self) -> Any:
-        """Draw agreement against ridge, one line per method; needs the extra `plot`."""
+        """Draw agreement against ridge, one line per kind; needs the extra `plot`."""
         return choice_figure(self)
 
     def to_json(self) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 1. Within one standard error of the largest agreement,
 2. where the noise looks uniform, also within one of the largest likelihood,
 3. the method that did best where it was measured, and of that the likeliest, or, where the
-   likelihood has no say, the one with the largest penalty.
+   likelihood has no say, the one with the largest penalty; of two that are still equal, the one on
+   half-whitened rows.
 """
 
 from collections.abc import Sequence
@@ -29,10 +30,10 @@ def best(scores: Sequence[Score], weights: FloatArray, *, uniform: bool) -> int:
     if uniform:
         near = _near(near, [score.likelihood for score in scores], weights)
 
-    def rank(place: int) -> tuple[int, float]:
+    def rank(place: int) -> tuple[int, float, bool]:
         likelihood, candidate = scores[place].likelihood, scores[place].candidate
         second = mean(likelihood, weights) if uniform else candidate.recipe.ridge or 0.0
-        return candidate.preference, second
+        return candidate.preference, second, candidate.recipe.whiten
 
     return max(near, key=rank)
 

@@ -1,8 +1,10 @@
 """The search: candidates fitted side by side on every split, scored on the held-out rows.
 
-The rows that a search looks at are taken once, prepared, and held in memory. All splits share them
-and their principal axes, so that a split costs no set-up and its coefficients are a start for any
-other fit. A candidate is fitted on all splits before the next one is chosen.
+The rows that a search looks at are taken once, prepared, and held in memory along their leading
+principal axes: a number for each row and for each of 512 axes at the most. Half-whitened rows are
+the same rows, each axis times a number. All splits share them, so that a split costs no set-up and
+its coefficients are a start for any other fit. A candidate is fitted on all splits before the next
+one is chosen. What is chosen is fitted on all rows, and along all axes unless it is half-whitened.
 """
 
 from collections.abc import Callable, Sequence
@@ -82,36 +84,45 @@ class Search:
 
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
-        medium, weak = self.attempt(grid.TEACHER_30), self.attempt(grid.TEACHER_10)
+        for whiten in (False, True):
+            self._run_on(whiten=whiten)
+        return self.best()
+
+    def _run_on(self, *, whiten: bool) -> None:
+        """Try what is worth trying on rows that are half-whitened, or are not."""
+
+        def attempt(candidate: Candidate) -> Trial:
+            return self.attempt(candidate.half_whitened if whiten else candidate)
+
+        medium, weak = attempt(grid.TEACHER_30), attempt(grid.TEACHER_10)
         # By likelihood: where one class has nearly all rows, many penalties agree alike.
         if self._is_likelier(medium, weak):
-            self.attempt(grid.TEACHER_100)
+            attempt(grid.TEACHER_100)
         else:
             self._weaken(weak, self._is_likelier)
-        if self.is_better(self.attempt(grid.ROUND_2), weak):
-            self.attempt(grid.ROUND_3)
-        self.attempt(grid.PARTIAL)
-        first = self.attempt(grid.FIRST_ROBUST)
+        if self.is_better(attempt(grid.ROUND_2), weak):
+            attempt(grid.ROUND_3)
+        attempt(grid.PARTIAL)
+        first = attempt(grid.FIRST_ROBUST)
         if not self._weaken(first, self.is_better):
-            self.attempt(grid.stronger(first.candidate))
-        for candidate in grid.robust_rounds(self.best(ROBUST).candidate):
-            self.attempt(candidate)
-        return self.best()
+            attempt(grid.stronger(first.candidate))
+        for candidate in grid.robust_rounds(self.best(ROBUST, whiten=whiten).candidate):
+            attempt(candidate)
 
     def attempt(self, candidate: Candidate) -> Trial:
         """Fit a candidate on every split and score it on the held-out rows."""
-        parent = candidate.recipe.teacher or candidate.start
+        recipe = candidate.recipe
+        parent = recipe.teacher or candidate.start
         starts = [None] * len(self.splits) if parent is None else self.trials[parent].evaluations
-        settings = replace(
-            self.settings, tol=coarse_tol(candidate.recipe), min_iter=grid.LEAST_STEPS
-        )
+        settings = replace(self.settings, tol=coarse_tol(recipe), min_iter=grid.LEAST_STEPS)
         evaluations, parts, n_passes = [], [], 0.0
         for split, start in zip(self.splits, starts, strict=True):
-            solver = Solver(split.fitted, settings)
-            solution, _, passes = fit_round(solver, self.given, candidate.recipe, start)
+            solver = Solver(recipe.coordinates(split.fitted), settings)
+            solution, _, passes = fit_round(solver, self.given, recipe, start)
             n_passes += passes
             evaluations.append(solution.evaluation)
-            parts.append(predict_held_out(split.held_out, solution.evaluation))
+            unseen = recipe.coordinates(split.held_out)
+            parts.append(predict_held_out(unseen, solution.evaluation))
         held_out = pool(parts)
         agrees = (held_out.predicted == self.held_out_labels).astype(float)
         calibration = calibrate(held_out, self.given.n_classes, self.weights)
@@ -125,17 +136,17 @@ class Search:
             agreement_error=standard_error(agrees, self.weights),
             n_passes=n_passes,
         )
-        self.trials[candidate.recipe] = trial
+        self.trials[recipe] = trial
         if self.callback is not None:
             self.callback(trial)
         return trial
 
-    def best(self, *methods: str) -> Trial:
-        """Return the best trial so far, of some methods if any are named."""
+    def best(self, *methods: str, whiten: bool | None = None) -> Trial:
+        """Return the best trial so far, of some methods and kind of rows if they are named."""
         chosen = [
             trial
             for recipe, trial in self.trials.items()
-            if not methods or recipe.method in methods
+            if (not methods or recipe.method in methods) and whiten in (None, recipe.whiten)
         ]
         return self._best_of(chosen)
 
@@ -147,11 +158,12 @@ class Search:
         """Fit a candidate on all rows, from where the search left it."""
         rounds, last = [], None
         recipe = chosen.candidate.recipe
+        coordinates = recipe.coordinates(self.coordinates)
         for step in recipe.rounds:
             # Only the last round is predicted with; what it learns from need not be finished.
             tol = self.settings.tol if step is recipe else coarse_tol(step)
-            start = self.trials[step].evaluations[0].coef
-            solver = Solver(self.coordinates, replace(self.settings, tol=tol, start=start))
+            start = coordinates.axes.extend(self.trials[step].evaluations[0].coef)
+            solver = Solver(coordinates, replace(self.settings, tol=tol, start=start))
             made, last = make_round(solver, self.given, step, last)
             rounds.append(made)
         return rounds
@@ -176,10 +188,14 @@ class Search:
 
 
 def _split(coordinates: Coordinates, splits: Sequence[tuple[IntArray, IntArray]]) -> list[Split]:
-    """Return the splits of the rows that are looked at, in memory if they are not too many."""
+    """Return the splits of the rows that are looked at, in memory if they are not too many.
+
+    All along their leading axes.
+    """
+    coordinates = coordinates.leading()
     looked_at = np.unique(np.concatenate([rows for pair in splits for rows in pair]))
     if len(looked_at) <= SEARCH_ROWS:
-        coordinates = coordinates.in_memory(looked_at)
+        coordinates = coordinates.in_axes(looked_at)
         splits = [
             (np.searchsorted(looked_at, fitted), np.searchsorted(looked_at, held_out))
             for fitted, held_out in splits

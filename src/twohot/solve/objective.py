@@ -2,8 +2,8 @@
 
 Conventions
 -----------
-Coefficients, moments and gradients (K, d) are along the principal axes of the rows (see
-rows.principal_axes). All moments are those of the deviation from the uniform output,
+Coefficients, moments and gradients (K, d) are along the d principal axes that are kept of the rows
+(see rows.principal_axes). All moments are those of the deviation from the uniform output,
 (P - 1/K)ᵀ V X / N. It is what late rounds consist of: there P - 1/K is small, and the rounding of
 1/K would drown it.
 """
@@ -88,8 +88,9 @@ def pose(
 ) -> FitProblem:
     """Return the problem of a round, after the round that it learns from or starts at, if any."""
     rows = coordinates.rows
-    penalty = np.full(rows.n_features, l2)
-    penalty[rows.n_columns :] = 0
+    penalty = np.full(len(coordinates.axes.variances), l2)
+    if rows.intercept:
+        penalty[-1] = 0
     if targets.name == "outputs" and last is not None and last.moment is not None:
         moment = last.moment  # known from their own fit
     else:
