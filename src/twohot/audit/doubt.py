@@ -74,8 +74,12 @@ def share_wrong(
     )
 
 
+# Labels that are less probably wrong are not flagged, however few are more so.
+LEAST_DOUBT = 0.1
+
+
 def flag_for_f1(doubt: FloatArray, eligible: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Flag the eligible rows that maximise the expected F1.
+    """Flag the eligible rows that maximise the expected F1, of those that may well be wrong.
 
     With S flagged it is 2 · Σ_S doubt / (|S| + Σ doubt), and the best S are the most doubtful rows.
 
@@ -85,7 +89,7 @@ def flag_for_f1(doubt: FloatArray, eligible: NDArray[np.bool_]) -> NDArray[np.bo
     >>> flag_for_f1(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, True, True, False])).tolist()
     [True, True, False, False]
     """
-    order = _most_doubtful_first(doubt, eligible)
+    order = _most_doubtful_first(doubt, eligible & (doubt >= LEAST_DOUBT))
     expected = 2 * np.cumsum(doubt[order]) / (np.arange(1, len(order) + 1) + np.nansum(doubt))
     n_flagged = int(expected.argmax()) + 1 if len(order) and expected.max() > 0 else 0
     return _first_of(order, n_flagged, len(doubt))

@@ -18,7 +18,7 @@ from twohot.audit.flagging import CLOSE, most_doubtful
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
 from twohot.audit.partly_labelled import check_lengths
-from twohot.audit.verdict import Verdict, reach_verdict
+from twohot.audit.verdict import LabelVerdict, reach_verdict
 from twohot.select.auto_probe import AutoProbe
 
 # A class with fewer labels than this is never flagged: nothing else says what it looks like.
@@ -154,6 +154,10 @@ def _issues(
     probe: Any,
 ) -> LabelIssues:
     verdict = reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS)
+    if not getattr(getattr(probe, "choice_", None), "learnt", True):
+        doubts = []  # where nothing was learnt there is no more to say
+    else:
+        doubts = _doubts(verdict, labels, precision)
     candidates, codes = verdict.candidates, labels.codes
     flagged = verdict.flagged
     if budget is not None:
@@ -172,12 +176,12 @@ def _issues(
         noise_rate=verdict.noise_rate,
         noise_interval=verdict.noise_interval,
         corruption=offered.corruption(verdict.corruption),
-        messages=(*_doubts(verdict, labels, precision), *messages),
+        messages=(*doubts, *messages),
         probe=probe,
     )
 
 
-def _doubts(verdict: Verdict, labels: Labels, precision: float | None) -> list[str]:
+def _doubts(verdict: LabelVerdict, labels: Labels, precision: float | None) -> list[str]:
     """Say what the labels cannot tell."""
     said = []
     if verdict.unclear >= UNCLEAR_SHARE:

@@ -24,12 +24,15 @@ class Candidates:
     runner_up: FloatArray  # (n_rows,), probability of the next
 
 
-def two_likeliest(probabilities: FloatArray) -> Candidates:
-    """Return the two likeliest of (n_rows, n_classes); of equal ones the lower class first."""
-    rows = np.arange(len(probabilities))
-    first = probabilities.argmax(axis=1)
-    rest = probabilities.copy()
-    rest[rows, first] = -1  # below any probability
+def two_likeliest(scores: FloatArray, probabilities: FloatArray) -> Candidates:
+    """Return the two classes of the largest scores, and how probable they are.
+
+    Both are (n_rows, n_classes); of equal scores the lower class comes first.
+    """
+    rows = np.arange(len(scores))
+    first = scores.argmax(axis=1)
+    rest = np.maximum(scores, np.finfo(scores.dtype).min)  # impossible classes are still classes
+    rest[rows, first] = -np.inf
     second = rest.argmax(axis=1)
     chances = (probabilities[rows, found].astype(np.float64) for found in (first, second))
     return Candidates(first, second, *chances)

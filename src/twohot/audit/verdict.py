@@ -24,7 +24,7 @@ AS_IT_IS = np.ones(1)  # the only temperature of a generative model
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class LabelVerdict:
     """What is found about every label."""
 
     candidates: Candidates
@@ -79,7 +79,7 @@ class Verdict:
         return sorted(sums, key=lambda pair: -sums[pair])
 
 
-def reach_verdict(opinions: Opinions, labels: Labels, *, fewest_rows: int) -> Verdict:
+def reach_verdict(opinions: Opinions, labels: Labels, *, fewest_rows: int) -> LabelVerdict:
     """Return the verdict on every label; those of classes with too few rows are never flagged."""
     codes, sizes = labels.codes, labels.sizes
     random_noise = fit_noise_model(opinions.outputs, codes)
@@ -89,7 +89,7 @@ def reach_verdict(opinions: Opinions, labels: Labels, *, fewest_rows: int) -> Ve
     at_boundary = boundary_noise.probability_wrong(opinions.density, codes)
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
     eligible = labels.labelled & (sizes[codes] >= fewest_rows) & (candidates.first != codes)
-    return Verdict(
+    return LabelVerdict(
         candidates=candidates,
         eligible=eligible,
         at_random=at_random,
@@ -104,9 +104,9 @@ def reach_verdict(opinions: Opinions, labels: Labels, *, fewest_rows: int) -> Ve
 
 
 def _candidates(model: NoiseModel, outputs: FloatArray) -> Candidates:
-    return join(
-        [
-            two_likeliest(model.class_probabilities(outputs[block]))
-            for block in row_blocks(*outputs.shape)
-        ]
-    )
+    """Return the two likeliest classes by the outputs, as probable as the model says they are."""
+    parts = []
+    for block in row_blocks(*outputs.shape):
+        probabilities = model.class_probabilities(outputs[block])
+        parts.append(two_likeliest(outputs[block], probabilities))
+    return join(parts)

@@ -25,16 +25,14 @@ def unseen_logits(search: Search, chosen: Trial, random_state: int = 0) -> Float
     again = Search(search.coordinates, folds, search.settings)
     for candidate in _ancestry(search, chosen.candidate):
         again.attempt(candidate)
-    evaluations = again.trials[chosen.candidate.recipe].evaluations
-    rows = search.coordinates.rows
+    recipe = chosen.candidate.recipe
+    rows, evaluations = search.coordinates.rows, again.trials[recipe].evaluations
     logits = np.empty((rows.n_samples, rows.n_classes), np.float32)
-    parts = [
-        (held_out, split.held_out) for (_, held_out), split in zip(folds, again.splits, strict=True)
-    ]
-    for (held_out, part), evaluation in zip(parts, evaluations, strict=True):
-        logits[held_out] = _logits(part, evaluation.coef)
+    for (_, unseen), split, end in zip(folds, again.splits, evaluations, strict=True):
+        logits[unseen] = _logits(recipe.coordinates(split.held_out), end.coef)
     if others.size:
-        logits[others] = _logits(search.coordinates.take(others), evaluations[0].coef)
+        part = search.coordinates.leading().take(others)
+        logits[others] = _logits(recipe.coordinates(part), evaluations[0].coef)
     return logits
 
 
