@@ -16,7 +16,7 @@ RIDGE_TICKS = (0.3, 1, 3, 10, 30, 100)  # all that is ever tried lies about here
 
 def choice_figure(choice: "Choice") -> Any:
     """Draw agreement against ridge, one line per kind; open markers are half-whitened rows."""
-    figure = new_figure(7.0, 4.0)
+    figure = new_figure(8.0, 4.0)
     axes = figure.subplots()
     kinds = dict.fromkeys(entry.kind for entry in choice.tried)
     for number, kind in enumerate(kinds):
@@ -42,7 +42,7 @@ def choice_figure(choice: "Choice") -> Any:
     axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
     axes.set_xticks(RIDGE_TICKS, [f"{ridge:g}" for ridge in RIDGE_TICKS])
     axes.minorticks_off()
-    axes.set_title(f"Chosen: {choice.chosen.name}")
+    axes.set_title(f"Chosen: {choice.chosen.name}", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure
