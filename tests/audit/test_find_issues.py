@@ -374,7 +374,7 @@ def test_classes_name_the_columns_in_any_order():
         def predict_proba(self, rows):
             return ROWS[rows[:, 0], ::-1]
 
-    found = find_label_issues(np.arange(6)[:, np.newaxis], GIVEN, probe=Judge())
+    found = find_label_issues(np.arange(len(ROWS))[:, np.newaxis], GIVEN, probe=Judge())
     assert_same(found, backwards)
 
 
@@ -547,12 +547,10 @@ def test_a_column_that_is_not_there(table):
 
 
 def test_the_printed_table(table):
-    quality = table.label_quality[3]
-    assert str(table).splitlines()[:3] == [
-        f"360 labels: {table.share_in_words()}; 120 flagged",
-        "     row  quality  given                 suggested             second              ",
-        f"       3    {quality:.3f}  a                     b                     a                   ",
-    ]
+    lines = str(table).splitlines()
+    assert lines[0] == f"360 labels: {table.share_in_words()}; 120 flagged"
+    assert lines[1].split() == ["row", "quality", "given", "suggested", "second"]
+    assert lines[2].split() == ["3", f"{table.label_quality[3]:.3f}", "a", "b", "a"]
     assert str(table).splitlines()[-1] == "Rows without a label: 1, predicted and not counted."
     many = find_label_issues(X, Y, probe=JUDGE, budget=50)
     assert len(str(many).splitlines()) == 12 + len(many.messages)

@@ -54,7 +54,8 @@ def fit_class_noise(
         counts = np.zeros((n_classes, n_classes))
         counts[:, present] = np.add.reduceat(shares, first, dtype=np.float64).T
         rate = possible_rate(1 - sums.right / len(labels), n_classes)
-        margin = STANDARD_ERRORS / np.sqrt(sums.information)
+        # Labels that tell nothing leave a margin that is wider than all rates.
+        margin = STANDARD_ERRORS / max(sums.information, 1.0) ** 0.5
         model = replace(
             model,
             weights=sums.weights / sums.weights.sum(),

@@ -80,7 +80,8 @@ def unrefuted_rates(at_label: FloatArray, best: EvenNoise, n_classes: int) -> tu
     """Return the least and the largest noise rate that explain the labels about as well."""
     ends = possible_rate(0.0, n_classes), possible_rate(1.0, n_classes)
     low, high = (_last_unrefuted(at_label, best, n_classes, end) for end in ends)
-    return low, high
+    # The least rate stands for none.
+    return (0.0 if low == ends[0] else low), high
 
 
 def _last_unrefuted(at_label: FloatArray, best: EvenNoise, n_classes: int, end: float) -> float:

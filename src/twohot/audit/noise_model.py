@@ -25,8 +25,9 @@ import numpy as np
 from twohot._types import FloatArray, IntArray
 from twohot.audit.tempered import less_the_largest, row_blocks, tempered, tempered_at
 
-# Turns after which the share of a row in the counts has settled.
-OWN_COUNT_TURNS = 3
+# Turns after which the share of a row in the counts is known to a hundredth. Each goes half of the
+# way: the less a row has added, the more is left to explain it by, and whole steps go to and fro.
+OWN_COUNT_TURNS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +89,14 @@ class NoiseModel:
 
     def _wrong_by_counts(self, scores: FloatArray, labels: IntArray) -> FloatArray:
         prior = self._tempered(scores)
-        own = np.zeros_like(scores)
-        for _ in range(OWN_COUNT_TURNS):
-            own = prior * corruption_without(
-                own, labels, self.counts, self.noise_rate, self.prior_rows
+        shares = np.zeros_like(scores)
+        for turn in range(OWN_COUNT_TURNS):
+            found = prior * corruption_without(
+                shares, labels, self.counts, self.noise_rate, self.prior_rows
             )
-            own /= own.sum(axis=1, keepdims=True)
-        return np.asarray(1 - own[np.arange(len(labels)), labels])
+            found /= found.sum(axis=1, keepdims=True)
+            shares = (shares + found) / 2 if turn else found
+        return np.asarray(1 - shares[np.arange(len(labels)), labels])
 
 
 def even_corruption(n_classes: int, noise_rate: float) -> FloatArray:

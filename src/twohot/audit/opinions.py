@@ -22,6 +22,8 @@ from twohot.audit.partly_labelled import labelled_rows, take_rows
 from twohot.distill.discriminant_probe import DiscriminantProbe
 from twohot.select.auto_probe import AutoProbe
 
+MOST_TEMPERATURE = 100.0
+
 
 @dataclass(frozen=True, eq=False)
 class Opinions:
@@ -73,5 +75,7 @@ def _average(outputs: FloatArray, density: FloatArray, labels: Labels) -> FloatA
     """Return the mean of two opinions, each as sure as the labels say it should be."""
     mean = np.zeros_like(outputs)
     for said in (outputs, density):
-        mean += said / np.float32(2 * best_temperature(said, labels.codes))
+        # One that says nothing keeps its order of the classes, and counts for little.
+        temperature = min(best_temperature(said, labels.codes), MOST_TEMPERATURE)
+        mean += said / np.float32(2 * temperature)
     return mean

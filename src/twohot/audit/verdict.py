@@ -43,8 +43,13 @@ class LabelVerdict:
 
     @property
     def noise_interval(self) -> tuple[float, float]:
-        """The least and the most that the share of wrong labels may be."""
-        return min(self.share.low, self.noise_rate), max(self.share.high, self.noise_rate)
+        """The least and the most that the share of wrong labels may be.
+
+        The most is what no fit that has not seen it would have given.
+        """
+        labelled = self.codes >= 0
+        unexpected = float(np.mean((self.candidates.first != self.codes)[labelled]))
+        return min(self.share.low, self.noise_rate), max(self.share.high, unexpected)
 
     @property
     def unclear(self) -> float:

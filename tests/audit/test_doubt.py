@@ -1,0 +1,74 @@
+"""Flags are those of the best expected F1 and of a precision; shares are bracketed."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from twohot.audit.doubt import combined_doubt, flag_for_f1, flag_for_precision, share_wrong
+
+CHANCES = st.integers(0, 10).map(lambda tenths: tenths / 10)
+SEVEN = arrays(float, 7, elements=CHANCES)
+ELIGIBLE = arrays(bool, 7)
+
+
+@given(SEVEN, ELIGIBLE)
+def test_flags_have_the_best_expected_f1_of_all_sets(doubt, eligible):
+    def expected(flagged):
+        return 2 * doubt[flagged].sum() / (len(flagged) + doubt.sum()) if flagged else 0.0
+
+    rows = np.flatnonzero(eligible)
+    sets = (list(some) for size in range(len(rows) + 1) for some in combinations(rows, size))
+    flagged = flag_for_f1(doubt, eligible)
+    assert not (flagged & ~eligible).any()
+    assert expected(np.flatnonzero(flagged).tolist()) == pytest.approx(max(map(expected, sets)))
+
+
+@given(SEVEN, SEVEN, ELIGIBLE, st.sampled_from([0.3, 0.5, 0.8, 1.0]))
+def test_flags_keep_the_precision_and_no_longer_prefix_does(doubt, promised, eligible, precision):
+    flagged = flag_for_precision(doubt, eligible, precision, promised)
+    order = sorted(np.flatnonzero(eligible), key=lambda row: (-doubt[row], row))
+    n_flagged = int(flagged.sum())
+    assert sorted(order[:n_flagged]) == np.flatnonzero(flagged).tolist()
+    assert not n_flagged or promised[flagged].mean() >= precision - 1e-9
+    for longer in range(n_flagged + 1, len(order) + 1):
+        assert promised[order[:longer]].mean() < precision
+
+
+@given(SEVEN, SEVEN)
+def test_doubt_is_between_the_stories_and_grows_with_each(at_random, at_boundary):
+    doubt = combined_doubt(at_random, at_boundary)
+    assert (doubt >= at_random).all()
+    assert (doubt <= np.maximum(at_random, at_boundary) + 1e-12).all()
+    assert (combined_doubt(at_random, np.ones(7)) >= doubt - 1e-12).all()
+    assert (combined_doubt(np.maximum(at_random, 0.5), at_boundary) >= doubt - 1e-12).all()
+    # What only the second story doubts is never more likely wrong than right.
+    assert (doubt[at_random == 0] < 0.5).all()
+
+
+def test_share_is_split_and_bracketed():
+    at_random = np.array([0.5, 0.0, 0.1, np.nan])
+    at_boundary = np.array([0.3, 0.6, 0.1, np.nan])
+    share = share_wrong(at_random, at_boundary, noise_rate=0.2, noise_rate_interval=(0.15, 0.3))
+    assert share.wrong == pytest.approx(0.2)
+    assert share.unclear == pytest.approx(0.2)
+    assert share.low == pytest.approx(0.15)
+    assert share.high == pytest.approx(0.5)
+
+
+def test_share_stays_a_share():
+    all_open = share_wrong(np.zeros(3), np.full(3, 0.6), 0.0001, (0.0, 0.9))
+    assert (all_open.low, all_open.high) == (0.0, 1.0)
+
+
+def test_rows_without_a_label_are_never_flagged():
+    doubt = np.array([np.nan, 0.9, 0.2])
+    eligible = np.array([False, True, True])
+    assert flag_for_f1(doubt, eligible).tolist() == [False, True, False]
+    assert flag_for_precision(doubt, eligible, 0.9, doubt).tolist() == [False, True, False]
+    nothing = np.zeros(3, dtype=bool)
+    assert not flag_for_f1(doubt, nothing).any()
+    assert not flag_for_precision(doubt, nothing, 0.5, doubt).any()
