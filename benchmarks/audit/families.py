@@ -24,13 +24,13 @@ GRID_TOL = 1e-2  # a third of AutoProbe's own
 
 
 def auto_probe(noisy: NoisyData) -> Outcome:
-    """Let AutoProbe choose on rows as they come, then flag with the probe it chose."""
+    """Let AutoProbe choose on rows as they come, and flag without having seen the labels."""
     stages = Stages()
-    X, y = noisy.data.raw, noisy.given_labels
     with stages.measure("fit"):
-        probe = chosen_probe(X, noisy)
-    with stages.measure("issues"):
-        issues = twohot.find_label_issues(X, y, probe=probe)
+        issues = twohot.find_label_issues(
+            noisy.data.raw, noisy.given_labels, n_jobs=1, random_state=noisy.seed
+        )
+    probe = issues.probe
     accuracy = noisy.accuracy(probe.predict(noisy.data.raw_test))
     score = noisy.detection(issues.is_label_issue, issues.label_quality, accuracy)
     agreement = {entry.name: entry.agreement for entry in probe.choice_.tried}
