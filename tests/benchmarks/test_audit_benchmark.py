@@ -320,7 +320,7 @@ def test_the_grid_is_judged_on_test_rows_each_probe_fitted_alone() -> None:
 def test_autoprobe_is_recorded_with_what_it_tried_and_chose() -> None:
     found = auto_probe(blobs())
     assert found.chosen["chosen"] in found.chosen["agreement"]
-    assert set(found.cpu) == {"fit", "issues"}
+    assert set(found.cpu) == {"fit"}
     assert found.scores[OURS].accuracy > 0.9
     assert found.scores[OURS].f1 > 0.9
 
