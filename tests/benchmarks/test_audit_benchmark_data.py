@@ -129,7 +129,6 @@ def test_thinned_labels_can_be_noisy() -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of cleanlab and of folds, about rare labels
 @pytest.mark.parametrize("n_rows", [0, 1, 2])
 def test_rare_labels_do_not_stop_the_rivals(n_rows: int) -> None:
-    pytest.importorskip("cleanlab")
     data = blobs([60, 5, 60, 60])
     rare = np.flatnonzero(data.true_labels == 1)
     given = data.true_labels.copy()
