@@ -25,6 +25,9 @@ EVEN_TURNS = 60
 # Nats, half of the 95 % quantile of chi-squared with one degree of freedom: what costs less is not
 # refuted.
 REFUTED = 1.92
+# Nats that noise must explain more than its absence does, to be believed at all: where scores say
+# nothing, it explains none.
+LEAST_EVIDENCE = 0.1
 # Halvings by which an end of the interval is found, to a thousandth.
 HALVINGS = 10
 
@@ -72,8 +75,8 @@ def fit_no_noise(at_label: FloatArray, weights: FloatArray, n_classes: int) -> E
 
 
 def simplest(noisy: EvenNoise, clean: EvenNoise) -> EvenNoise:
-    """Return the labels without noise, unless they are refuted."""
-    return clean if clean.log_likelihood > noisy.log_likelihood - REFUTED else noisy
+    """Return the labels without noise, unless noise explains more."""
+    return clean if clean.log_likelihood > noisy.log_likelihood - LEAST_EVIDENCE else noisy
 
 
 def unrefuted_rates(at_label: FloatArray, best: EvenNoise, n_classes: int) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from twohot._checks.messages import ArgumentError
 from twohot._types import FloatArray, IntArray
 from twohot.audit.class_noise import fit_class_noise
 from twohot.audit.even_noise import (
+    REFUTED,
     EvenNoise,
     fit_even_noise,
     fit_no_noise,
@@ -53,7 +54,7 @@ SEARCH_TURNS, CLASS_TURNS = 8, 25
 # StanfordCars .002 and .007, its superclass noise .016 and .04, human labels of CIFAR-100 .07 and
 # .12, pair noise 1 and more. With few classes, nats that chance alone seldom reaches.
 BELIEVED_FROM = ((100.0, 0.004), (30.0, 0.05))
-LEAST_GAIN = 3.0
+LEAST_GAIN = 10.0
 # Nats per label that noise alike for all explains: where a wrong label came from must be worth
 # some. Measured with 100 prior rows: superclass noise .3 and more; symmetric noise below .05, and
 # .15 on StanfordCars, of which it would make a tenth too many wrong labels.
@@ -115,9 +116,9 @@ def fit_noise_model(
     for prior_rows, needed in BELIEVED_FROM:
         start = replace(even, prior_rows=prior_rows)
         model = _fit_by_class(scores, label, start, searched=temperatures is None)
-        if model.log_likelihood - explained <= max(needed * n_classes**2, least_gain):
-            break
-        best = model
+        # The larger prior may be too strong for small classes, and the smaller one not.
+        if model.log_likelihood - explained > max(needed * n_classes**2, least_gain):
+            best = model
     return best
 
 
@@ -163,12 +164,17 @@ def _fit_even_model(
 
 
 def _best_centre(scores: FloatArray, labels: IntArray) -> float:
-    """Return the temperature that explains the labels best, without noise unless it is needed."""
+    """Return the temperature that explains the labels best, without noise unless it is needed.
+
+    Infinity if it is not refuted that scores say nothing at all.
+    """
     one, n_classes = np.ones(1), scores.shape[1]
     at_label = tempered_at(scores, labels, CENTRES)[:, None]  # (n_centres, 1, n_rows)
     noisy = [fit_even_noise(row, one, n_classes) for row in at_label]
     clean = [fit_no_noise(row, one, n_classes) for row in at_label]
     found = simplest(_likeliest(noisy), _likeliest(clean))
+    if clean[-1].log_likelihood > found.log_likelihood - REFUTED:
+        return float(CENTRES[-1])
     return float(CENTRES[[*noisy, *clean].index(found) % len(CENTRES)])
 
 
