@@ -556,7 +556,7 @@ def test_the_printed_table(table):
     assert len(str(many).splitlines()) == 12 + len(many.messages)
     none = find_label_issues(None, ["a", "b"] * 30, probabilities=np.eye(2)[[0, 1] * 30])
     assert str(none) == f"60 labels: {none.share_in_words()}; 0 flagged"
-    assert none.share_in_words().startswith("about 0.0% wrong")
+    assert none.share_in_words().startswith("about 0.0% are wrong")
     assert isinstance(none, LabelIssues)
 
 

@@ -72,7 +72,7 @@ def test_the_choice_is_shown_where_there_was_one(audited) -> None:
     assert summary.choice.chosen == (chosen.ridge, chosen.agreement)
     n_points = sum(len(curve.points) for curve in summary.choice.curves)
     assert n_points == len(issues.probe.choice_.tried)
-    assert summary.messages[0].startswith(f"Of 150 labels {issues.share_in_words()}; ")
+    assert summary.messages[0].startswith(f"Of 150 labels, {issues.share_in_words()}; ")
     assert chosen.name in summary.messages[1]
 
 

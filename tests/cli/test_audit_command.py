@@ -44,7 +44,7 @@ def test_the_wrong_labels_are_found_and_corrected(noisy, tmp_path) -> None:
     flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
     assert flagged == ["true" if row % 7 == 0 else "false" for row in range(len(true))]
     assert column(tmp_path / "audit" / "corrected.csv", "label") == true
-    assert "Of 150 labels about 14.7% wrong (between " in result.output
+    assert "Of 150 labels, about 14.7% are wrong (between " in result.output
     assert "report.html" in result.output
     # Classes come in the order of numbers, and the noise in the order of the classes.
     summary = json.loads((tmp_path / "audit" / "summary.json").read_text())

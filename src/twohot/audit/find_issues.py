@@ -184,12 +184,13 @@ def _issues(
 def _doubts(verdict: LabelVerdict, labels: Labels, precision: float | None) -> list[str]:
     """Say what the labels cannot tell."""
     said = []
-    if verdict.unclear >= UNCLEAR_SHARE:
+    unclear = np.count_nonzero(verdict.unclear) / np.count_nonzero(labels.labelled)
+    if unclear >= UNCLEAR_SHARE:
         names = labels.classes.tolist()
         pairs = [f"{names[a]!r} and {names[b]!r}" for a, b in verdict.overlapping[:SHOWN_PAIRS]]
         said.append(
-            f"For {verdict.unclear:.1%} of the labels it cannot be told whether they are wrong or "
-            f"their classes overlap, mostly {', '.join(pairs)}."
+            f"For {unclear:.1%} of the labels another class is likelier, and it cannot be told "
+            f"whether they are wrong or their classes overlap: mostly {', '.join(pairs)}."
         )
     if precision is not None and not verdict.flag_for(precision).any():
         said.append(

@@ -89,7 +89,7 @@ class LabelIssues:
     def share_in_words(self) -> str:
         """Return how many labels are wrong, in a few words."""
         least, most = self.noise_interval
-        return f"about {self.noise_rate:.1%} wrong (between {least:.1%} and {most:.1%})"
+        return f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
 
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False

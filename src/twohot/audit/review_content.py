@@ -111,7 +111,7 @@ def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:
     labelled = int(np.count_nonzero(issues.given != NO_LABEL))
     undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
     found = (
-        f"Of {labelled:,} labels {issues.share_in_words()}; {issues.n_issues:,} are flagged, "
+        f"Of {labelled:,} labels, {issues.share_in_words()}; {issues.n_issues:,} are flagged, "
         f"{undecided:,} of them with two candidates that are close."
     )
     if choice is None:

@@ -1,5 +1,6 @@
 """The verdict on every label: how probable it is that it is wrong, and which to flag."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from twohot.audit.opinions import Opinions
 from twohot.audit.tempered import row_blocks
 
 AS_IT_IS = np.ones(1)  # the only temperature of a generative model
+SURELY = 0.5  # probability from which on a label is wrong rather than right
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +54,6 @@ class LabelVerdict:
         return min(self.share.low, self.noise_rate), max(self.share.high, unexpected)
 
     @property
-    def unclear(self) -> float:
-        """Share of the labels that are wrong or overlap of classes: that cannot be told."""
-        return self.share.unclear
-
-    @property
     def flagged(self) -> NDArray[np.bool_]:
         """The labels to look at: as many as make the expected F1 the largest."""
         return flag_for_f1(self.doubt, self.eligible)
@@ -73,15 +70,16 @@ class LabelVerdict:
         return count_transitions(true, self.codes[labelled], self.n_classes)
 
     @property
+    def unclear(self) -> NDArray[np.bool_]:
+        """Labels that are wrong or overlap of classes: all that is known is a likelier class."""
+        return self.eligible & (self.at_random < SURELY)
+
+    @property
     def overlapping(self) -> list[tuple[int, int]]:
-        """Pairs of classes that labels may be wrong between, or overlap, the most first."""
-        beyond = np.maximum(self.at_boundary - self.at_random, 0)
-        rows = self.eligible & (beyond > 0)
-        sums: dict[tuple[int, int], float] = {}
-        ends = np.sort(np.stack([self.codes[rows], self.candidates.first[rows]]), axis=0)
-        for a, b, weight in zip(*ends.tolist(), beyond[rows].tolist(), strict=True):
-            sums[a, b] = sums.get((a, b), 0.0) + weight
-        return sorted(sums, key=lambda pair: -sums[pair])
+        """Pairs of classes that unclear labels are between, the most frequent first."""
+        ends = np.stack([self.codes[self.unclear], self.candidates.first[self.unclear]])
+        pairs = Counter(map(tuple, np.sort(ends, axis=0).T.tolist()))
+        return [(a, b) for (a, b), _ in pairs.most_common()]
 
 
 def reach_verdict(opinions: Opinions, labels: Labels, *, fewest_rows: int) -> LabelVerdict:
