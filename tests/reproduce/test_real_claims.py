@@ -15,7 +15,7 @@ from twohot.reproduce.claims.penalties import judge_small_penalty, vanishes
 from twohot.reproduce.data_set import read_data_set
 from twohot.reproduce.exact_trainer import FAMILIES, ROUNDS, TEACHER, TWO_HOT
 from twohot.reproduce.exhibit import choose_exhibits
-from twohot.reproduce.judged_settings import ahead, one_file_each
+from twohot.reproduce.judged_settings import MARGIN, ahead, one_file_each
 from twohot.reproduce.probe_grid import ProbeGrid
 from twohot.reproduce.probe_run import FittedModel, ProbeResult, Spread
 from twohot.reproduce.reproduction import Reproduction, all_claims
@@ -157,6 +157,28 @@ def test_all_claims_about_accuracy_are_judged_on_any_data(everything, tmp_path):
     assert verdicts["crossing"].answer is Answer.REFUTED
     assert verdicts["early-gain"].answer is Answer.NOT_TESTABLE  # no second backbone
     assert "two backbones" in verdicts["early-gain"].evidence
+
+
+@pytest.mark.parametrize("lead", [0.4, 0.6])
+def test_the_margin_that_a_rule_states_is_the_one_that_it_applies(everything, lead):
+    _, data, results = everything
+    models = rounds(*[0.5] * 5)
+    models |= {name: replace(MODEL, test_accuracy=0.5) for name in FAMILIES["candidates"]}
+    models |= {name: replace(MODEL, test_accuracy=0.5) for name in FAMILIES["losses"]}
+    models[TWO_HOT] = replace(MODEL, test_accuracy=0.5 + lead / 100)
+    close = {run: ProbeResult(models, 0.5) for run in results}
+    judged = [
+        claim
+        for claim in all_claims()
+        if claim.id in {"more-candidates", "labels-or-loss", "two-hot-by-cross-entropy"}
+        or claim.id.startswith("two-hot-at-")
+        or claim.id == "two-hot-everywhere"
+    ]
+    assert len(judged) == 7
+    for claim in judged:
+        assert "more than 0.5 points ahead of" in claim.rule
+        answer = Answer.CONFIRMED if lead > MARGIN else Answer.REFUTED
+        assert claim.judge(close, [data]).answer is answer
 
 
 def test_claims_without_data_are_open_and_not_hidden(tmp_path):

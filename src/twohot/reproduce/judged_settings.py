@@ -29,13 +29,18 @@ FEWEST = 4  # settings that a verdict takes
 # tolerance of a tenth would move.
 MARGIN = 0.5
 
+# The words of rules, as the statement `ahead` applies its margin.
+CLEARLY_AHEAD = f"more than {MARGIN:g} points ahead of"
+NOT_CLEARLY_BEHIND = f"less than {MARGIN:g} points behind"
+
 ONE_FILE = "Of several files of one data set, the one with most finished runs counts."
-RULE = (
-    "Confirmed if this holds in nine of ten settings (data set, kind of noise, rate; means over"
-    " seeds); confirmed only under the widest condition on the noise rate, the kind of noise or the"
-    " data set under which it does, if that covers 15 % of the settings; else not confirmed."
-    f" {ONE_FILE}"
+SETTINGS_RULE = (
+    f"Confirmed if this holds in at least {NEARLY_ALL:.0%} of the settings (data set, kind of"
+    " noise, rate; means over seeds); confirmed only under the widest condition on the noise rate,"
+    f" the kind of noise or the data set under which it does, if that covers {COVERED:.0%} of the"
+    f" settings; else not confirmed. {ONE_FILE}"
 )
+RULE = f"{SETTINGS_RULE} A verdict takes at least {FEWEST} settings."
 
 Judged: TypeAlias = tuple[Mean | None, bool]  # the number to show, and whether the statement holds
 Statement: TypeAlias = Callable[[list[Models]], Judged | None]  # of the draws of one setting

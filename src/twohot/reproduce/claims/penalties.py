@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from twohot.reproduce.claim import Claim, ClaimVerdict, register_claim
 from twohot.reproduce.claims.accuracy import RISES, rises
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.exact_trainer import STUDENTS, TEACHER, TWO_HOT
+from twohot.reproduce.exact_trainer import N_ROUNDS, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.judged_settings import (
-    MARGIN,
+    CLEARLY_AHEAD,
     RULE,
     Judged,
     JudgedSetting,
@@ -61,7 +61,8 @@ register_claim(
         " effect of distillation. Which way, the paper does not say.)",
         place="after Appendix E.2",
         rule="A setting (superclass noise) supports it if the best round gains more over its"
-        " teacher at the small penalty than at the big one, on the draws of labels that both have."
+        " teacher at the small penalty than at the big one, by any margin, on the draws of"
+        " labels that both have."
         f" {RULE}",
         exhibits=("fig:superclass_small", "fig:superclass_big"),
         order=40,
@@ -114,8 +115,8 @@ for _order, _strength in enumerate(("small", "big")):
                 "text": "Also, we observe that our PLL student model outperforms the multi-round SD"
                 " models.",
                 "place": "Appendix L.1",
-                "rule": "A setting supports it if the two-hot student is more than"
-                f" {MARGIN} points ahead of the best round on test rows.",
+                "rule": f"A setting supports it if the two-hot student is {CLEARLY_AHEAD} the best"
+                f" of rounds 2 to {N_ROUNDS} on test rows.",
                 "exhibits": _exhibits,
                 "order": 44 + _order,
             },

@@ -13,7 +13,7 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.judged_settings import (
     NEARLY_ALL,
     ONE_FILE,
-    RULE,
+    SETTINGS_RULE,
     JudgedSetting,
     Setting,
     judge_settings,
@@ -33,6 +33,8 @@ from twohot.reproduce.trainer_pairs import (
 
 # A reduction of cost that may be called significant: to a half.
 SIGNIFICANT_SHARE = 0.5
+
+FEWEST_PAIRS = 2  # settings that a verdict takes: SGD takes long
 
 # Points of test accuracy within which SGD is where the optimum is: ten images of a thousand.
 NEAR = 1.0
@@ -108,7 +110,7 @@ def judge_last_epoch(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         "SGD's last epoch less the exact optimum, points: the model where they differ most",
         "Judge a recipe by its objective too: where epochs end before the optimum, the number of"
         " epochs and the rate are penalties of their own. Never pick the epoch on the test set.",
-        fewest=2,
+        fewest=FEWEST_PAIRS,
     )
     if not pairs:
         return verdict
@@ -185,12 +187,12 @@ register_claim(
         text="This approach replicates the benefits of multi-round distillation in a single round,"
         " […] while significantly reducing computational cost.",
         place="Abstract, Section 1",
-        rule="A run supports it if teacher and two-hot student together take at most half of the"
-        " CPU seconds and of the passes over the rows that teacher and four students take, by the"
-        " same trainer. Confirmed if nine of ten runs do with SGD and with the exact solver;"
-        " confirmed only with the one trainer with which they do; else not confirmed. SGD takes the"
-        " same number of epochs for each model, the exact solver as many passes as it needs."
-        f" {ONE_FILE}",
+        rule="A run supports it if teacher and two-hot student together take at most"
+        f" {SIGNIFICANT_SHARE:.0%} of the CPU seconds and of the passes over the rows that teacher"
+        f" and four students take, by the same trainer. Confirmed if at least {NEARLY_ALL:.0%} of"
+        " the runs do with SGD and with the exact solver; confirmed only with the one trainer with"
+        " which they do; else not confirmed. SGD takes the same number of epochs for each model,"
+        f" the exact solver as many passes as it needs. {ONE_FILE}",
         exhibits=("trainers",),
         order=70,
         judge=judge_cost,
@@ -205,7 +207,7 @@ register_claim(
         place="not in the paper",
         rule="A setting supports it if test accuracies of all six models after SGD's last epoch,"
         f" its rate chosen on noisy labels, are within {NEAR:g} point of the exact optimum of the"
-        f" same objective. {RULE}",
+        f" same objective. {SETTINGS_RULE} A verdict takes at least {FEWEST_PAIRS} settings.",
         exhibits=("trainers",),
         order=71,
         judge=judge_last_epoch,
