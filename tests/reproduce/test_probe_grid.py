@@ -8,7 +8,7 @@ import pytest
 from small_data import small_data
 from twohot._checks.messages import ArgumentError
 from twohot.reproduce.exact_trainer import TEACHER
-from twohot.reproduce.grid_cells import ACCURACIES, gain, level, model_panels
+from twohot.reproduce.grid_cells import ACCURACIES, gain, level, model_panels, model_table
 from twohot.reproduce.probe_grid import (
     NOISE_RATES,
     TUNED_TEACHER,
@@ -128,6 +128,18 @@ def test_panels_leave_out_what_is_not_there(data):
     np.testing.assert_allclose(panel.curves[0].means, [np.nan, 10.0])
     # One draw has no spread.
     assert np.isnan(panel.curves[0].stds).all()
+
+
+def test_runs_without_noise_show_nothing_of_a_corruption(data):
+    grid = ProbeGrid("symmetric", noise_rates=(0.0, 0.5))
+    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    clean = {grid.run(data[0], 0.0, 0, "paper"): ProbeResult(models, 0.0)}
+    noisy = {grid.run(data[0], 0.5, 0, "paper"): ProbeResult(models, 0.5)}
+    assert grid.begun(clean, data) == []
+    assert grid.begun(clean | noisy, data) == data[:1]
+    points = gain(ACCURACIES["test"])
+    assert model_panels(grid, clean, data, {"two-hot": "two-hot"}, points) == []
+    assert model_table("Gain", grid, clean, data, {"two-hot": ("two-hot", points)}).rows == ()
 
 
 def test_notes_count_what_is_missing(data):

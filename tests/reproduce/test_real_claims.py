@@ -15,12 +15,13 @@ from twohot.reproduce.claims.penalties import judge_small_penalty, vanishes
 from twohot.reproduce.data_set import read_data_set
 from twohot.reproduce.exact_trainer import FAMILIES, ROUNDS, TEACHER, TWO_HOT
 from twohot.reproduce.exhibit import choose_exhibits
-from twohot.reproduce.judged_settings import MARGIN, ahead, one_file_each
+from twohot.reproduce.judged_settings import MARGIN, ahead
 from twohot.reproduce.probe_grid import ProbeGrid
 from twohot.reproduce.probe_run import FittedModel, ProbeResult, Spread
 from twohot.reproduce.reproduction import Reproduction, all_claims
 from twohot.reproduce.structure_run import PairKind, StructureResult, StructureRun
 from twohot.reproduce.table import Mean
+from twohot.reproduce.tried_settings import one_file_each
 
 MODEL = FittedModel(
     test_accuracy=0.5,
@@ -179,6 +180,19 @@ def test_the_margin_that_a_rule_states_is_the_one_that_it_applies(everything, le
         assert "more than 0.5 points ahead of" in claim.rule
         answer = Answer.CONFIRMED if lead > MARGIN else Answer.REFUTED
         assert claim.judge(close, [data]).answer is answer
+
+
+def test_a_claim_about_several_corruptions_needs_settings_of_each(everything):
+    _, data, results = everything
+    claims = {claim.id: claim for claim in all_claims()}
+    # Runs without noise are there for every corruption, and say nothing of any.
+    some = {run: each for run, each in results.items() if run.corruption in {"superclass", "none"}}
+    for name in ("rounds-raise-accuracy-everywhere", "two-hot-everywhere"):
+        verdict = claims[name].judge(some, [data])
+        assert verdict.answer is Answer.NOT_TESTABLE
+        assert "no setting of symmetric and asymmetric noise" in verdict.evidence
+        assert claims[name].judge(results, [data]).answer is Answer.CONFIRMED
+    assert claims["rounds-raise-accuracy"].judge(some, [data]).answer is Answer.CONFIRMED
 
 
 def test_claims_without_data_are_open_and_not_hidden(tmp_path):

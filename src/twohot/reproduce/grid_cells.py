@@ -117,13 +117,13 @@ def model_table(
     data: Sequence[DataSet],
     columns: Mapping[str, tuple[str, CellOf]],
 ) -> Table:
-    """Return a row for every data set and noise rate with results.
+    """Return a row for every noise rate with results, of the data sets with a noisy run.
 
     A column is a model and what is shown of it.
     """
     names = titles(data)
     rows: list[tuple[Cell, ...]] = []
-    for each in data:
+    for each in grid.begun(results, data):
         for rate in grid.noise_rates:
             if draws := grid.draws(results, each, rate):
                 cells = (cell(draws, name) for name, cell in columns.values())

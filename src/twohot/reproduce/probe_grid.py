@@ -6,7 +6,7 @@ several families that were fitted on the same labels come together.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from twohot._checks.messages import counted
@@ -102,8 +102,12 @@ class ProbeGrid:
         return mean_of([*shares.values()], factor=100)
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-        """Return the data sets of which at least one run is finished."""
-        return [each for each in data if any(run in results for run in self.runs([each]))]
+        """Return the data sets of which at least one run with noise is finished.
+
+        Runs without noise are those of all corruptions, and show nothing of this one.
+        """
+        noisy = replace(self, noise_rates=tuple(rate for rate in self.noise_rates if rate))
+        return [each for each in data if any(run in results for run in noisy.runs([each]))]
 
     def notes(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
         """Return what is not finished."""

@@ -5,15 +5,11 @@ from collections.abc import Sequence
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import TEACHER, TWO_HOT
-from twohot.reproduce.judged_settings import (
-    CLEARLY_AHEAD,
-    ONE_FILE,
-    ahead,
-    settings_claim,
-    settings_of,
-)
+from twohot.reproduce.judged_settings import CLEARLY_AHEAD, ahead, settings_claim
 from twohot.reproduce.maker import Results
+from twohot.reproduce.setting_verdict import ONE_FILE
 from twohot.reproduce.table import Mean, Table, mean_of
+from twohot.reproduce.tried_settings import settings_of
 
 MORE = ("top-3", "top-5", "top-10")
 ALL = ("top-1", TWO_HOT, *MORE)

@@ -7,11 +7,13 @@ from dataclasses import replace
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import ROUNDS, STUDENTS, TEACHER
-from twohot.reproduce.judged_settings import ONE_FILE, Judged, one_file_each, settings_claim
+from twohot.reproduce.judged_settings import Judged, settings_claim
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import Models, titles
+from twohot.reproduce.setting_verdict import ONE_FILE
 from twohot.reproduce.structure_run import StructureRun
 from twohot.reproduce.table import Table, mean_of
+from twohot.reproduce.tried_settings import one_file_each
 
 # A gap of the means counts as clear if it is at least this share of the spread of the pairs.
 CLEAR = 1.0

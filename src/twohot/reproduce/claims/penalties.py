@@ -8,18 +8,16 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import N_ROUNDS, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.judged_settings import (
     CLEARLY_AHEAD,
-    RULE,
     Judged,
-    JudgedSetting,
     ahead,
-    judge_settings,
     leads_of_best,
     settings_claim,
-    settings_of,
 )
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import Models
+from twohot.reproduce.setting_verdict import RULE, JudgedSetting, judge_settings
 from twohot.reproduce.table import mean_of
+from twohot.reproduce.tried_settings import settings_of
 
 VANISHED = 1.0  # points of test accuracy below which a gain is none to speak of
 

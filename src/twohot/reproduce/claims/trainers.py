@@ -10,17 +10,16 @@ import numpy as np
 
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.judged_settings import (
+from twohot.reproduce.maker import Results
+from twohot.reproduce.probe_run import FittedModel
+from twohot.reproduce.setting_verdict import (
     NEARLY_ALL,
     ONE_FILE,
     SETTINGS_RULE,
     JudgedSetting,
     Setting,
     judge_settings,
-    settings_of,
 )
-from twohot.reproduce.maker import Results
-from twohot.reproduce.probe_run import FittedModel
 from twohot.reproduce.table import Cell, Mean, Table, mean_of
 from twohot.reproduce.trainer_pairs import (
     MODELS,
@@ -30,6 +29,7 @@ from twohot.reproduce.trainer_pairs import (
     cost_of,
     trainer_pairs,
 )
+from twohot.reproduce.tried_settings import settings_of
 
 # A reduction of cost that may be called significant: to a half.
 SIGNIFICANT_SHARE = 0.5

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.reproduce.claim import Answer
-from twohot.reproduce.judged_settings import JudgedSetting, Setting, judge_settings
+from twohot.reproduce.setting_verdict import JudgedSetting, Setting, judge_settings
 
 RATES = (0.1, 0.3, 0.5, 0.7, 0.9)
 KINDS = ("superclass", "symmetric")
