@@ -9,6 +9,7 @@ from small_data import small_data
 from twohot._checks.messages import ArgumentError
 from twohot.reproduce.exact_trainer import TEACHER
 from twohot.reproduce.grid_cells import ACCURACIES, gain, level, model_panels, model_table
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.probe_grid import (
     NOISE_RATES,
     TUNED_TEACHER,
@@ -140,6 +141,27 @@ def test_runs_without_noise_show_nothing_of_a_corruption(data):
     points = gain(ACCURACIES["test"])
     assert model_panels(grid, clean, data, {"two-hot": "two-hot"}, points) == []
     assert model_table("Gain", grid, clean, data, {"two-hot": ("two-hot", points)}).rows == ()
+
+
+def test_models_that_did_not_converge_are_named_and_counted(data):
+    grid = ProbeGrid(noise_rates=(0.5, 0.9), seeds=(0,))
+    solved = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    stuck = solved | {"two-hot": model(0.6, converged=False)}
+    results = {
+        grid.run(data[0], rate, 0, "paper"): ProbeResult(models, 0.5)
+        for rate, models in ((0.5, solved), (0.9, stuck))
+    }
+    columns = {"two-hot": ("two-hot", level(ACCURACIES["test"]))}
+    table = model_table("Accuracy", grid, results, data, columns)
+    assert table.columns[-1] == "not converged"
+    assert [row[-1] for row in table.rows] == [None, "two-hot student"]
+    count, named, *_ = grid_notes(grid, results, data)
+    assert count.startswith("Models solved to convergence: 3 of 4.")
+    where = "Flowers-102, superclass noise, η = 0.9, seed 0"
+    assert named == f"Not converged: {where}: two-hot student."
+    # A column of remarks is there only where there is something to remark.
+    solved_grid = replace(grid, noise_rates=(0.5,))
+    assert "not converged" not in model_table("", solved_grid, results, data, columns).columns
 
 
 def test_notes_count_what_is_missing(data):

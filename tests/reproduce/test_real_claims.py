@@ -195,6 +195,29 @@ def test_a_claim_about_several_corruptions_needs_settings_of_each(everything):
     assert claims["rounds-raise-accuracy"].judge(some, [data]).answer is Answer.CONFIRMED
 
 
+def test_a_setting_with_a_model_that_did_not_converge_is_left_out(everything):
+    _, data, results = everything
+    claims = {claim.id: claim for claim in all_claims()}
+    # Were it judged, the setting would be one in which accuracy falls.
+    stuck = {TEACHER: replace(MODEL, test_accuracy=0.9, converged=False)}
+    changed = {
+        run: replace(result, models=result.models | stuck) if run.noise_rate == 0.5 else result
+        for run, result in results.items()
+    }
+    verdict = claims["rounds-raise-accuracy"].judge(changed, [data])
+    assert verdict.answer is Answer.CONFIRMED
+    assert "in 6 of 6 settings" in verdict.evidence
+    assert "Left out, because a model did not converge: pets, superclass noise, η = 0.5." in (
+        verdict.evidence
+    )
+    assert "η = 0.5" not in verdict.table.columns
+    assert "did not converge are left out" in claims["rounds-raise-accuracy"].rule
+    best = judge_best_everywhere(changed, [data])
+    assert "did not converge: pets, superclass noise, η = 0.5" in best.evidence
+    small = judge_small_penalty(changed, [data])
+    assert "did not converge: pets, superclass noise, η = 0.5" in small.evidence
+
+
 def test_claims_without_data_are_open_and_not_hidden(tmp_path):
     work = Reproduction(choose_exhibits(["all"]), {}, Log(tmp_path / "runs.jsonl"))
     verdicts = {claim.id: verdict for claim, verdict in work.judge(work.results())}

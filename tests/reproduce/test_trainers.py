@@ -202,3 +202,19 @@ def test_the_exhibit_names_the_papers_recipe():
     (exhibit,) = choose_exhibits(["trainers"])
     assert exhibit.needs == "torch"
     assert exhibit.build() == TrainerMaker()
+
+
+def test_exact_models_that_did_not_converge_are_no_optimum_to_compare_with(data, results):
+    stuck = {
+        run: replace(
+            result,
+            models={name: replace(each, converged=False) for name, each in result.models.items()},
+        )
+        if isinstance(run, ProbeRun)
+        else result
+        for run, result in results.items()
+    }
+    verdict = judge_last_epoch(stuck, data)
+    assert verdict.answer == Answer.NOT_TESTABLE
+    assert "Left out, because a model did not converge" in verdict.evidence
+    assert judge_cost(stuck, data).answer == Answer.NOT_TESTABLE

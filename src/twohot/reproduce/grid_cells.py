@@ -9,7 +9,7 @@ from twohot.figures.palette import COLOURS, METHOD_COLOURS
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import Results
-from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles
+from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles, unconverged
 from twohot.reproduce.probe_run import FittedModel
 from twohot.reproduce.table import Cell, Mean, Table, mean_of
 
@@ -31,13 +31,8 @@ SHOWN = {
     TUNED_TEACHER: "teacher at its own λ",
 }
 
-CONVERGED = (
-    "Models are solved to convergence, and the test set chooses nothing. The paper reports the "
-    "best test accuracy over epochs."
-)
-
-
 WRONG_LABELS = "wrong labels, %"  # a column: what became of the noise rate η
+NOT_CONVERGED = "not converged"  # a column: models of which a draw did not reach the optimum
 GAIN = "gain over the teacher\n(points of accuracy)"  # along the side of a figure
 
 
@@ -119,7 +114,8 @@ def model_table(
 ) -> Table:
     """Return a row for every noise rate with results, of the data sets with a noisy run.
 
-    A column is a model and what is shown of it.
+    A column is a model and what is shown of it. Models that did not converge are named in the last
+    column, if there are any.
     """
     names = titles(data)
     rows: list[tuple[Cell, ...]] = []
@@ -128,5 +124,18 @@ def model_table(
             if draws := grid.draws(results, each, rate):
                 cells = (cell(draws, name) for name, cell in columns.values())
                 wrong = grid.wrong_labels(results, each, rate)
-                rows.append((names[each.key], rate, wrong, *cells))
-    return Table(title, ("data set", "η", WRONG_LABELS, *columns), tuple(rows))
+                rows.append((names[each.key], rate, wrong, *cells, unconverged_cell(draws)))
+    return marked_table(title, ("data set", "η", WRONG_LABELS, *columns), rows)
+
+
+def marked_table(title: str, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    """Return a table whose last cells are models that did not converge, if there are any."""
+    if any(row[-1] for row in rows):
+        return Table(title, (*columns, NOT_CONVERGED), tuple(rows))
+    return Table(title, tuple(columns), tuple(row[:-1] for row in rows))
+
+
+def unconverged_cell(draws: Sequence[Models]) -> str | None:
+    """Return the models of which a draw did not reach the optimum, if there are any."""
+    names = dict.fromkeys(name for models in draws for name in unconverged(models))
+    return ", ".join(model_labels(names).values()) or None

@@ -56,15 +56,17 @@ def settings_claim(
     """
 
     def judge(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-        tried = dict(settings_of(results, data, corruptions, rates, **grid))
-        kinds = {setting.corruption for setting in tried}
+        tried = settings_of(results, data, corruptions, rates, **grid)
+        left_out = tried.left_out_words()
+        kinds = {setting.corruption for setting in tried.draws}
         without = [kind for kind in corruptions if kind not in kinds]
         if without and len(corruptions) > 1:
             about = f"It is about {_listed(corruptions)} noise"
-            return not_testable(f"{about}, and there is no setting of {_listed(without)} noise.")
-        outcomes = {setting: statement([*draws.values()]) for setting, draws in tried.items()}
+            lacks = f"there is no setting of {_listed(without)} noise"
+            return not_testable(f"{about}, and {lacks}.{left_out}")
+        outcomes = {setting: statement([*draws.values()]) for setting, draws in tried.draws.items()}
         found = [JudgedSetting(place, *each) for place, each in outcomes.items() if each]
-        return judge_settings(found, value, advice)
+        return judge_settings(found, value, advice, left_out=left_out)
 
     return Claim(**claim | {"rule": f"{claim['rule']} {RULE}", "judge": judge})
 

@@ -122,6 +122,11 @@ class ProbeGrid:
         return tuple(notes)
 
 
+def unconverged(models: Models) -> list[str]:
+    """Return the names of the models that their solver did not bring to the optimum."""
+    return [name for name, each in models.items() if each.converged is False]
+
+
 def titles(data: Sequence[DataSet]) -> dict[str, str]:
     """Return what to call each data set, by key: two files of one data set get their names too."""
     names = [each.paper_name or each.name for each in data]

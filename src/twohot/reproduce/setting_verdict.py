@@ -18,11 +18,12 @@ COVERED = 0.15
 FEWEST = 4  # settings that a verdict takes
 
 ONE_FILE = "Of several files of one data set, the one with most finished runs counts."
+CONVERGED_ONLY = "Settings with a model that did not converge are left out."
 SETTINGS_RULE = (
     f"Confirmed if this holds in at least {NEARLY_ALL:.0%} of the settings (data set, kind of"
     " noise, rate; means over seeds); confirmed only under the widest condition on the noise rate,"
     f" the kind of noise or the data set under which it does, if that covers {COVERED:.0%} of the"
-    f" settings; else not confirmed. {ONE_FILE}"
+    f" settings; else not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
 )
 RULE = f"{SETTINGS_RULE} A verdict takes at least {FEWEST} settings."
 
@@ -35,6 +36,9 @@ class Setting:
     corruption: str
     noise_rate: float
 
+    def __str__(self) -> str:
+        return f"{self.data}, {self.corruption} noise, η = {self.noise_rate:g}"
+
 
 @dataclass(frozen=True)
 class JudgedSetting:
@@ -46,9 +50,16 @@ class JudgedSetting:
 
 
 def judge_settings(
-    judged: Sequence[JudgedSetting], title: str, advice: str = "", *, fewest: int = FEWEST
+    judged: Sequence[JudgedSetting],
+    title: str,
+    advice: str = "",
+    *,
+    fewest: int = FEWEST,
+    left_out: str = "",
 ) -> ClaimVerdict:
     """Return the verdict by the rule above; the table shows the number of every setting.
+
+    `left_out` is what to say of settings that are not judged.
 
     Examples
     --------
@@ -59,9 +70,9 @@ def judge_settings(
     """
     if len(judged) < fewest:
         finished = f"{len(judged)} of the settings that it needs are finished"
-        return not_testable(f"{finished}, and a verdict takes at least {fewest}.")
+        return not_testable(f"{finished}, and a verdict takes at least {fewest}.{left_out}")
     held = sum(each.holds for each in judged)
-    evidence = f"It holds in {held} of {len(judged)} settings."
+    evidence = f"It holds in {held} of {len(judged)} settings.{left_out}"
     table = _table(judged, title)
     if held >= NEARLY_ALL * len(judged):
         return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)

@@ -1,17 +1,43 @@
 """The settings in which claims about accuracies are tried: those whose runs can tell.
 
-A data set of which there are several files counts once.
+A data set of which there are several files counts once. A setting with a model that did not
+converge is left out: what such a model shows is where the solver stopped.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from twohot._checks.messages import first_few
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
-from twohot.reproduce.probe_grid import CORRUPTIONS, NOISE_RATES, Models, ProbeGrid, titles
+from twohot.reproduce.probe_grid import (
+    CORRUPTIONS,
+    NOISE_RATES,
+    Models,
+    ProbeGrid,
+    titles,
+    unconverged,
+)
 from twohot.reproduce.probe_run import ProbeRun
 from twohot.reproduce.setting_verdict import Setting
+
+
+@dataclass(frozen=True, eq=False)
+class TriedSettings:
+    """Settings that have results."""
+
+    draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
+    left_out: dict[Setting, str] = field(default_factory=dict)  # those that cannot tell, and why
+
+    def left_out_words(self) -> str:
+        """Return which settings are left out and why, in a sentence; nothing if there are none."""
+        sentences = []
+        for why in dict.fromkeys(self.left_out.values()):
+            places = [str(place) for place, reason in self.left_out.items() if reason == why]
+            sentences.append(f" Left out, {why}: {first_few(places, write=str)}.")
+        return "".join(sentences)
 
 
 def settings_of(
@@ -20,17 +46,22 @@ def settings_of(
     corruptions: Sequence[str] = CORRUPTIONS,
     rates: Sequence[float] = NOISE_RATES[1:],
     **grid: Any,
-) -> Iterator[tuple[Setting, dict[int, Models]]]:
-    """Yield every setting that has results, with the models of all its draws by seed."""
+) -> TriedSettings:
+    """Return every setting that has results, with the models of all its draws by seed."""
     names = titles(data)
     seeds = tuple(sorted({run.seed for run in results if isinstance(run, ProbeRun)}))
+    tried = TriedSettings()
     for each in one_file_each(results, data):
         for corruption in corruptions:
             runs = ProbeGrid(corruption, seeds=seeds, **grid)
             for rate in rates:
                 draws = runs.draws_by_seed(results, each, rate)
-                if draws:
-                    yield Setting(names[each.key], corruption, rate), draws
+                setting = Setting(names[each.key], corruption, rate)
+                if any(unconverged(models) for models in draws.values()):
+                    tried.left_out[setting] = "because a model did not converge"
+                elif draws:
+                    tried.draws[setting] = draws
+    return tried
 
 
 def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:

@@ -17,7 +17,7 @@ from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import Models
 from twohot.reproduce.setting_verdict import RULE, JudgedSetting, judge_settings
 from twohot.reproduce.table import mean_of
-from twohot.reproduce.tried_settings import settings_of
+from twohot.reproduce.tried_settings import TriedSettings, settings_of
 
 VANISHED = 1.0  # points of test accuracy below which a gain is none to speak of
 
@@ -27,12 +27,12 @@ best_gain = ahead(STUDENTS, [TEACHER])
 def judge_small_penalty(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether rounds gain more at the small penalty than at the big one."""
     small, big = (
-        dict(settings_of(results, data, ("superclass",), strength=strength))
+        settings_of(results, data, ("superclass",), strength=strength)
         for strength in ("small", "big")
     )
     judged = []
-    for setting, at_small in small.items():
-        at_big = big.get(setting, {})
+    for setting, at_small in small.draws.items():
+        at_big = big.draws.get(setting, {})
         both = [seed for seed in at_small if seed in at_big]
         gains = [
             leads_of_best([draws[seed] for seed in both], STUDENTS, [TEACHER])
@@ -42,7 +42,9 @@ def judge_small_penalty(results: Results, data: Sequence[DataSet]) -> ClaimVerdi
         if lead is not None:
             judged.append(JudgedSetting(setting, lead, lead.mean > 0))
     advice = "Choose the penalty before the number of rounds: a larger one leaves less to repair."
-    return judge_settings(judged, "Gain of the best round, small over big penalty, points", advice)
+    title = "Gain of the best round, small over big penalty, points"
+    left_out = TriedSettings(left_out=small.left_out | big.left_out).left_out_words()
+    return judge_settings(judged, title, advice, left_out=left_out)
 
 
 def vanishes(draws: list[Models]) -> Judged | None:

@@ -48,13 +48,16 @@ def runs_at_half(_data: Sequence[DataSet]) -> list[SyntheticRun]:
 def of_finished(
     runs: Callable[[Sequence[DataSet]], list[Any]], judge: Callable[[Results], ClaimVerdict]
 ) -> Callable[[Results, Sequence[DataSet]], ClaimVerdict]:
-    """Return a judge that asks for all runs before it judges."""
+    """Return a judge that asks for all runs, converged, before it judges."""
 
     def judge_if_finished(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         needed = runs(data)
         missing = sum(run not in results for run in needed)
         if missing:
             return not_testable(f"{missing} of {len(needed)} runs are missing.")
+        stuck = sum(getattr(results[run], "converged", True) is False for run in needed)
+        if stuck:
+            return not_testable(f"{stuck} of {len(needed)} runs did not converge.")
         return judge(results)
 
     return judge_if_finished

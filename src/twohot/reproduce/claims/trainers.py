@@ -11,8 +11,10 @@ import numpy as np
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
+from twohot.reproduce.probe_grid import unconverged
 from twohot.reproduce.probe_run import FittedModel
 from twohot.reproduce.setting_verdict import (
+    CONVERGED_ONLY,
     NEARLY_ALL,
     ONE_FILE,
     SETTINGS_RULE,
@@ -29,7 +31,7 @@ from twohot.reproduce.trainer_pairs import (
     cost_of,
     trainer_pairs,
 )
-from twohot.reproduce.tried_settings import settings_of
+from twohot.reproduce.tried_settings import TriedSettings, settings_of
 
 # A reduction of cost that may be called significant: to a half.
 SIGNIFICANT_SHARE = 0.5
@@ -65,7 +67,7 @@ def cost_shares(results: Results, data: Sequence[DataSet]) -> list[CostShare]:
     ]
     exactly = [
         _share(EXACT, setting.data, setting.noise_rate, models)
-        for setting, draws in settings_of(results, data, ("superclass",))
+        for setting, draws in settings_of(results, data, ("superclass",)).draws.items()
         for models in draws.values()
     ]
     return by_sgd + exactly
@@ -98,19 +100,23 @@ def judge_cost(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
 
 def judge_last_epoch(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether SGD's last epoch has the accuracy of the exact optimum, for all six models."""
-    pairs = [pair for pair in trainer_pairs(results, data) if pair.exact is not None]
+    both = [pair for pair in trainer_pairs(results, data) if pair.exact is not None]
+    pairs = [pair for pair in both if pair.exact and not unconverged(pair.exact.models)]
     judged = []
     for pair in pairs:
         ahead = _last_less_exact(pair)
         largest = max(ahead.values(), key=abs)
-        setting = Setting(pair.data, pair.run.corruption, pair.run.noise_rate)
+        setting = _setting(pair)
         judged.append(JudgedSetting(setting, Mean(largest, 0.0, 1), abs(largest) <= NEAR))
+    why = "because a model did not converge"
+    stuck = TriedSettings(left_out={_setting(each): why for each in both if each not in pairs})
     verdict = judge_settings(
         judged,
         "SGD's last epoch less the exact optimum, points: the model where they differ most",
         "Judge a recipe by its objective too: where epochs end before the optimum, the number of"
         " epochs and the rate are penalties of their own. Never pick the epoch on the test set.",
         fewest=FEWEST_PAIRS,
+        left_out=stuck.left_out_words(),
     )
     if not pairs:
         return verdict
@@ -124,6 +130,10 @@ def judge_last_epoch(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         f" solver's at {pairs[0].run.exact.tol:g}."
     )
     return replace(verdict, evidence=evidence, table=_difference_table(pairs))
+
+
+def _setting(pair: TrainerPair) -> Setting:
+    return Setting(pair.data, pair.run.corruption, pair.run.noise_rate)
 
 
 def _share(
@@ -192,7 +202,7 @@ register_claim(
         f" and four students take, by the same trainer. Confirmed if at least {NEARLY_ALL:.0%} of"
         " the runs do with SGD and with the exact solver; confirmed only with the one trainer with"
         " which they do; else not confirmed. SGD takes the same number of epochs for each model,"
-        f" the exact solver as many passes as it needs. {ONE_FILE}",
+        f" the exact solver as many passes as it needs. {ONE_FILE} {CONVERGED_ONLY}",
         exhibits=("trainers",),
         order=70,
         judge=judge_cost,

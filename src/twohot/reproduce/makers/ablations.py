@@ -8,7 +8,6 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import FAMILIES, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
-    CONVERGED,
     GAIN,
     SHOWN,
     gain,
@@ -20,6 +19,7 @@ from twohot.reproduce.grid_cells import (
     model_table,
 )
 from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles
 from twohot.reproduce.probe_run import ProbeRun
@@ -60,7 +60,7 @@ class ModelAblationMaker(GridMaker):
         return Made(
             figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
             tables={"gains": model_table(title, self.grid, results, data, columns)},
-            notes=(CONVERGED, *self.grid.notes(results, data)),
+            notes=grid_notes(self.grid, results, data),
         )
 
 
@@ -92,12 +92,12 @@ class FeatureAblationMaker(GridMaker):
         notes = [
             f"{name} features: {note}"
             for name, grid in self.grids.items()
-            for note in grid.notes(results, data)
+            for note in grid_notes(grid, results, data)
         ]
         drawn = (
             {"accuracy": noise_lines_figure(panels, ylabel="test accuracy (%)")} if panels else {}
         )
-        return Made(drawn, tables, (CONVERGED, *notes))
+        return Made(drawn, tables, tuple(notes))
 
     def _panel(self, results: Results, data: Sequence[DataSet], each: DataSet) -> NoisePanel:
         cell = level(TEST)

@@ -9,8 +9,17 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from twohot.reproduce.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
-from twohot.reproduce.grid_cells import ACCURACIES, CONVERGED, SHOWN, WRONG_LABELS, CellOf, level
+from twohot.reproduce.grid_cells import (
+    ACCURACIES,
+    SHOWN,
+    WRONG_LABELS,
+    CellOf,
+    level,
+    marked_table,
+    unconverged_cell,
+)
 from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import (
     PAPER_MODELS,
@@ -41,19 +50,20 @@ class AccuracyTableMaker(GridMaker):
                 tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
         if absent(data):
             tables["not_run"] = self._not_run(data)
-        notes = self.grid.notes(results, data)
-        return Made(tables=tables, notes=(CONVERGED, *absent_note(data), *notes))
+        notes = grid_notes(self.grid, results, data)
+        return Made(tables=tables, notes=(*notes, *absent_note(data)))
 
     def _accuracy(self, results: Results, data: DataSet, where: str) -> Table:
         """Return a row for every noise rate, also for those that are not run."""
         cell = level(ACCURACIES["test"])
-        rows = []
+        rows: list[tuple[Cell, ...]] = []
         for rate in self.noise_rates:
             draws = self.grid.draws(results, data, rate)
             wrong = self.grid.wrong_labels(results, data, rate)
-            rows.append((rate, wrong, *(cell(draws, name) for name in PAPER_MODELS)))
+            cells = (cell(draws, name) for name in PAPER_MODELS)
+            rows.append((rate, wrong, *cells, unconverged_cell(draws)))
         columns = ("η", WRONG_LABELS, *(SHOWN[name] for name in PAPER_MODELS))
-        return Table(f"Test accuracy (%): {where}", columns, tuple(rows))
+        return marked_table(f"Test accuracy (%): {where}", columns, rows)
 
     def _training_rows(self, results: Results, data: DataSet, where: str) -> Table:
         columns = _measures()

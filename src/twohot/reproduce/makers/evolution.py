@@ -1,6 +1,6 @@
 """How the outputs on four classes evolve with the rounds: clusters by true class, or not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,7 @@ class EvolutionMaker(Maker):
         return Made(
             {"planes": drawn},
             {"clusters": Table(title, COLUMNS, tuple(rows))},
-            (CLUSTERS, READINGS),
+            (_solved_note(found.values()), CLUSTERS, READINGS),
         )
 
     def _chosen(self, data: Sequence[DataSet]) -> DataSet | None:
@@ -87,6 +87,11 @@ class EvolutionMaker(Maker):
         return EvolutionRun(
             data.key, self._classes(data), l2, self.noise_rate, self.seed, self.n_rounds
         )
+
+
+def _solved_note(results: Iterable[EvolutionResult]) -> str:
+    rounds = [each for result in results for each in result.converged]
+    return f"Rounds solved to convergence: {sum(rounds)} of {len(rounds)}."
 
 
 def _outputs(result: EvolutionResult) -> LabelledOutputs:

@@ -9,7 +9,6 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import STUDENTS, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
-    CONVERGED,
     GAIN,
     gain,
     gain_columns,
@@ -18,6 +17,7 @@ from twohot.reproduce.grid_cells import (
     model_table,
 )
 from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import absent_note
 
@@ -46,5 +46,5 @@ class GainMaker(GridMaker):
             tables={
                 "gains": model_table(title, self.grid, results, data, gain_columns(read, students))
             },
-            notes=(CONVERGED, *absent_note(data), *self.grid.notes(results, data)),
+            notes=(*grid_notes(self.grid, results, data), *absent_note(data)),
         )

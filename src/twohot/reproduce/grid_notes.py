@@ -1,0 +1,45 @@
+"""What a reader must know of a grid: which models are no optimum, and what is not finished."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.grid_cells import model_labels
+from twohot.reproduce.maker import Results
+from twohot.reproduce.probe_grid import ProbeGrid, titles, unconverged
+from twohot.reproduce.probe_run import FittedModel, ProbeResult, ProbeRun
+
+NO_CHOICE = "The test set chooses nothing; the paper reports the best test accuracy over epochs."
+
+
+def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
+    """Return how far the models of a grid are solved, which are not, and what is not finished."""
+    found = {run: results[run] for run in grid.runs(data) if run in results}
+    if not found:
+        return grid.notes(results, data)
+    solved = f"Models solved to convergence: {convergence(found.values())}. {NO_CHOICE}"
+    return (solved, *_unconverged_notes(grid, found, data), *grid.notes(results, data))
+
+
+def convergence(results: Iterable[ProbeResult]) -> str:
+    """Return how many of the models of some runs ended at their optimum, "11 of 12" for instance.
+
+    Examples
+    --------
+    >>> convergence([])
+    '0 of 0'
+    """
+    models: list[FittedModel] = [each for found in results for each in found.models.values()]
+    return f"{sum(bool(each.converged) for each in models)} of {len(models)}"
+
+
+def _unconverged_notes(
+    grid: ProbeGrid, found: Mapping[ProbeRun, ProbeResult], data: Sequence[DataSet]
+) -> list[str]:
+    names = titles(data)
+    notes = []
+    for run, result in found.items():
+        if stuck := unconverged(result.models):
+            models = ", ".join(model_labels(stuck).values())
+            where = f"{names[run.data]}, {grid.corruption} noise, η = {run.noise_rate:g}"
+            notes.append(f"Not converged: {where}, seed {run.seed}: {models}.")
+    return notes
