@@ -94,6 +94,8 @@ def test_the_figure_draws_the_curves_with_the_optimum_and_the_pick(data, results
     made = MAKER.make(results, data)
     figure = made.figures["trainers"]
     assert len(figure.axes) == 6
+    assert figure.get_suptitle() == made.subject
+    assert "superclass noise, λ = " in made.subject
     run = next(run for run in results if isinstance(run, SgdRun) and run.noise_rate == 0.3)
     lines = {line.get_label(): line for line in figure.axes[4].get_lines()}  # two-hot, η = .2
     np.testing.assert_allclose(

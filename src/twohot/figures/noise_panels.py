@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from twohot.figures.file import new_figure
+from twohot.figures.panels import row_first
 
 N_COLUMNS = 3  # panels side by side
-PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.7  # inches
+PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.9  # inches
 BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
@@ -34,6 +35,7 @@ class NoisePanel:
     title: str
     noise_rates: tuple[float, ...]
     curves: tuple[MethodCurve, ...]
+    subtitle: str = ""  # noise, penalty and number of draws
 
 
 def gain_bars_figure(
@@ -105,7 +107,8 @@ def _finish(
     n_columns = min(len(panels), n_columns)
     names: dict[str, Any] = {}
     for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
-        axes.set_title(panel.title, fontsize=11, parse_math=False)
+        title = "\n".join(filter(None, (panel.title, panel.subtitle)))
+        axes.set_title(title, fontsize=10, parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)
@@ -118,6 +121,7 @@ def _finish(
     if names:
         # A key with its colour is about so wide, in inches; more of them begin another line.
         key_width = 0.8 + 0.08 * max(map(len, names))
-        n_keys = min(len(names), int(figure.get_figwidth() / key_width))
-        legend = {"loc": "outside upper center", "ncols": max(n_keys, 1), "frameon": False}
+        n_keys = max(1, min(len(names), int(figure.get_figwidth() / key_width)))
+        names = row_first(names, n_keys)
+        legend = {"loc": "outside upper center", "ncols": n_keys, "frameon": False}
         figure.legend(names.values(), names.keys(), fontsize=10, **legend)

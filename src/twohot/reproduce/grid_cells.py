@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TypeAlias
 
+from twohot._checks.messages import counted
 from twohot.figures.noise_panels import MethodCurve, NoisePanel
 from twohot.figures.palette import COLOURS, METHOD_COLOURS
 from twohot.reproduce.data_set import DataSet
@@ -33,7 +34,7 @@ SHOWN = {
 
 WRONG_LABELS = "wrong labels, %"  # a column: what became of the noise rate η
 NOT_CONVERGED = "not converged"  # a column: models of which a draw did not reach the optimum
-GAIN = "gain over the teacher\n(points of accuracy)"  # along the side of a figure
+GAIN = "gain over the teacher\n(points of test accuracy)"  # along the side of a figure
 
 
 def model_labels(names: Iterable[str]) -> dict[str, str]:
@@ -101,8 +102,20 @@ def model_panels(
             model_curve(name, label, [cell(some, name) for some in draws])
             for name, label in models.items()
         )
-        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves))
+        where = grid_words(grid, results, each)
+        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves, where))
     return panels
+
+
+def grid_words(grid: ProbeGrid, results: Results, data: DataSet) -> str:
+    """Return noise, penalty and number of draws, as a figure has them below the data set."""
+    counts = {len(grid.draws_by_seed(results, data, rate)) for rate in grid.noise_rates if rate} - {
+        0
+    }
+    draws = counted(max(counts), "draw") if counts else "no draws"
+    if len(counts) > 1:
+        draws = f"{min(counts)} to {draws}"
+    return f"{grid.corruption} noise, {grid.strength} λ = {grid.l2(data):.3g}, {draws}"
 
 
 def model_table(

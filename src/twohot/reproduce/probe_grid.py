@@ -158,6 +158,14 @@ def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
     return (f"Not run, because there are no features: {names}.",) if names else ()
 
 
+def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> tuple[str, ...]:
+    """Return a note on what is made of one data set alone, where that is just the first."""
+    if chosen.paper_name == paper_name:
+        return ()
+    others = f", the first of {len(data)} files" if len(data) > 1 else ""
+    return (f"There is no file of {paper_name}: this is of {chosen.name}{others}.",)
+
+
 def _named(family: str, models: Models) -> Models:
     """Return the models of a family under names that differ from those of other families."""
     return {TUNED_TEACHER: models[TEACHER]} if family == TUNED_TEACHER else models

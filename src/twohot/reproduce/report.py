@@ -36,6 +36,11 @@ class Shown:
     n_finished: int
     missing: str = ""  # what it lacks to be run at all, in words
 
+    @property
+    def title(self) -> str:
+        """What it shows, and of which data where it may be any."""
+        return ": ".join(filter(None, (self.exhibit.title, self.made.subject)))
+
 
 @dataclass(frozen=True, eq=False)
 class Report:
@@ -49,7 +54,7 @@ class Report:
     def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
         """Return path, without suffix, and title of the figures that show a claim."""
         return [
-            (f"{each.exhibit.file_name}/{stem}", each.exhibit.title)
+            (f"{each.exhibit.file_name}/{stem}", each.title)
             for each in self.shown
             if each.exhibit.id in claim.exhibits
             for stem in each.made.figures
@@ -132,6 +137,6 @@ def _exhibits(report: Report) -> str:
     ]
     for each in report.shown:
         runs = f"{each.n_finished} of {each.n_runs}" if each.n_runs else "–"
-        why = f"not run: needs {each.missing}" if each.missing else each.exhibit.title
+        why = f"not run: needs {each.missing}" if each.missing else each.title
         lines.append(f"| {each.exhibit.id} | {each.exhibit.place} | {runs} | {why} |")
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from twohot.reproduce.grid_cells import (
     SHOWN,
     gain,
     gain_columns,
+    grid_words,
     level,
     model_curve,
     model_labels,
@@ -28,6 +29,7 @@ from twohot.reproduce.table import Mean, Table, mean_of
 NOISE_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 SEEDS = (0,)
 LAST = STUDENTS[-1]
+PREPARED = "centred, unit norm"
 TEST = ACCURACIES["test"]
 
 
@@ -75,7 +77,7 @@ class FeatureAblationMaker(GridMaker):
     @property
     def grids(self) -> dict[str, ProbeGrid]:
         """The runs that are compared, by what the features are."""
-        return {"raw": self.grid, "centred, unit norm": replace(self.grid, prepared=True)}
+        return {"raw": self.grid, PREPARED: replace(self.grid, prepared=True)}
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return the grids of both kinds of features."""
@@ -83,7 +85,7 @@ class FeatureAblationMaker(GridMaker):
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw test accuracies, of raw features solid and of prepared ones dashed."""
-        prepared = self.grids["centred, unit norm"]
+        prepared = self.grids[PREPARED]
         panels = [self._panel(results, data, each) for each in prepared.begun(results, data)]
         tables = {
             ("prepared" if grid.prepared else "raw"): _accuracies(name, grid, results, data)
@@ -114,7 +116,8 @@ class FeatureAblationMaker(GridMaker):
                 )
                 for name in (TEACHER, LAST, TWO_HOT)
             ]
-        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves))
+        where = grid_words(self.grid, results, each)
+        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves), where)
 
 
 def _accuracies(name: str, grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> Table:

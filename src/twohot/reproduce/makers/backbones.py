@@ -79,10 +79,7 @@ def _panels(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> list
     panels = model_panels(grid, results, group, models, gain(ACCURACIES["test"]))
     if len(panels) < len(group):
         return []
-    return [
-        replace(panel, title=f"{each.name}: {grid.corruption} noise")
-        for each, panel in zip(group, panels, strict=True)
-    ]
+    return [replace(panel, title=each.name) for each, panel in zip(group, panels, strict=True)]
 
 
 def _table(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> Table:

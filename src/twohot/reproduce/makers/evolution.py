@@ -9,7 +9,7 @@ from twohot.figures.output_evolution import LabelledOutputs, output_plane_figure
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.evolution_run import EvolutionResult, EvolutionRun
 from twohot.reproduce.maker import Made, Maker, Results, register
-from twohot.reproduce.probe_grid import titles
+from twohot.reproduce.probe_grid import only_one_note, titles
 from twohot.reproduce.table import Cell, Table
 
 COLUMNS = (
@@ -59,11 +59,21 @@ class EvolutionMaker(Maker):
             row for name, fits in planes.items() for row in _rows(name.replace("\n", " "), fits)
         ]
         title = f"Outputs on {', '.join(self._classes(chosen))} of {titles(data)[chosen.key]}"
-        drawn = output_plane_figure(planes, rounds=self.rounds, class_names=self._classes(chosen))
+        noise = f"symmetric noise among four classes, η = {self.noise_rate:g}, 1 draw"
+        subject = f"{titles(data)[chosen.key]}, {noise}"
+        drawn = output_plane_figure(
+            planes, rounds=self.rounds, class_names=self._classes(chosen), title=subject
+        )
         return Made(
             {"planes": drawn},
             {"clusters": Table(title, COLUMNS, tuple(rows))},
-            (_solved_note(found.values()), CLUSTERS, READINGS),
+            (
+                _solved_note(found.values()),
+                CLUSTERS,
+                READINGS,
+                *only_one_note(chosen, data, self.data_set),
+            ),
+            subject,
         )
 
     def _chosen(self, data: Sequence[DataSet]) -> DataSet | None:

@@ -41,8 +41,9 @@ class GainMaker(GridMaker):
             f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
             f"noise, {self.strength} λ"
         )
+        ylabel = GAIN.replace("test", self.accuracy)
         return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
+            figures={"gains": gain_bars_figure(panels, ylabel=ylabel)} if panels else {},
             tables={
                 "gains": model_table(title, self.grid, results, data, gain_columns(read, students))
             },
