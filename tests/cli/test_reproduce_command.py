@@ -102,6 +102,13 @@ def test_more_feature_files_may_follow(made, tmp_path):
         ),
         (["bogus"], "`twohot reproduce list` shows all"),
         ([FIGURE], "fig:real_gain needs feature files: pass --features"),
+        (
+            ["fig:gram_mat", "--features", "pets.npz"],
+            (
+                "fig:gram_mat needs CIFAR-100 features, a file whose name starts with cifar100:"
+                " pass --features=…, or take fig:ft_corr, which shows it of any features."
+            ),
+        ),
         ([FIGURE, "--features-dir", "empty"], "--features-dir=empty has no feature files"),
         ([FIGURE, "--features", "none.npz"], "none.npz is not a file"),
         ([FIGURE, "--features", "plain.npz"], "has no splits, and not 'train'"),

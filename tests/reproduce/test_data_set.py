@@ -1,10 +1,18 @@
 """Data sets of the experiments: what a file must have, and the penalty that goes with it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from small_data import write_small_data
-from twohot.reproduce.data_set import FLOWERS_RIDGE, read_data_set, two_backbones
+from twohot.reproduce.data_set import (
+    FLOWERS_RIDGE,
+    PAPER_PENALTIES,
+    file_prefix,
+    read_data_set,
+    two_backbones,
+)
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
 
 
@@ -21,6 +29,11 @@ def test_the_papers_data_sets_have_its_penalties(tmp_path, name, paper, l2):
     assert data.paper_name == paper
     assert data.l2("small") == pytest.approx(l2)
     assert data.l2("big") == pytest.approx(5 * l2)
+
+
+def test_the_readme_says_how_files_are_recognised():
+    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    assert all(file_prefix(name) in text for name in PAPER_PENALTIES)
 
 
 def test_any_other_has_one_as_strong_as_that_of_flowers(tmp_path):

@@ -113,7 +113,7 @@ def _print_list(work: Reproduction, results: Results) -> None:
         done = f"{sum(run in results for run in runs)} of {len(runs)}" if runs else "–"
         n_data = 1 if exhibit.needs == "nothing" else max(1, len(work.data))
         minutes = f"{exhibit.minutes * n_data:.3g}"
-        rows.append([exhibit.id, exhibit.needs, done, minutes, exhibit.place, exhibit.title])
+        rows.append([exhibit.id, exhibit.needs_words, done, minutes, exhibit.place, exhibit.title])
     headings = ["id", "needs", "runs done", "core minutes", "place", "title"]
     if Console().width < NARROW:
         headings, rows = headings[:4], [row[:4] for row in rows]
@@ -123,14 +123,16 @@ def _print_list(work: Reproduction, results: Results) -> None:
 
 def _check_needs(work: Reproduction, by_name: list[str]) -> None:
     """Raise if a figure that was named lacks what it needs; say which of a group do."""
-    missing = {exhibit.id: lacks for exhibit, lacks in work.missing().items()}
-    for name in by_name:
-        if name in missing:
-            problem = f"{name} needs {missing[name]}"
-            advice = "" if missing[name].startswith("torch") else "pass {features}."
-            raise ArgumentError("", problem, advice, features=...)
+    missing = work.missing()
+    for exhibit, lacks in missing.items():
+        if exhibit.id in by_name:
+            advice = "" if lacks.startswith("torch") else "pass {features}."
+            other = exhibit.on_any_features() if exhibit.data_sets else None
+            if other is not None:
+                advice = f"pass {{features}}, or take {other.id}, which shows it of any features."
+            raise ArgumentError("", f"{exhibit.id} needs {lacks}", advice, features=...)
     if missing:
-        names = first_few(missing, write=str)
+        names = first_few([exhibit.id for exhibit in missing], write=str)
         say(f"Not run, for lack of what they need: {names}.", stderr=True)
 
 

@@ -123,6 +123,19 @@ def read_data_set(path: str | os.PathLike[str]) -> DataSet:
     )
 
 
+def file_prefix(paper_name: str) -> str:
+    """Return how the names of files of one of the paper's data sets begin.
+
+    Capitals, and what is no letter or digit, do not count: Flowers-102_resnet.npz is one too.
+
+    Examples
+    --------
+    >>> file_prefix("Flowers-102")
+    'flowers102'
+    """
+    return _plain(paper_name)
+
+
 def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
     """Return the files that hold the same rows as two backbones see them.
 

@@ -14,6 +14,7 @@ from typing import Any
 import twohot.reproduce.makers
 from twohot._checks.messages import ArgumentError, first_few
 from twohot.experiment.json_values import from_json
+from twohot.reproduce.data_set import file_prefix
 from twohot.reproduce.maker import MAKERS, Maker, import_modules
 
 NEEDS = ("nothing", "features", "two backbones", "torch")
@@ -38,6 +39,27 @@ class Exhibit:
     def file_name(self) -> str:
         """The id as the name of files, without suffix."""
         return self.id.replace(":", "-")
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        """The paper's data sets that it is about, of which one must be there; none: any will do."""
+        return tuple(self.settings.get("data_sets", ()))
+
+    @property
+    def needs_words(self) -> str:
+        """What it needs, as a list has it: "CIFAR-100 features" for instance."""
+        return f"{_any_of(self.data_sets)} features" if self.data_sets else self.needs
+
+    @property
+    def lacks_words(self) -> str:
+        """What it needs of the names of feature files, as an error has it."""
+        begins = _any_of([file_prefix(name) for name in self.data_sets])
+        return f"{self.needs_words}, a file whose name starts with {begins}"
+
+    def on_any_features(self) -> "Exhibit | None":
+        """Return the exhibit that shows the same of any features, if there is one."""
+        same = (each for each in exhibits() if each.maker == self.maker and each.id != self.id)
+        return next((each for each in same if not each.data_sets), None)
 
     def build(self) -> Maker:
         """Return the maker with its settings."""
@@ -98,6 +120,10 @@ def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
 def load_makers() -> None:
     """Import every module of makers, which registers them."""
     import_modules(twohot.reproduce.makers)
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _in_group(exhibit: Exhibit, group: str) -> bool:

@@ -40,14 +40,13 @@ class AccuracyTableMaker(GridMaker):
     """Tables of one corruption and one penalty."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Write two tables per data set, and one of the data sets that are not at hand."""
+        """Write two tables per data set with a noisy run, and one of those not at hand."""
         names, stems = titles(data), file_stems(data)
         tables = {}
-        for each in data:
+        for each in self.grid.begun(results, data):
             where = f"{names[each.key]}, {self.corruption} noise, λ = {self.grid.l2(each):g}"
             tables[f"{stems[each.key]}_accuracy"] = self._accuracy(results, each, where)
-            if each in self.grid.begun(results, data):
-                tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
+            tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
         if absent(data):
             tables["not_run"] = self._not_run(data)
         notes = grid_notes(self.grid, results, data)
