@@ -109,6 +109,7 @@ def test_more_feature_files_may_follow(made, tmp_path):
                 " pass --features=…, or take fig:ft_corr, which shows it of any features."
             ),
         ),
+        (["real"], "real needs feature files: pass --features=… or --features-dir=…"),
         ([FIGURE, "--features-dir", "empty"], "--features-dir=empty has no feature files"),
         ([FIGURE, "--features", "none.npz"], "none.npz is not a file"),
         ([FIGURE, "--features", "plain.npz"], "has no splits, and not 'train'"),
@@ -131,3 +132,12 @@ def test_what_cannot_be_used_is_refused_and_the_log_untouched(
     assert message in printed.output
     assert {name: Path(name).read_text() for name in logs} == logs
     assert not Path("paper").exists()
+
+
+def test_features_that_nothing_needs_are_not_used_nor_read(tmp_path):
+    given = ["--features", "digits.npz", "--records-only", "-o", tmp_path]
+    printed = run("reproduce", "fig:acc_gain", *given)
+    assert printed.exit_code == 0
+    assert "fig:acc_gain needs no features: digits.npz is not used." in printed.output
+    printed = run("reproduce", "fig:acc_gain", "synthetic", "other.npz", *given)
+    assert "need no features: digits.npz, other.npz are not used." in printed.output

@@ -72,14 +72,18 @@ def reproduce(
     more = [Path(name) for name in names if _is_file(name)]
     wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
     chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)
-    data = _read(features or [], more, features_dir)
+    given = [*(features or []), *more]
+    if LIST not in wanted and all(each.needs == "nothing" for each in chosen):
+        _say_unused(wanted, [*given, *([] if features_dir is None else [features_dir])])
+        given, features_dir = [], None
+    data = _read(given, features_dir)
     work = Reproduction(chosen, data, Log(log or output / "runs.jsonl"), n_seeds=seeds)
     results = work.results()  # an unusable log is refused before any work
     if LIST in wanted:
         _print_list(work, results)
         return
     load_extra("matplotlib", "plot", "figures")  # before hours of runs, not after
-    _check_needs(work, by_name=[name for name in wanted if name not in GROUPS])
+    _check_needs(work, wanted)
     n_failed = 0 if records_only else _run(work.able(), jobs)
     _write(show(work), output)
     if n_failed:
@@ -93,8 +97,16 @@ def _is_file(name: str) -> bool:
     return name not in known and Path(name).suffix in SUFFIXES
 
 
-def _read(features: list[Path], more: list[Path], folder: Path | None) -> dict[str, DataSet]:
-    found = [*features, *more, *([] if folder is None else find_feature_files(folder))]
+def _say_unused(wanted: list[str], paths: list[Path]) -> None:
+    if paths:
+        files = first_few(paths, write=str)
+        verb = "is" if len(paths) == 1 else "are"
+        need = "needs" if len(wanted) == 1 else "need"
+        say(f"{', '.join(wanted)} {need} no features: {files} {verb} not used.", stderr=True)
+
+
+def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
+    found = [*features, *([] if folder is None else find_feature_files(folder))]
     with Console(stderr=True).status("Reading features …"):
         data = read_data_sets(found)
     for each in data.values():
@@ -121,11 +133,20 @@ def _print_list(work: Reproduction, results: Results) -> None:
     print_table(headings, rows, names={"id", "needs", "place", "title"}, caption=caption)
 
 
-def _check_needs(work: Reproduction, by_name: list[str]) -> None:
-    """Raise if a figure that was named lacks what it needs; say which of a group do."""
+def _check_needs(work: Reproduction, wanted: list[str]) -> None:
+    """Raise if a figure that was named, or a whole group, lacks what it needs; say what else does.
+
+    Nothing was written before: an index of earlier runs stays as it is.
+    """
     missing = work.missing()
+    for group in (name for name in wanted if name in GROUPS):
+        if missing.keys() >= set(choose_exhibits([group])):
+            advice = "pass {features} or {features_dir}."
+            problem = f"{group} needs feature files"
+            raise ArgumentError("", problem, advice, features=..., features_dir=...)
+    by_name = choose_exhibits([name for name in wanted if name not in GROUPS])
     for exhibit, lacks in missing.items():
-        if exhibit.id in by_name:
+        if exhibit in by_name:
             advice = "" if lacks.startswith("torch") else "pass {features}."
             other = exhibit.on_any_features() if exhibit.data_sets else None
             if other is not None:
