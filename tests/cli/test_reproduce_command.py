@@ -1,12 +1,15 @@
 """`twohot reproduce`: what is missing is run, drawn and judged; what cannot be used is refused."""
 
 import json
+import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from label_tables import run
 
+import twohot
 from small_data import write_small_data
 from twohot.reproduce import reproduction
 from twohot.reproduce.exhibit import exhibits
@@ -32,6 +35,8 @@ def test_the_list_names_everything_with_what_it_needs():
     assert printed.exit_code == 0
     ids = [exhibit.id for exhibit in exhibits()]
     assert all(name[:12] in printed.output for name in ids)
+    assert "Figure 3a: Training" in printed.output
+    assert "CIFAR-100" in printed.output
 
 
 def test_a_figure_is_written_in_all_formats(made):
@@ -141,3 +146,10 @@ def test_features_that_nothing_needs_are_not_used_nor_read(tmp_path):
     assert "fig:acc_gain needs no features: digits.npz is not used." in printed.output
     printed = run("reproduce", "fig:acc_gain", "synthetic", "other.npz", *given)
     assert "need no features: digits.npz, other.npz are not used." in printed.output
+
+
+def test_the_module_is_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["twohot", "--version"])
+    with pytest.raises(SystemExit):
+        runpy.run_module("twohot", run_name="__main__")
+    assert capsys.readouterr().out.strip() == f"twohot {twohot.__version__}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -35,15 +36,17 @@ LIST = "list"
 # Seconds: the time left is estimated from what ended within the last of them.
 LONGEST_RUN = 4 * 3600.0
 
-NARROW = 120  # columns of a terminal below which a list has no titles
+NEEDS_WIDTH = 16  # letters: names of several data sets leave room for titles
+NARROW = 120  # columns of a terminal below which a list has titles below the ids
 
 
 def reproduce(
     names: Annotated[
         list[str],
         Argument(
-            help="Figures and tables by their labels in the paper (fig:acc_gain), the groups"
-            " synthetic, real or all; or list. More feature files may follow --features."
+            help="Figures and tables by their labels in the paper (fig:acc_gain) or their numbers"
+            ' ("Figure 3a"), the groups synthetic, real or all; or list. More feature files may'
+            " follow --features."
         ),
     ],
     *,
@@ -125,12 +128,14 @@ def _print_list(work: Reproduction, results: Results) -> None:
         done = f"{sum(run in results for run in runs)} of {len(runs)}" if runs else "–"
         n_data = 1 if exhibit.needs == "nothing" else max(1, len(work.data))
         minutes = f"{exhibit.minutes * n_data:.3g}"
-        rows.append([exhibit.id, exhibit.needs_words, done, minutes, exhibit.place, exhibit.title])
-    headings = ["id", "needs", "runs done", "core minutes", "place", "title"]
+        what = [exhibit.id, f"{exhibit.place}: {exhibit.title}"]
+        rows.append([*what, fill(exhibit.needs_words, NEEDS_WIDTH), done, minutes])
+    headings = ["id", "place and title", "needs", "runs done", "core minutes"]
     if Console().width < NARROW:
-        headings, rows = headings[:4], [row[:4] for row in rows]
+        headings = ["id, place and title", *headings[2:]]
+        rows = [["\n".join(row[:2]), *row[2:]] for row in rows]
     caption = None if work.data else "Core minutes of what needs features are for one data set."
-    print_table(headings, rows, names={"id", "needs", "place", "title"}, caption=caption)
+    print_table(headings, rows, names=headings[:-2], caption=caption)
 
 
 def _check_needs(work: Reproduction, wanted: list[str]) -> None:
