@@ -114,6 +114,13 @@ def test_more_feature_files_may_follow(made, tmp_path):
                 " pass --features=…, or take fig:ft_corr, which shows it of any features."
             ),
         ),
+        (
+            [FIGURE, "--features", "empty"],
+            "=empty is a folder: pass --features-dir=empty",
+        ),
+        ([FIGURE, "--features", "pets.npz", "-o", "notes.jsonl"], "--output=notes.jsonl is a file"),
+        ([FIGURE, "--features", "pets.npz", "-o", "notes.jsonl/a"], "is inside notes.jsonl, which"),
+        ([FIGURE, "--features", "pets.npz", "--log", "empty"], "--log=empty is a folder: name a"),
         (["real"], "real needs feature files: pass --features=… or --features-dir=…"),
         ([FIGURE, "--features-dir", "empty"], "--features-dir=empty has no feature files"),
         ([FIGURE, "--features", "none.npz"], "none.npz is not a file"),

@@ -75,6 +75,7 @@ def reproduce(
     more = [Path(name) for name in names if _is_file(name)]
     wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
     chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)
+    _check_places(output, log)
     given = [*(features or []), *more]
     if LIST not in wanted and all(each.needs == "nothing" for each in chosen):
         _say_unused(wanted, [*given, *([] if features_dir is None else [features_dir])])
@@ -100,6 +101,17 @@ def _is_file(name: str) -> bool:
     return name not in known and Path(name).suffix in SUFFIXES
 
 
+def _check_places(output: Path, log: Path | None) -> None:
+    """Raise if results could not be written, before any work."""
+    taken = next((each for each in (output, *output.parents) if each.is_file()), None)
+    if taken is not None:
+        problem = "is a file" if taken == output else f"is inside {taken}, which is a file"
+        raise ArgumentError({"output": output}, problem, "name a folder.")
+    if log is not None and log.is_dir():
+        problem = "is a folder"
+        raise ArgumentError({"log": log}, problem, f"name a file, {log / 'runs.jsonl'} for one.")
+
+
 def _say_unused(wanted: list[str], paths: list[Path]) -> None:
     if paths:
         files = first_few(paths, write=str)
@@ -109,6 +121,10 @@ def _say_unused(wanted: list[str], paths: list[Path]) -> None:
 
 
 def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
+    for path in features:
+        if path.is_dir():
+            advice = "pass {features_dir} to take all of its feature files."
+            raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
     found = [*features, *([] if folder is None else find_feature_files(folder))]
     with Console(stderr=True).status("Reading features …"):
         data = read_data_sets(found)
