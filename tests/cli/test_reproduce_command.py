@@ -46,6 +46,10 @@ def test_a_figure_is_written_in_all_formats(made):
     assert suffixes >= {".svg", ".png", ".csv", ".md", ".tex", ".html", ".jsonl"}
     assert "pets <b>& is none of the paper's data sets: its penalty" in printed.output
     assert len(runs(folder)) == 8  # clean labels, and seven noise rates
+    assert "1 of 8 runs done, about" in printed.output
+    assert "8 of 8 runs done, about 0.0 minutes left" in printed.output
+    assert "Test accuracy rises with the round: " in printed.output
+    assert "of 7 settings, 1 draw)" in printed.output
     assert all(json.loads(line)["error"] is None for line in runs(folder))
 
 
@@ -56,11 +60,21 @@ def test_names_of_a_user_are_escaped(made):
     assert "<b>" not in page
 
 
+def test_the_top_of_the_page_says_what_it_was_made_by_and_of(made):
+    folder, _, _ = made
+    page = (folder / "out" / "index.html").read_text()
+    assert f"Made by twohot {twohot.__version__}, " in page
+    assert "noisy labels drawn with seeds 0." in page
+    assert "120 training and 60 test rows of 12 features, 6 classes" in page
+
+
 def test_finished_runs_are_skipped_and_counted(made):
     folder, features, _ = made
     before = runs(folder)
     options = ["--features", features, "-o", folder / "out", "--seeds", "1"]
-    assert run("reproduce", FIGURE, *options).exit_code == 0
+    printed = run("reproduce", FIGURE, *options)
+    assert printed.exit_code == 0
+    assert "8 of 8 runs were done already." in printed.output
     assert runs(folder) == before
     assert "8 of 8" in run("reproduce", "list", *options).output
 

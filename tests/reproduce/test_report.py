@@ -24,6 +24,7 @@ VERDICT = ClaimVerdict(
     "the data set is a|b IV",
     Table("Numbers", ("η",), ((0.5,),)),
     "Do.",
+    "1 of 2 settings, 1 draw",
 )
 REPORT = Report(
     [(CLAIM, VERDICT)],
@@ -39,9 +40,12 @@ def test_markdown_has_a_line_and_a_section_for_every_claim():
     text = REPORT.to_markdown("# Page", folder="figures")
     assert text.startswith("# Page\n")
     assert "| [It holds: 100 % (C_kk > 0)](#it-holds-100--c_kk--0) | Section 1 |" in text
-    assert "confirmed only when the data set is a\\|b IV |" in text
+    assert "confirmed only when the data set is a\\|b IV (1 of 2 settings, 1 draw) |" in text
     assert "## It holds: 100 % (C_kk > 0)" in text
-    assert "**◐ Confirmed only when the data set is a|b IV.** In 1 of 2." in text
+    assert (
+        "**◐ Confirmed only when the data set is a|b IV (1 of 2 settings, 1 draw).** In 1 of 2."
+        in text
+    )
     assert "![Mine: of cats](figures/fig-mine/plot%20one.svg)" in text
     assert "*In practice.* Do." in text
     assert "| fig:mine | Figure 1 | 1 of 2 | Mine: of cats |" in text

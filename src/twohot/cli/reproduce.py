@@ -1,28 +1,18 @@
 """`twohot reproduce`: the paper's figures, tables and claims, from runs that can be taken up."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from typer import Argument, Option
 
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._extras import load_extra
+from twohot.cli._run_progress import show_progress
 from twohot.cli._terminal import print_table, say
 from twohot.experiment import Log
-from twohot.experiment.runner import Progress as RunProgress
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import GROUPS, choose_exhibits, exhibits
 from twohot.reproduce.feature_files import SUFFIXES, find_feature_files, read_data_sets
@@ -33,9 +23,7 @@ from twohot.reproduce.reproduction import Reproduction
 
 LIST = "list"
 
-# Seconds: the time left is estimated from what ended within the last of them.
-LONGEST_RUN = 4 * 3600.0
-
+MOST_NOTES = 12  # that are printed; the page has all
 NEEDS_WIDTH = 16  # letters: names of several data sets leave room for titles
 NARROW = 120  # columns of a terminal below which a list has titles below the ids
 
@@ -180,33 +168,15 @@ def _check_needs(work: Reproduction, wanted: list[str]) -> None:
 
 def _run(work: Reproduction, jobs: int) -> int:
     """Do the unfinished runs, with their progress; return how many failed."""
-    with _progress(len(work.unfinished())) as callback:
+    n_wanted, n_waiting = len(set(work.wanted())), len(work.unfinished())
+    if n_waiting < n_wanted:
+        say(f"{n_wanted - n_waiting} of {n_wanted} runs were done already.", stderr=True)
+    with show_progress(n_waiting) as callback:
         done = work.run(n_jobs=jobs, callback=callback)
     failed = [record for record in done if record.error is not None]
     for record in failed:
         say(f"Failed: {record.run}: {record.error}", "red", stderr=True)
     return len(failed)
-
-
-@contextmanager
-def _progress(n_runs: int) -> Iterator[Any]:
-    with Progress(
-        TextColumn("Runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=n_runs == 0,
-        speed_estimate_period=LONGEST_RUN,
-    ) as progress:
-        task = progress.add_task("", total=n_runs)
-
-        def callback(_: RunProgress) -> None:
-            progress.update(task, advance=1)
-
-        yield callback
 
 
 def _write(report: Report, output: Path) -> None:
@@ -215,7 +185,10 @@ def _write(report: Report, output: Path) -> None:
         n_files += len(write_made(output / each.exhibit.file_name, each.made))
     page = write_text(output / "index.html", report.to_html())
     for claim, verdict in report.verdicts:
-        say(f"{claim.title}: {verdict}")
-    for note in dict.fromkeys(note for each in report.shown for note in each.made.notes):
+        say(f"{report.signs[verdict.answer]} {claim.title}: {verdict.with_basis}")
+    notes = list(dict.fromkeys(note for each in report.shown for note in each.made.notes))
+    for note in notes[:MOST_NOTES]:
         say(note, stderr=True)
+    if len(notes) > MOST_NOTES:
+        say(f"{len(notes) - MOST_NOTES} more notes are in {page}.", stderr=True)
     say(f"Wrote {counted(n_files, 'file')} and {page}")

@@ -8,7 +8,9 @@ a rate; one kind of noise; one data set.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, ClaimVerdict, not_testable
 from twohot.reproduce.table import Mean, Table
 
@@ -73,14 +75,24 @@ def judge_settings(
         return not_testable(f"{finished}, and a verdict takes at least {fewest}.{left_out}")
     held = sum(each.holds for each in judged)
     evidence = f"It holds in {held} of {len(judged)} settings.{left_out}"
-    table = _table(judged, title)
+    shown = partial(ClaimVerdict, table=_table(judged, title), advice=advice, basis=_basis(judged))
     if held >= NEARLY_ALL * len(judged):
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+        return shown(Answer.CONFIRMED, evidence)
     condition, covered = _widest(judged)
     if not condition:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
+        return shown(Answer.REFUTED, evidence)
     inside = f" Where {condition}: {sum(each.holds for each in covered)} of {len(covered)}."
-    return ClaimVerdict(Answer.CONDITIONAL, evidence + inside, condition, table, advice)
+    return shown(Answer.CONDITIONAL, evidence + inside, condition)
+
+
+def _basis(judged: Sequence[JudgedSetting]) -> str:
+    """Return in how many settings a statement holds, and of how many draws they are."""
+    held = f"{sum(each.holds for each in judged)} of {counted(len(judged), 'setting')}"
+    draws = {each.value.n for each in judged if each.value is not None}
+    if not draws:
+        return held
+    fewest = f"{min(draws)} to " if len(draws) > 1 else ""
+    return f"{held}, {fewest}{counted(max(draws), 'draw')}"
 
 
 def _widest(judged: Sequence[JudgedSetting]) -> tuple[str, list[JudgedSetting]]:

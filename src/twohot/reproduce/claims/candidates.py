@@ -1,7 +1,9 @@
 """Claims about the number of candidates of a partial-label student."""
 
 from collections.abc import Sequence
+from functools import partial
 
+from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import TEACHER, TWO_HOT
@@ -46,12 +48,13 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
     evidence = f"Two candidates are best on {len(winners)} of {len(best)} data sets."
     evidence += settings.left_out_words()
     advice = "Two candidates are a fair default; one, the teacher's own label, is worth a try."
+    basis = f"{len(winners)} of {counted(len(best), 'data set')}"
+    shown = partial(ClaimVerdict, table=table, advice=advice, basis=basis)
     if len(winners) == len(best):
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+        return shown(Answer.CONFIRMED, evidence)
     if winners:
-        condition = f"the data set is {' or '.join(winners)}"
-        return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, advice)
-    return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
+        return shown(Answer.CONDITIONAL, evidence, f"the data set is {' or '.join(winners)}")
+    return shown(Answer.REFUTED, evidence)
 
 
 def _mean(value: Mean | None) -> float:

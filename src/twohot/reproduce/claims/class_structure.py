@@ -3,7 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
+from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import ROUNDS, STUDENTS, TEACHER
@@ -52,13 +54,14 @@ def judge_three_kinds(results: Results, data: Sequence[DataSet]) -> ClaimVerdict
         f" superclasses on {sum(gap[1] for gap in clear)}."
     )
     advice = "`twohot describe` shows this for your features, before anything is trained."
+    basis = f"{sum(ordered)} of {counted(len(rows), 'data set')}"
+    shown = partial(ClaimVerdict, table=table, advice=advice, basis=basis)
     if all(ordered):
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+        return shown(Answer.CONFIRMED, evidence)
     held = [row[0] for row, holds in zip(rows, ordered, strict=True) if holds]
     if held:
-        condition = f"the data set is {' or '.join(map(str, held))}"
-        return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, advice)
-    return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
+        return shown(Answer.CONDITIONAL, evidence, f"the data set is {' or '.join(map(str, held))}")
+    return shown(Answer.REFUTED, evidence)
 
 
 def early_gain(draws: list[Models]) -> Judged | None:

@@ -1,8 +1,10 @@
 """What the claims about the synthetic experiment have in common: its runs, by matrix and noise."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, ClaimVerdict, not_testable
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import choose_exhibits
@@ -58,7 +60,7 @@ def of_finished(
         stuck = sum(getattr(results[run], "converged", True) is False for run in needed)
         if stuck:
             return not_testable(f"{stuck} of {len(needed)} runs did not converge.")
-        return judge(results)
+        return replace(judge(results), basis=counted(len(needed), "run"))
 
     return judge_if_finished
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
@@ -95,6 +96,7 @@ def judge_cost(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         _share_table(shares),
         "Count what a student costs with the trainer at hand: one that starts from the round before"
         " makes rounds cheap, and a loss that is not convex makes the two-hot student dear.",
+        counted(len(shares), "run"),
     )
 
 
