@@ -49,7 +49,7 @@ def test_a_figure_is_written_in_all_formats(made):
     assert "1 of 8 runs done, about" in printed.output
     assert "8 of 8 runs done, about 0.0 minutes left" in printed.output
     assert "Test accuracy rises with the round: " in printed.output
-    assert "of 7 settings, 1 draw)" in printed.output
+    assert "of 4 settings, 1 draw)" in printed.output
     assert all(json.loads(line)["error"] is None for line in runs(folder))
 
 

@@ -164,6 +164,45 @@ def test_models_that_did_not_converge_are_named_and_counted(data):
     assert "not converged" not in model_table("", solved_grid, results, data, columns).columns
 
 
+@pytest.mark.parametrize(
+    ("corruption", "last"),
+    [
+        ("symmetric", 5 / 6),  # 1 - 1/K
+        ("superclass", 2 / 3),  # 1 - 1/s, of superclasses of three
+        ("asymmetric", 3 / 4),  # 1 - η = 2η/K
+    ],
+)
+def test_noise_is_beyond_recovery_where_the_truth_is_not_most_frequent(data, corruption, last):
+    assert np.bincount(data[0].superclass).tolist() == [3, 3]
+    grid = ProbeGrid(corruption)
+    assert not grid.is_lost(data[0], 0.0)
+    assert not grid.is_lost(data[0], last)  # a tie
+    assert grid.is_lost(data[0], last + 1e-6)
+
+
+def test_a_small_superclass_does_not_make_noise_beyond_recovery(tmp_path):
+    few = small_data(tmp_path)[0]
+    rows = np.r_[np.flatnonzero(few.labels > 1), np.flatnonzero(few.labels < 2)[:6]]
+    few = replace(few, X=few.X[rows], labels=few.labels[rows])
+    vars(few)["superclass"] = np.array([0, 0, 1, 1, 1, 1])
+    assert np.mean(few.labels < 2) < 0.1
+    assert not ProbeGrid().is_lost(few, 0.7)  # though it is beyond 1 - 1/2
+    assert ProbeGrid().is_lost(few, 0.8)
+
+
+def test_rates_beyond_recovery_are_marked(data):
+    grid = ProbeGrid(noise_rates=(0.5, 0.9), seeds=(0,))
+    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    results = {run: ProbeResult(models, 0.5) for run in grid.runs(data[:1])}
+    points = gain(ACCURACIES["test"])
+    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, points)
+    assert panel.rate_names == ["0.5", "0.9†"]
+    table = model_table("Gain", grid, results, data, {"two-hot": ("two-hot", points)})
+    assert [row[1] for row in table.rows] == [0.5, "0.9 †"]
+    (note,) = (note for note in grid_notes(grid, results, data) if "Beyond recovery" in note)
+    assert "Flowers-102, superclass noise at η = 0.9; the true label" in note
+
+
 def test_notes_count_what_is_missing(data):
     grid = ProbeGrid(noise_rates=(0.0, 0.5), seeds=(0, 1))
     results = {grid.run(data[0], 0.5, 0, "paper"): ProbeResult({TEACHER: model(0.5)}, 0.5)}

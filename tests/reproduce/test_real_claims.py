@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from small_data import write_small_data
@@ -127,8 +128,11 @@ def test_penalties_are_compared_on_the_draws_that_both_have(tmp_path):
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """Return a data set, and invented results of all its grids: students gain, two-hot most."""
-    path = write_small_data(tmp_path_factory.mktemp("data"))
+    folder = tmp_path_factory.mktemp("data")
+    path = write_small_data(folder, classes=tuple(f"class {number}" for number in range(24)))
     data = read_data_set(path)
+    # Two superclasses of twelve: no noise of the grid is beyond recovery.
+    vars(data)["superclass"] = np.repeat([0, 1], 12)
     results = {}
     models = rounds(0.5, 0.52, 0.54, 0.56, 0.58)
     names = {TWO_HOT, *(name for family in FAMILIES.values() for name in family)}
@@ -216,6 +220,20 @@ def test_a_setting_with_a_model_that_did_not_converge_is_left_out(everything):
     assert "did not converge: pets, superclass noise, η = 0.5" in best.evidence
     small = judge_small_penalty(changed, [data])
     assert "did not converge: pets, superclass noise, η = 0.5" in small.evidence
+
+
+def test_noise_beyond_recovery_is_left_out_of_claims_about_accuracy(everything, tmp_path):
+    models = next(iter(everything[2].values())).models
+    data = read_data_set(write_small_data(tmp_path))  # superclasses of three
+    results = {run: ProbeResult(models, 0.5) for run in ProbeGrid().runs([data])}
+    claims = {claim.id: claim for claim in all_claims()}
+    verdict = claims["rounds-raise-accuracy"].judge(results, [data])
+    assert verdict.basis == "4 of 4 settings, 3 draws"
+    where = "pets, superclass noise, η = 0.7, 0.8, 0.9"
+    assert f"Left out, because the noise is beyond recovery: {where}." in verdict.evidence
+    assert "beyond 1 − 1/s" in claims["rounds-raise-accuracy"].rule
+    # What outputs do is told at every rate.
+    assert "beyond 1 − 1/s" not in claims["crossing"].rule
 
 
 def test_claims_without_data_are_open_and_not_hidden(tmp_path):
@@ -310,7 +328,7 @@ def test_two_files_of_a_data_set_count_once(tmp_path):
     assert one_file_each(results, data) == [some, other]
     (claim,) = (claim for claim in all_claims() if claim.id == "rounds-raise-accuracy")
     verdict = claim.judge(results, data)
-    assert verdict.evidence == "It holds in 14 of 14 settings."
+    assert "It holds in 8 of 8 settings." in verdict.evidence
     assert [row[0] for row in verdict.table.rows] == ["CIFAR-100 (cifar100_some)", "pets"]
     results |= {StructureRun(each.key): pairs(0.4, 0.1, 0.0) for each in data}
     assert "on 2 of 2 data sets" in judge_three_kinds(results, data).evidence

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.9  # inches
 BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
+LOST = "\n† beyond recovery: the true label is not the most frequent"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,13 @@ class NoisePanel:
     noise_rates: tuple[float, ...]
     curves: tuple[MethodCurve, ...]
     subtitle: str = ""  # noise, penalty and number of draws
+    lost: tuple[bool, ...] = ()  # which rates are beyond recovery
+
+    @property
+    def rate_names(self) -> list[str]:
+        """The noise rates as their axis has them, those beyond recovery marked."""
+        pairs = zip_longest(self.noise_rates, self.lost)
+        return [f"{rate:g}" + "†" * bool(lost) for rate, lost in pairs]
 
 
 def gain_bars_figure(
@@ -55,7 +64,7 @@ def gain_bars_figure(
             bars.set_label(curve.label)
             _error_bars(axes, places + aside, curve)
         axes.axhline(0, color="0.3", linewidth=0.8)
-        axes.set_xticks(places, [f"{rate:g}" for rate in panel.noise_rates])
+        axes.set_xticks(places, panel.rate_names)
         axes.set_xlim(-0.6, len(places) - 0.4)
     _finish(figure, all_axes, panels, ylabel, n_columns)
     return figure
@@ -76,7 +85,7 @@ def noise_lines_figure(panels: Sequence[NoisePanel], *, ylabel: str) -> Any:
                 label=curve.label,
             )
             _error_bars(axes, np.array(panel.noise_rates), curve)
-        axes.set_xticks(panel.noise_rates, [f"{rate:g}" for rate in panel.noise_rates])
+        axes.set_xticks(panel.noise_rates, panel.rate_names)
     _finish(figure, all_axes, panels, ylabel, N_COLUMNS)
     return figure
 
@@ -115,7 +124,7 @@ def _finish(
         if number % n_columns == 0:
             axes.set_ylabel(ylabel)
         if number + n_columns >= len(panels):
-            axes.set_xlabel(NOISE_RATE)
+            axes.set_xlabel(NOISE_RATE + LOST * any(any(each.lost) for each in panels))
         handles, labels = axes.get_legend_handles_labels()
         names |= dict(zip(labels, handles, strict=True))
     if names:

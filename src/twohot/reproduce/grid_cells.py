@@ -33,6 +33,7 @@ SHOWN = {
 }
 
 WRONG_LABELS = "wrong labels, %"  # a column: what became of the noise rate η
+LOST_MARK = "†"  # beside a noise rate beyond recovery
 NOT_CONVERGED = "not converged"  # a column: models of which a draw did not reach the optimum
 GAIN = "gain over the teacher\n(points of test accuracy)"  # along the side of a figure
 
@@ -103,7 +104,8 @@ def model_panels(
             for name, label in models.items()
         )
         where = grid_words(grid, results, each)
-        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves, where))
+        lost = tuple(grid.is_lost(each, rate) for rate in grid.noise_rates)
+        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves, where, lost))
     return panels
 
 
@@ -137,7 +139,8 @@ def model_table(
             if draws := grid.draws(results, each, rate):
                 cells = (cell(draws, name) for name, cell in columns.values())
                 wrong = grid.wrong_labels(results, each, rate)
-                rows.append((names[each.key], rate, wrong, *cells, unconverged_cell(draws)))
+                shown = marked_rate(grid, each, rate)
+                rows.append((names[each.key], shown, wrong, *cells, unconverged_cell(draws)))
     return marked_table(title, ("data set", "η", WRONG_LABELS, *columns), rows)
 
 
@@ -146,6 +149,11 @@ def marked_table(title: str, columns: Sequence[str], rows: Sequence[tuple[Cell, 
     if any(row[-1] for row in rows):
         return Table(title, (*columns, NOT_CONVERGED), tuple(rows))
     return Table(title, tuple(columns), tuple(row[:-1] for row in rows))
+
+
+def marked_rate(grid: ProbeGrid, data: DataSet, noise_rate: float) -> float | str:
+    """Return a noise rate as tables have it, marked where it is beyond recovery."""
+    return f"{noise_rate:g} {LOST_MARK}" if grid.is_lost(data, noise_rate) else noise_rate
 
 
 def unconverged_cell(draws: Sequence[Models]) -> str | None:

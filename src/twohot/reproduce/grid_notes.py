@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from twohot.reproduce.data_set import DataSet
-from twohot.reproduce.grid_cells import model_labels
+from twohot.reproduce.grid_cells import LOST_MARK, model_labels
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import ProbeGrid, titles, unconverged
 from twohot.reproduce.probe_run import FittedModel, ProbeResult, ProbeRun
@@ -17,7 +17,8 @@ def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tu
     if not found:
         return grid.notes(results, data)
     solved = f"Models solved to convergence: {convergence(found.values())}. {NO_CHOICE}"
-    return (solved, *_unconverged_notes(grid, found, data), *grid.notes(results, data))
+    marks = _unconverged_notes(grid, found, data) + _beyond_notes(grid, results, data)
+    return (solved, *marks, *grid.notes(results, data))
 
 
 def convergence(results: Iterable[ProbeResult]) -> str:
@@ -30,6 +31,18 @@ def convergence(results: Iterable[ProbeResult]) -> str:
     """
     models: list[FittedModel] = [each for found in results for each in found.models.values()]
     return f"{sum(bool(each.converged) for each in models)} of {len(models)}"
+
+
+def _beyond_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> list[str]:
+    names = titles(data)
+    notes = []
+    for each in grid.begun(results, data):
+        rates = [f"{rate:g}" for rate in grid.noise_rates if grid.is_lost(each, rate)]
+        if rates:
+            where = f"{names[each.key]}, {grid.corruption} noise at η = {', '.join(rates)}"
+            why = "the true label is no longer the most frequent one"
+            notes.append(f"Beyond recovery ({LOST_MARK}), and left out of claims: {where}; {why}.")
+    return notes
 
 
 def _unconverged_notes(

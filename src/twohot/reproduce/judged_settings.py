@@ -9,7 +9,7 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import CORRUPTIONS, NOISE_RATES, Models
 from twohot.reproduce.probe_run import FittedModel
-from twohot.reproduce.setting_verdict import RULE, JudgedSetting, judge_settings
+from twohot.reproduce.setting_verdict import RECOVERABLE_ONLY, RULE, JudgedSetting, judge_settings
 from twohot.reproduce.table import Mean, mean_of
 from twohot.reproduce.tried_settings import settings_of
 
@@ -35,6 +35,7 @@ def settings_claim(
     rates: Sequence[float] = NOISE_RATES[1:],
     corruptions: Sequence[str] = CORRUPTIONS,
     claim: dict[str, Any],
+    recoverable: bool = True,
     **grid: Any,
 ) -> Claim:
     """Return the claim that a statement about the draws of a setting holds in nearly all of them.
@@ -51,12 +52,14 @@ def settings_claim(
         What the claim is about; of several corruptions, each must have settings.
     claim : dict
         Other fields of `Claim`; its rule is what must hold in a setting.
+    recoverable : bool
+        Whether noise beyond recovery is left out, as for all claims about accuracy.
     **grid
         Other fields of `ProbeGrid`; draws are all that have results.
     """
 
     def judge(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-        tried = settings_of(results, data, corruptions, rates, **grid)
+        tried = settings_of(results, data, corruptions, rates, recoverable=recoverable, **grid)
         left_out = tried.left_out_words()
         kinds = {setting.corruption for setting in tried.draws}
         without = [kind for kind in corruptions if kind not in kinds]
@@ -68,7 +71,8 @@ def settings_claim(
         found = [JudgedSetting(place, *each) for place, each in outcomes.items() if each]
         return judge_settings(found, value, advice, left_out=left_out)
 
-    return Claim(**claim | {"rule": f"{claim['rule']} {RULE}", "judge": judge})
+    rule = f"{claim['rule']} {RULE}" + f" {RECOVERABLE_ONLY}" * recoverable
+    return Claim(**claim | {"rule": rule, "judge": judge})
 
 
 def ahead(

@@ -20,7 +20,7 @@ from twohot.reproduce.exact_trainer import (
     measure_exactly,
 )
 from twohot.reproduce.maker import Results, RunKind, register_runs
-from twohot.reproduce.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun
+from twohot.reproduce.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun, beyond_recovery
 from twohot.reproduce.table import Mean, mean_of
 
 register_runs(RunKind(ProbeRun, ProbeResult, measure_exactly))
@@ -100,6 +100,10 @@ class ProbeGrid:
         runs = [run for run in self.runs([data]) if run.noise_rate == noise_rate]
         shares = {run.seed: results[run].noise_rate for run in runs if run in results}
         return mean_of([*shares.values()], factor=100)
+
+    def is_lost(self, data: DataSet, noise_rate: float) -> bool:
+        """Return whether noise of a rate is beyond recovery."""
+        return noise_rate > 0 and beyond_recovery(data, self.corruption, noise_rate)
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
         """Return the data sets of which at least one run with noise is finished.

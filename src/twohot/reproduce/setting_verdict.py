@@ -12,6 +12,7 @@ from functools import partial
 
 from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, ClaimVerdict, not_testable
+from twohot.reproduce.probe_run import FEW_LOST
 from twohot.reproduce.table import Mean, Table
 
 # Share of the settings in which a statement must hold, and share that a condition must cover.
@@ -21,6 +22,11 @@ FEWEST = 4  # settings that a verdict takes
 
 ONE_FILE = "Of several files of one data set, the one with most finished runs counts."
 CONVERGED_ONLY = "Settings with a model that did not converge are left out."
+RECOVERABLE_ONLY = (
+    "So are settings with noise beyond recovery: the true label is not the most frequent one of"
+    f" classes with more than {FEW_LOST:.0%} of the training rows (symmetric noise of K classes"
+    " beyond 1 − 1/K, superclass noise among s classes beyond 1 − 1/s)."
+)
 SETTINGS_RULE = (
     f"Confirmed if this holds in at least {NEARLY_ALL:.0%} of the settings (data set, kind of"
     " noise, rate; means over seeds); confirmed only under the widest condition on the noise rate,"
@@ -37,9 +43,6 @@ class Setting:
     data: str  # what to call the data set
     corruption: str
     noise_rate: float
-
-    def __str__(self) -> str:
-        return f"{self.data}, {self.corruption} noise, η = {self.noise_rate:g}"
 
 
 @dataclass(frozen=True)

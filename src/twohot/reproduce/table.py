@@ -32,6 +32,7 @@ LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
+    "†": r"$\dagger$",
     "–": "--",
     "η": r"$\eta$",
     "λ": r"$\lambda$",

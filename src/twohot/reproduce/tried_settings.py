@@ -1,7 +1,8 @@
 """The settings in which claims about accuracies are tried: those whose runs can tell.
 
 A data set of which there are several files counts once. A setting with a model that did not
-converge is left out: what such a model shows is where the solver stopped.
+converge is left out: what such a model shows is where the solver stopped. Claims about accuracy
+leave out noise beyond recovery too.
 """
 
 from collections import Counter
@@ -9,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from twohot._checks.messages import first_few
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import (
@@ -20,7 +20,7 @@ from twohot.reproduce.probe_grid import (
     titles,
     unconverged,
 )
-from twohot.reproduce.probe_run import ProbeRun
+from twohot.reproduce.probe_run import ProbeRun, beyond_recovery
 from twohot.reproduce.setting_verdict import Setting
 
 
@@ -35,8 +35,12 @@ class TriedSettings:
         """Return which settings are left out and why, in a sentence; nothing if there are none."""
         sentences = []
         for why in dict.fromkeys(self.left_out.values()):
-            places = [str(place) for place, reason in self.left_out.items() if reason == why]
-            sentences.append(f" Left out, {why}: {first_few(places, write=str)}.")
+            rates: dict[str, list[str]] = {}
+            for place in (place for place, reason in self.left_out.items() if reason == why):
+                where = f"{place.data}, {place.corruption} noise"
+                rates.setdefault(where, []).append(f"{place.noise_rate:g}")
+            places = [f"{where}, η = {', '.join(each)}" for where, each in rates.items()]
+            sentences.append(f" Left out, {why}: {'; '.join(places)}.")
         return "".join(sentences)
 
 
@@ -45,9 +49,15 @@ def settings_of(
     data: Sequence[DataSet],
     corruptions: Sequence[str] = CORRUPTIONS,
     rates: Sequence[float] = NOISE_RATES[1:],
+    *,
+    recoverable: bool = True,
     **grid: Any,
 ) -> TriedSettings:
-    """Return every setting that has results, with the models of all its draws by seed."""
+    """Return every setting that has results, with the models of all its draws by seed.
+
+    `recoverable` leaves out those whose noise is beyond recovery: no method can gain there but by
+    chance.
+    """
     names = titles(data)
     seeds = tuple(sorted({run.seed for run in results if isinstance(run, ProbeRun)}))
     tried = TriedSettings()
@@ -57,9 +67,13 @@ def settings_of(
             for rate in rates:
                 draws = runs.draws_by_seed(results, each, rate)
                 setting = Setting(names[each.key], corruption, rate)
+                if not draws:
+                    continue
                 if any(unconverged(models) for models in draws.values()):
                     tried.left_out[setting] = "because a model did not converge"
-                elif draws:
+                elif recoverable and beyond_recovery(each, corruption, rate):
+                    tried.left_out[setting] = "because the noise is beyond recovery"
+                else:
                     tried.draws[setting] = draws
     return tried
 

@@ -15,7 +15,7 @@ from twohot.reproduce.judged_settings import (
 )
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import Models
-from twohot.reproduce.setting_verdict import RULE, JudgedSetting, judge_settings
+from twohot.reproduce.setting_verdict import RECOVERABLE_ONLY, RULE, JudgedSetting, judge_settings
 from twohot.reproduce.table import mean_of
 from twohot.reproduce.tried_settings import TriedSettings, settings_of
 
@@ -63,7 +63,7 @@ register_claim(
         rule="A setting (superclass noise) supports it if the best round gains more over its"
         " teacher at the small penalty than at the big one, by any margin, on the draws of"
         " labels that both have."
-        f" {RULE}",
+        f" {RULE} {RECOVERABLE_ONLY}",
         exhibits=("fig:superclass_small", "fig:superclass_big"),
         order=40,
         judge=judge_small_penalty,

@@ -66,9 +66,10 @@ def cost_shares(results: Results, data: Sequence[DataSet]) -> list[CostShare]:
         _share(SGD, pair.data, pair.run.noise_rate, pair.sgd.models)
         for pair in trainer_pairs(results, data)
     ]
+    tried = settings_of(results, data, ("superclass",), recoverable=False)
     exactly = [
         _share(EXACT, setting.data, setting.noise_rate, models)
-        for setting, draws in settings_of(results, data, ("superclass",)).draws.items()
+        for setting, draws in tried.draws.items()
         for models in draws.values()
     ]
     return by_sgd + exactly

@@ -117,7 +117,8 @@ class FeatureAblationMaker(GridMaker):
                 for name in (TEACHER, LAST, TWO_HOT)
             ]
         where = grid_words(self.grid, results, each)
-        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves), where)
+        lost = tuple(self.grid.is_lost(each, rate) for rate in self.noise_rates)
+        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves), where, lost)
 
 
 def _accuracies(name: str, grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> Table:

@@ -15,6 +15,7 @@ from twohot.reproduce.grid_cells import (
     WRONG_LABELS,
     CellOf,
     level,
+    marked_rate,
     marked_table,
     unconverged_cell,
 )
@@ -60,7 +61,9 @@ class AccuracyTableMaker(GridMaker):
             draws = self.grid.draws(results, data, rate)
             wrong = self.grid.wrong_labels(results, data, rate)
             cells = (cell(draws, name) for name in PAPER_MODELS)
-            rows.append((rate, wrong, *cells, unconverged_cell(draws)))
+            rows.append(
+                (marked_rate(self.grid, data, rate), wrong, *cells, unconverged_cell(draws))
+            )
         columns = ("η", WRONG_LABELS, *(SHOWN[name] for name in PAPER_MODELS))
         return marked_table(f"Test accuracy (%): {where}", columns, rows)
 
@@ -70,7 +73,11 @@ class AccuracyTableMaker(GridMaker):
         for rate in self.noise_rates:
             draws = self.grid.draws(results, data, rate)
             rows += [
-                (rate, SHOWN[name], *(cell(draws, name) for cell in columns.values()))
+                (
+                    marked_rate(self.grid, data, rate),
+                    SHOWN[name],
+                    *(cell(draws, name) for cell in columns.values()),
+                )
                 for name in PAPER_MODELS
                 if draws
             ]
