@@ -182,12 +182,15 @@ def test_noise_is_beyond_recovery_where_the_truth_is_not_most_frequent(data, cor
 
 def test_a_small_superclass_does_not_make_noise_beyond_recovery(tmp_path):
     few = small_data(tmp_path)[0]
-    rows = np.r_[np.flatnonzero(few.labels > 1), np.flatnonzero(few.labels < 2)[:6]]
-    few = replace(few, X=few.X[rows], labels=few.labels[rows])
     vars(few)["superclass"] = np.array([0, 0, 1, 1, 1, 1])
-    assert np.mean(few.labels < 2) < 0.1
-    assert not ProbeGrid().is_lost(few, 0.7)  # though it is beyond 1 - 1/2
-    assert ProbeGrid().is_lost(few, 0.8)
+    grid = ProbeGrid(noise_rates=(0.7, 0.8), seeds=(0,))
+    assert grid.lost_share(few, 0.7) == pytest.approx(1 / 3)  # beyond 1 - 1/2, not 1 - 1/4
+    assert not grid.is_lost(few, 0.7)
+    assert grid.is_lost(few, 0.8)
+    results = {run: ProbeResult({TEACHER: model(0.5)}, 0.5) for run in grid.runs([few])}
+    _, lost, part, *_ = grid_notes(grid, results, [few])
+    assert "left out of claims about accuracy: Flowers-102, superclass noise at η = 0.8." in lost
+    assert "In part beyond recovery: Flowers-102, superclass noise at η = 0.7 (33% of rows)" in part
 
 
 def test_rates_beyond_recovery_are_marked(data):
@@ -200,7 +203,7 @@ def test_rates_beyond_recovery_are_marked(data):
     table = model_table("Gain", grid, results, data, {"two-hot": ("two-hot", points)})
     assert [row[1] for row in table.rows] == [0.5, "0.9 †"]
     (note,) = (note for note in grid_notes(grid, results, data) if "Beyond recovery" in note)
-    assert "Flowers-102, superclass noise at η = 0.9; the true label" in note
+    assert "Flowers-102, superclass noise at η = 0.9. There the true label" in note
 
 
 def test_notes_count_what_is_missing(data):

@@ -13,6 +13,7 @@ from twohot._extras import load_extra
 from twohot.cli._run_progress import show_progress
 from twohot.cli._terminal import print_table, say
 from twohot.experiment import Log
+from twohot.reproduce.claim import Answer
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import GROUPS, choose_exhibits, exhibits
 from twohot.reproduce.feature_files import SUFFIXES, find_feature_files, read_data_sets
@@ -185,7 +186,8 @@ def _write(report: Report, output: Path) -> None:
         n_files += len(write_made(output / each.exhibit.file_name, each.made))
     page = write_text(output / "index.html", report.to_html())
     for claim, verdict in report.verdicts:
-        say(f"{report.signs[verdict.answer]} {claim.title}: {verdict.with_basis}")
+        why = f": {verdict.evidence}" if verdict.answer is Answer.NOT_TESTABLE else ""
+        say(f"{report.signs[verdict.answer]} {claim.title}: {verdict.with_basis}{why}")
     notes = list(dict.fromkeys(note for each in report.shown for note in each.made.notes))
     for note in notes[:MOST_NOTES]:
         say(note, stderr=True)

@@ -16,7 +16,7 @@ PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.9  # inches
 BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
-LOST = "\n† beyond recovery: the true label is not the most frequent"
+LOST = "\n† beyond recovery"
 
 
 @dataclass(frozen=True)

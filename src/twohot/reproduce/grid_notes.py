@@ -6,9 +6,11 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.grid_cells import LOST_MARK, model_labels
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import ProbeGrid, titles, unconverged
-from twohot.reproduce.probe_run import FittedModel, ProbeResult, ProbeRun
+from twohot.reproduce.probe_run import MOST_LOST, FittedModel, ProbeResult, ProbeRun
 
 NO_CHOICE = "The test set chooses nothing; the paper reports the best test accuracy over epochs."
+
+NOT_FREQUENT = "There the true label is not the most frequent one of its class."
 
 
 def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
@@ -37,11 +39,15 @@ def _beyond_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) ->
     names = titles(data)
     notes = []
     for each in grid.begun(results, data):
+        where = f"{names[each.key]}, {grid.corruption} noise at η ="
         rates = [f"{rate:g}" for rate in grid.noise_rates if grid.is_lost(each, rate)]
         if rates:
-            where = f"{names[each.key]}, {grid.corruption} noise at η = {', '.join(rates)}"
-            why = "the true label is no longer the most frequent one"
-            notes.append(f"Beyond recovery ({LOST_MARK}), and left out of claims: {where}; {why}.")
+            lost = f"Beyond recovery ({LOST_MARK}), and left out of claims about accuracy"
+            notes.append(f"{lost}: {where} {', '.join(rates)}. {NOT_FREQUENT}")
+        shares = {rate: grid.lost_share(each, rate) for rate in grid.noise_rates}
+        parts = [f"{rate:g} ({s:.0%} of rows)" for rate, s in shares.items() if 0 < s <= MOST_LOST]
+        if parts:
+            notes.append(f"In part beyond recovery: {where} {', '.join(parts)}. {NOT_FREQUENT}")
     return notes
 
 

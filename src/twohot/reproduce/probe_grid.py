@@ -20,7 +20,14 @@ from twohot.reproduce.exact_trainer import (
     measure_exactly,
 )
 from twohot.reproduce.maker import Results, RunKind, register_runs
-from twohot.reproduce.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun, beyond_recovery
+from twohot.reproduce.probe_run import (
+    CLEAN,
+    MOST_LOST,
+    FittedModel,
+    ProbeResult,
+    ProbeRun,
+    lost_share,
+)
 from twohot.reproduce.table import Mean, mean_of
 
 register_runs(RunKind(ProbeRun, ProbeResult, measure_exactly))
@@ -102,8 +109,12 @@ class ProbeGrid:
         return mean_of([*shares.values()], factor=100)
 
     def is_lost(self, data: DataSet, noise_rate: float) -> bool:
-        """Return whether noise of a rate is beyond recovery."""
-        return noise_rate > 0 and beyond_recovery(data, self.corruption, noise_rate)
+        """Return whether noise of a rate is beyond recovery, for most of the training rows."""
+        return self.lost_share(data, noise_rate) > MOST_LOST
+
+    def lost_share(self, data: DataSet, noise_rate: float) -> float:
+        """Return the share of the training rows for which noise of a rate is beyond recovery."""
+        return lost_share(data, self.corruption, noise_rate) if noise_rate else 0.0
 
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
         """Return the data sets of which at least one run with noise is finished.

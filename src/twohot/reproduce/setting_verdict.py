@@ -12,7 +12,7 @@ from functools import partial
 
 from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, ClaimVerdict, not_testable
-from twohot.reproduce.probe_run import FEW_LOST
+from twohot.reproduce.probe_run import MOST_LOST
 from twohot.reproduce.table import Mean, Table
 
 # Share of the settings in which a statement must hold, and share that a condition must cover.
@@ -23,9 +23,9 @@ FEWEST = 4  # settings that a verdict takes
 ONE_FILE = "Of several files of one data set, the one with most finished runs counts."
 CONVERGED_ONLY = "Settings with a model that did not converge are left out."
 RECOVERABLE_ONLY = (
-    "So are settings with noise beyond recovery: the true label is not the most frequent one of"
-    f" classes with more than {FEW_LOST:.0%} of the training rows (symmetric noise of K classes"
-    " beyond 1 − 1/K, superclass noise among s classes beyond 1 − 1/s)."
+    "So are settings with noise beyond recovery, in which the true label is not the most frequent"
+    f" one of its class for more than {MOST_LOST:.0%} of the training rows (symmetric noise of K"
+    " classes beyond 1 − 1/K, superclass noise among s classes beyond 1 − 1/s)."
 )
 SETTINGS_RULE = (
     f"Confirmed if this holds in at least {NEARLY_ALL:.0%} of the settings (data set, kind of"

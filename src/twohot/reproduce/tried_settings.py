@@ -20,7 +20,7 @@ from twohot.reproduce.probe_grid import (
     titles,
     unconverged,
 )
-from twohot.reproduce.probe_run import ProbeRun, beyond_recovery
+from twohot.reproduce.probe_run import ProbeRun
 from twohot.reproduce.setting_verdict import Setting
 
 
@@ -71,7 +71,7 @@ def settings_of(
                     continue
                 if any(unconverged(models) for models in draws.values()):
                     tried.left_out[setting] = "because a model did not converge"
-                elif recoverable and beyond_recovery(each, corruption, rate):
+                elif recoverable and runs.is_lost(each, rate):
                     tried.left_out[setting] = "because the noise is beyond recovery"
                 else:
                     tried.draws[setting] = draws
