@@ -81,6 +81,7 @@ def main() -> None:
     preface = (RECORDS.parent / "preface.md").read_text("utf-8")
     plan, results = list(dict.fromkeys(planned(list(data.values())))), work.results()
     finished = sum(run in results for run in plan)
+    # The page says how many models are solved, not that all are.
     solved = convergence(results[run] for run in plan if run in results)
     preface = preface.replace("{converged}", solved)
     if finished < len(plan):

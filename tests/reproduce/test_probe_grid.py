@@ -155,6 +155,9 @@ def test_models_that_did_not_converge_are_named_and_counted(data):
     table = model_table("Accuracy", grid, results, data, columns)
     assert table.columns[-1] == "not converged"
     assert [row[-1] for row in table.rows] == [None, "two-hot student"]
+    points = gain(ACCURACIES["test"])
+    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, points)
+    assert panel.rate_names == ["0.5", "0.9†‡"]
     count, named, *_ = grid_notes(grid, results, data)
     assert count.startswith("Models solved to convergence: 3 of 4.")
     where = "Flowers-102, superclass noise, η = 0.9, seed 0"

@@ -16,7 +16,7 @@ PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.9  # inches
 BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
-LOST = "\n† beyond recovery"
+MARKS = {"†": "beyond recovery", "‡": "a model did not converge"}
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class NoisePanel:
     noise_rates: tuple[float, ...]
     curves: tuple[MethodCurve, ...]
     subtitle: str = ""  # noise, penalty and number of draws
-    lost: tuple[bool, ...] = ()  # which rates are beyond recovery
+    marks: tuple[str, ...] = ()  # of the noise rates: characters of MARKS
 
     @property
     def rate_names(self) -> list[str]:
-        """The noise rates as their axis has them, those beyond recovery marked."""
-        pairs = zip_longest(self.noise_rates, self.lost)
-        return [f"{rate:g}" + "†" * bool(lost) for rate, lost in pairs]
+        """The noise rates as their axis has them, with their marks."""
+        pairs = zip_longest(self.noise_rates, self.marks, fillvalue="")
+        return [f"{rate:g}{mark}" for rate, mark in pairs]
 
 
 def gain_bars_figure(
@@ -124,7 +124,7 @@ def _finish(
         if number % n_columns == 0:
             axes.set_ylabel(ylabel)
         if number + n_columns >= len(panels):
-            axes.set_xlabel(NOISE_RATE + LOST * any(any(each.lost) for each in panels))
+            axes.set_xlabel("\n".join([NOISE_RATE, *_meanings(panels)]))
         handles, labels = axes.get_legend_handles_labels()
         names |= dict(zip(labels, handles, strict=True))
     if names:
@@ -134,3 +134,10 @@ def _finish(
         names = row_first(names, n_keys)
         legend = {"loc": "outside upper center", "ncols": n_keys, "frameon": False}
         figure.legend(names.values(), names.keys(), fontsize=10, **legend)
+
+
+def _meanings(panels: Sequence[NoisePanel]) -> list[str]:
+    """Return what the marks in some panels mean, on a line if there are any."""
+    found = "".join(mark for panel in panels for mark in panel.marks)
+    words = [f"{mark} {meaning}" for mark, meaning in MARKS.items() if mark in found]
+    return [", ".join(words)] if words else []

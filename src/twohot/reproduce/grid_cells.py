@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from twohot._checks.messages import counted
-from twohot.figures.noise_panels import MethodCurve, NoisePanel
+from twohot.figures.noise_panels import MARKS, MethodCurve, NoisePanel
 from twohot.figures.palette import COLOURS, METHOD_COLOURS
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import STUDENTS, TEACHER, TWO_HOT
@@ -33,7 +33,7 @@ SHOWN = {
 }
 
 WRONG_LABELS = "wrong labels, %"  # a column: what became of the noise rate η
-LOST_MARK = "†"  # beside a noise rate beyond recovery
+LOST_MARK, STUCK_MARK = MARKS  # of a noise rate
 NOT_CONVERGED = "not converged"  # a column: models of which a draw did not reach the optimum
 GAIN = "gain over the teacher\n(points of test accuracy)"  # along the side of a figure
 
@@ -104,8 +104,8 @@ def model_panels(
             for name, label in models.items()
         )
         where = grid_words(grid, results, each)
-        lost = tuple(grid.is_lost(each, rate) for rate in grid.noise_rates)
-        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves, where, lost))
+        marks = tuple(rate_mark(grid, results, each, rate) for rate in grid.noise_rates)
+        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves, where, marks))
     return panels
 
 
@@ -149,6 +149,12 @@ def marked_table(title: str, columns: Sequence[str], rows: Sequence[tuple[Cell, 
     if any(row[-1] for row in rows):
         return Table(title, (*columns, NOT_CONVERGED), tuple(rows))
     return Table(title, tuple(columns), tuple(row[:-1] for row in rows))
+
+
+def rate_mark(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: float) -> str:
+    """Return the marks of a noise rate in a figure."""
+    stuck = unconverged_cell(grid.draws(results, data, noise_rate)) is not None
+    return LOST_MARK * grid.is_lost(data, noise_rate) + STUCK_MARK * stuck
 
 
 def marked_rate(grid: ProbeGrid, data: DataSet, noise_rate: float) -> float | str:

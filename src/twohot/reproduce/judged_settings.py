@@ -60,16 +60,15 @@ def settings_claim(
 
     def judge(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         tried = settings_of(results, data, corruptions, rates, recoverable=recoverable, **grid)
-        left_out = tried.left_out_words()
         kinds = {setting.corruption for setting in tried.draws}
         without = [kind for kind in corruptions if kind not in kinds]
         if without and len(corruptions) > 1:
             about = f"It is about {_listed(corruptions)} noise"
             lacks = f"there is no setting of {_listed(without)} noise"
-            return not_testable(f"{about}, and {lacks}.{left_out}")
+            return not_testable(f"{about}, and {lacks}.{tried.left_out_words(without)}")
         outcomes = {setting: statement([*draws.values()]) for setting, draws in tried.draws.items()}
         found = [JudgedSetting(place, *each) for place, each in outcomes.items() if each]
-        return judge_settings(found, value, advice, left_out=left_out)
+        return judge_settings(found, value, advice, left_out=tried.left_out_words(corruptions))
 
     rule = f"{claim['rule']} {RULE}" + f" {RECOVERABLE_ONLY}" * recoverable
     return Claim(**claim | {"rule": rule, "judge": judge})

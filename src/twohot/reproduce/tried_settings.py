@@ -31,16 +31,18 @@ class TriedSettings:
     draws: dict[Setting, dict[int, Models]] = field(default_factory=dict)  # models by seed
     left_out: dict[Setting, str] = field(default_factory=dict)  # those that cannot tell, and why
 
-    def left_out_words(self) -> str:
+    def left_out_words(self, corruptions: Sequence[str] = CORRUPTIONS) -> str:
         """Return which settings are left out and why, in a sentence; nothing if there are none."""
         sentences = []
         for why in dict.fromkeys(self.left_out.values()):
             rates: dict[str, list[str]] = {}
-            for place in (place for place, reason in self.left_out.items() if reason == why):
-                where = f"{place.data}, {place.corruption} noise"
-                rates.setdefault(where, []).append(f"{place.noise_rate:g}")
+            for place, reason in self.left_out.items():
+                if reason == why and place.corruption in corruptions:
+                    where = f"{place.data}, {place.corruption} noise"
+                    rates.setdefault(where, []).append(f"{place.noise_rate:g}")
             places = [f"{where}, η = {', '.join(each)}" for where, each in rates.items()]
-            sentences.append(f" Left out, {why}: {'; '.join(places)}.")
+            if places:
+                sentences.append(f" Left out, {why}: {'; '.join(places)}.")
         return "".join(sentences)
 
 

@@ -18,6 +18,7 @@ from twohot.reproduce.grid_cells import (
     model_labels,
     model_panels,
     model_table,
+    rate_mark,
 )
 from twohot.reproduce.grid_maker import GridMaker
 from twohot.reproduce.grid_notes import grid_notes
@@ -117,8 +118,8 @@ class FeatureAblationMaker(GridMaker):
                 for name in (TEACHER, LAST, TWO_HOT)
             ]
         where = grid_words(self.grid, results, each)
-        lost = tuple(self.grid.is_lost(each, rate) for rate in self.noise_rates)
-        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves), where, lost)
+        marks = tuple(rate_mark(self.grid, results, each, rate) for rate in self.noise_rates)
+        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves), where, marks)
 
 
 def _accuracies(name: str, grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> Table:
