@@ -11,6 +11,7 @@ from twohot.figures.file import write_figure
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import choose_exhibits
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
+from twohot.reproduce.grid_notes import convergence
 from twohot.reproduce.output import write_text
 from twohot.reproduce.probe_grid import ProbeGrid
 from twohot.reproduce.report import show
@@ -80,6 +81,9 @@ def main() -> None:
     preface = (RECORDS.parent / "preface.md").read_text("utf-8")
     plan, results = list(dict.fromkeys(planned(list(data.values())))), work.results()
     finished = sum(run in results for run in plan)
+    # The page says how many models are solved, not that all are.
+    solved = convergence(results[run] for run in plan if run in results)
+    preface = preface.replace("{converged}", solved)
     if finished < len(plan):
         counts = f"{finished} of the {len(plan)} runs that are planned on real features"
         preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone.\n"

@@ -21,11 +21,11 @@ def write_small_data(
 ) -> Path:
     """Write features of two splits, neither centred nor of unit norm; return the path."""
     rng = np.random.default_rng(seed)
-    groups = np.repeat(rng.normal(size=(2, N_FEATURES)), len(CLASSES) // 2, axis=0)
-    centres = 3.0 + 4 * groups + 2 * rng.normal(size=(len(CLASSES), N_FEATURES))
+    groups = np.repeat(rng.normal(size=(2, N_FEATURES)), len(classes) // 2, axis=0)
+    centres = 3.0 + 4 * groups + 2 * rng.normal(size=(len(classes), N_FEATURES))
     arrays = {}
     for split, count in (("train", n_train), ("test", 60)):
-        labels = np.arange(count) % len(CLASSES)
+        labels = np.arange(count) % len(classes)
         arrays[f"X_{split}"] = centres[labels] + rng.normal(size=(count, N_FEATURES))
         arrays[f"y_{split}"] = labels
     path = folder / f"{name}.npz"

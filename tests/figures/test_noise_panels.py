@@ -1,5 +1,7 @@
 """Bars and lines stand where the numbers are; what is missing leaves a gap."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,12 @@ def test_lines_run_through_the_means():
     np.testing.assert_array_equal(line.get_ydata(), [-2.0, 1.0, 4.0])
     assert line.get_linestyle() == "--"
     assert axes.get_ylabel() == "accuracy"
+
+
+def test_marks_of_noise_rates_are_explained_below():
+    marked = replace(panel(), marks=("", "†", ""))
+    (axes,) = gain_bars_figure([marked], ylabel="gain").axes
+    assert [tick.get_text()[-1] for tick in axes.get_xticklabels()][1] == "†"
+    assert axes.get_xlabel().endswith("\n† beyond recovery")
+    (plain,) = gain_bars_figure([panel()], ylabel="gain").axes
+    assert "\n" not in plain.get_xlabel()

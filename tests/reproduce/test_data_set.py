@@ -1,10 +1,18 @@
 """Data sets of the experiments: what a file must have, and the penalty that goes with it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from small_data import write_small_data
-from twohot.reproduce.data_set import FLOWERS_RIDGE, read_data_set, two_backbones
+from twohot.reproduce.data_set import (
+    FLOWERS_RIDGE,
+    PAPER_PENALTIES,
+    file_prefix,
+    read_data_set,
+    two_backbones,
+)
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
 
 
@@ -23,6 +31,11 @@ def test_the_papers_data_sets_have_its_penalties(tmp_path, name, paper, l2):
     assert data.l2("big") == pytest.approx(5 * l2)
 
 
+def test_the_readme_says_how_files_are_recognised():
+    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    assert all(file_prefix(name) in text for name in PAPER_PENALTIES)
+
+
 def test_any_other_has_one_as_strong_as_that_of_flowers(tmp_path):
     data = read_data_set(write_small_data(tmp_path))
     assert data.paper_name is None
@@ -38,24 +51,37 @@ def test_the_key_tells_other_rows_apart(tmp_path):
     assert first.key == again.key != other.key
 
 
+def two_splits(**others):
+    """Return the arrays of two splits of three classes, some of them changed."""
+    n_rows = len(others.get("y_train", range(6)))
+    arrays = {"X_train": np.eye(n_rows), "y_train": [0, 1, 2] * 2}
+    arrays |= {"X_test": np.eye(n_rows), "y_test": ([0, 1, 2] * 2)[:n_rows]}
+    return arrays | others
+
+
+def with_nan():
+    features = np.eye(6)
+    features[4, 1] = np.nan
+    return features
+
+
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
         ({"X": np.eye(4), "y": [0, 1, 2, 0]}, "has no splits, and not 'train'"),
+        ({"X": np.eye(4), "y": [0, 1, 2, 0]}, "arrays X_train, y_train, X_test and y_test"),
         ({"X_train": np.eye(4), "y_train": [0, 1, 2, 0]}, "and not 'test'"),
-        (
-            {"X_train": np.eye(4), "y_train": [0, 1, 2, 0], "X_test": np.eye(4), "y_test": [0] * 4},
-            "2 of them with fewer than 2 training rows",
-        ),
-        (
-            {"X_train": np.eye(4), "y_train": [0, 1] * 2, "X_test": np.eye(4), "y_test": [0] * 4},
-            "2 classes",
-        ),
+        (two_splits(y_train=[0, 1, 2, 0]), "has fewer than 2 training rows of classes '1', '2'"),
+        (two_splits(y_train=[0, 1] * 2, y_test=[0] * 4), "has 2 classes: at least 3 are needed"),
+        (two_splits(y_test=[0, 1, 2, 7, 0, 1]), "in the split test alone: '7'"),
+        (two_splits(X_test=np.eye(6)[:, :5]), "'X_train' has 6 columns and 'X_test' has 5 columns"),
+        (two_splits(X_train=with_nan()), "split 'train', contains NaN at row 4, column 1"),
+        (two_splits(X_test=with_nan()), "split 'test', contains NaN at row 4, column 1"),
     ],
 )
 def test_a_file_without_what_a_run_needs_is_refused(tmp_path, arrays, message):
     np.savez(tmp_path / "pets.npz", **arrays)
-    with pytest.raises(ValueError, match=r"features .*pets\.npz") as raised:
+    with pytest.raises(ValueError, match=r"pets\.npz") as raised:
         read_data_set(tmp_path / "pets.npz")
     assert message in str(raised.value)
 

@@ -58,3 +58,51 @@ def test_the_papers_figures_and_tables_are_all_there():
         fig:real_evolution_full fig:topk fig:topk_full fig:sm_error fig:lambda_pq tab:cf_class_stat
         fig:exp_vit fig:hier_clsuter1 fig:hier_clsuter2"""
     assert set(labels.split()) <= {each.id for each in exhibits()}
+
+
+@pytest.mark.parametrize(
+    ("name", "needs", "other"),
+    [
+        ("fig:gram_mat", "CIFAR-100 features", "fig:ft_corr"),
+        (
+            "fig:hier_clsuter1",
+            "CIFAR-100, Caltech-101 or Caltech-256 features",
+            "fig:dendrograms",
+        ),
+        ("fig:topk", "CIFAR-100 features", "fig:topk_full"),
+    ],
+)
+def test_an_exhibit_of_one_data_set_says_so_and_names_the_one_of_any(name, needs, other):
+    (exhibit,) = choose_exhibits([name])
+    assert exhibit.needs_words == needs
+    assert exhibit.on_any_features().id == other
+    assert exhibit.lacks_words.startswith(f"{needs}, a file whose name starts with cifar100")
+    assert exhibit.on_any_features().needs_words == "features"
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [
+        ("Figure 4", ["fig:real_gain"]),
+        ("figure 3A", ["fig:acc_gain"]),
+        ("Fig. 3b", ["fig:clean_noisy_output"]),
+        ("Figure 3", ["fig:acc_gain", "fig:clean_noisy_output"]),
+        ("Table 2", ["tab:cf_class_stat"]),
+    ],
+)
+def test_places_are_names_too(name, ids):
+    assert [exhibit.id for exhibit in choose_exhibits([name])] == ids
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("Figure 4b", "Figure 4 (fig:real_gain)"),
+        ("Table 3", "Table 2"),
+        ("fig:aac_gain", "fig:acc"),
+    ],
+)
+def test_the_nearest_names_are_those_of_places_too(name, near):
+    with pytest.raises(ValueError, match="is no figure or table of the paper") as raised:
+        choose_exhibits([name])
+    assert near in str(raised.value)

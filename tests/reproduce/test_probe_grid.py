@@ -8,7 +8,8 @@ import pytest
 from small_data import small_data
 from twohot._checks.messages import ArgumentError
 from twohot.reproduce.exact_trainer import TEACHER
-from twohot.reproduce.grid_cells import ACCURACIES, gain, level, model_panels
+from twohot.reproduce.grid_cells import ACCURACIES, gain, level, model_panels, model_table
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.probe_grid import (
     NOISE_RATES,
     TUNED_TEACHER,
@@ -128,6 +129,84 @@ def test_panels_leave_out_what_is_not_there(data):
     np.testing.assert_allclose(panel.curves[0].means, [np.nan, 10.0])
     # One draw has no spread.
     assert np.isnan(panel.curves[0].stds).all()
+
+
+def test_runs_without_noise_show_nothing_of_a_corruption(data):
+    grid = ProbeGrid("symmetric", noise_rates=(0.0, 0.5))
+    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    clean = {grid.run(data[0], 0.0, 0, "paper"): ProbeResult(models, 0.0)}
+    noisy = {grid.run(data[0], 0.5, 0, "paper"): ProbeResult(models, 0.5)}
+    assert grid.begun(clean, data) == []
+    assert grid.begun(clean | noisy, data) == data[:1]
+    points = gain(ACCURACIES["test"])
+    assert model_panels(grid, clean, data, {"two-hot": "two-hot"}, points) == []
+    assert model_table("Gain", grid, clean, data, {"two-hot": ("two-hot", points)}).rows == ()
+
+
+def test_models_that_did_not_converge_are_named_and_counted(data):
+    grid = ProbeGrid(noise_rates=(0.5, 0.9), seeds=(0,))
+    solved = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    stuck = solved | {"two-hot": model(0.6, converged=False)}
+    results = {
+        grid.run(data[0], rate, 0, "paper"): ProbeResult(models, 0.5)
+        for rate, models in ((0.5, solved), (0.9, stuck))
+    }
+    columns = {"two-hot": ("two-hot", level(ACCURACIES["test"]))}
+    table = model_table("Accuracy", grid, results, data, columns)
+    assert table.columns[-1] == "not converged"
+    assert [row[-1] for row in table.rows] == [None, "two-hot student"]
+    points = gain(ACCURACIES["test"])
+    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, points)
+    assert panel.rate_names == ["0.5", "0.9†‡"]
+    count, named, *_ = grid_notes(grid, results, data)
+    assert count.startswith("Models solved to convergence: 3 of 4.")
+    where = "Flowers-102, superclass noise, η = 0.9, seed 0"
+    assert named == f"Not converged: {where}: two-hot student."
+    # A column of remarks is there only where there is something to remark.
+    solved_grid = replace(grid, noise_rates=(0.5,))
+    assert "not converged" not in model_table("", solved_grid, results, data, columns).columns
+
+
+@pytest.mark.parametrize(
+    ("corruption", "last"),
+    [
+        ("symmetric", 5 / 6),  # 1 - 1/K
+        ("superclass", 2 / 3),  # 1 - 1/s, of superclasses of three
+        ("asymmetric", 3 / 4),  # 1 - η = 2η/K
+    ],
+)
+def test_noise_is_beyond_recovery_where_the_truth_is_not_most_frequent(data, corruption, last):
+    assert np.bincount(data[0].superclass).tolist() == [3, 3]
+    grid = ProbeGrid(corruption)
+    assert not grid.is_lost(data[0], 0.0)
+    assert not grid.is_lost(data[0], last)  # a tie
+    assert grid.is_lost(data[0], last + 1e-6)
+
+
+def test_a_small_superclass_does_not_make_noise_beyond_recovery(tmp_path):
+    few = small_data(tmp_path)[0]
+    vars(few)["superclass"] = np.array([0, 0, 1, 1, 1, 1])
+    grid = ProbeGrid(noise_rates=(0.7, 0.8), seeds=(0,))
+    assert grid.lost_share(few, 0.7) == pytest.approx(1 / 3)  # beyond 1 - 1/2, not 1 - 1/4
+    assert not grid.is_lost(few, 0.7)
+    assert grid.is_lost(few, 0.8)
+    results = {run: ProbeResult({TEACHER: model(0.5)}, 0.5) for run in grid.runs([few])}
+    _, lost, part, *_ = grid_notes(grid, results, [few])
+    assert "left out of claims about accuracy: Flowers-102, superclass noise at η = 0.8." in lost
+    assert "In part beyond recovery: Flowers-102, superclass noise at η = 0.7 (33% of rows)" in part
+
+
+def test_rates_beyond_recovery_are_marked(data):
+    grid = ProbeGrid(noise_rates=(0.5, 0.9), seeds=(0,))
+    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    results = {run: ProbeResult(models, 0.5) for run in grid.runs(data[:1])}
+    points = gain(ACCURACIES["test"])
+    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, points)
+    assert panel.rate_names == ["0.5", "0.9†"]
+    table = model_table("Gain", grid, results, data, {"two-hot": ("two-hot", points)})
+    assert [row[1] for row in table.rows] == [0.5, "0.9 †"]
+    (note,) = (note for note in grid_notes(grid, results, data) if "Beyond recovery" in note)
+    assert "Flowers-102, superclass noise at η = 0.9. There the true label" in note
 
 
 def test_notes_count_what_is_missing(data):

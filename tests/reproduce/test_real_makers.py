@@ -157,7 +157,8 @@ def test_files_of_one_data_set_are_compared_and_others_not(measured, tmp_path):
     data, results = measured
     made = MAKERS["backbones"](**CASES["backbones"]).make(results, data)
     shown = [axes.get_title() for axes in made.figures["Flowers-102"].axes]
-    assert shown == ["flowers102_a: superclass noise", "flowers102_b: superclass noise"]
+    where = "superclass noise, base λ = 0.0005, 2 draws"
+    assert shown == [f"flowers102_a\n{where}", f"flowers102_b\n{where}"]
     correlations = made.tables["Flowers-102_correlation"].rows
     assert correlations[0][3] == results[StructureRun(data[0].key)].same_class.mean
     # Classes that are mere numbers say nothing of a data set that the paper does not have.
@@ -180,7 +181,13 @@ def test_evolution_takes_the_largest_file_and_four_of_its_classes(measured):
     assert unit == pytest.approx(raw * data[0].mean_square, rel=1e-5)
     named = MAKERS["evolution"](classes=("pike", "ash")).runs(data)[0]
     assert named.classes == ("pike", "ash")
-    table = maker.make(results, data).tables["clusters"]
+    made = maker.make(results, data)
+    (figure,) = made.figures.values()
+    assert figure.get_suptitle() == made.subject
+    names = "Flowers-102 (flowers102_a), symmetric noise among four classes, η = 0.5, 1 draw"
+    assert made.subject == names
+    assert "no file of CIFAR-100: this is of flowers102_a, the first of 2 files" in made.notes[-1]
+    table = made.tables["clusters"]
     assert [row[1] for row in table.rows] == [1, 2, 3] * 2
 
 

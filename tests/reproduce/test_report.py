@@ -24,10 +24,14 @@ VERDICT = ClaimVerdict(
     "the data set is a|b IV",
     Table("Numbers", ("η",), ((0.5,),)),
     "Do.",
+    "1 of 2 settings, 1 draw",
 )
 REPORT = Report(
     [(CLAIM, VERDICT)],
-    [Shown(EXHIBIT, Made({"plot one": None}), 2, 1), Shown(ABSENT, Made(), 0, 0, "feature files")],
+    [
+        Shown(EXHIBIT, Made({"plot one": None}, subject="of cats"), 2, 1),
+        Shown(ABSENT, Made(), 0, 0, "feature files"),
+    ],
     ["pets <i>"],
 )
 
@@ -36,12 +40,15 @@ def test_markdown_has_a_line_and_a_section_for_every_claim():
     text = REPORT.to_markdown("# Page", folder="figures")
     assert text.startswith("# Page\n")
     assert "| [It holds: 100 % (C_kk > 0)](#it-holds-100--c_kk--0) | Section 1 |" in text
-    assert "confirmed only when the data set is a\\|b IV |" in text
+    assert "confirmed only when the data set is a\\|b IV (1 of 2 settings, 1 draw) |" in text
     assert "## It holds: 100 % (C_kk > 0)" in text
-    assert "**◐ Confirmed only when the data set is a|b IV.** In 1 of 2." in text
-    assert "![Mine](figures/fig-mine/plot%20one.svg)" in text
+    assert (
+        "**◐ Confirmed only when the data set is a|b IV (1 of 2 settings, 1 draw).** In 1 of 2."
+        in text
+    )
+    assert "![Mine: of cats](figures/fig-mine/plot%20one.svg)" in text
     assert "*In practice.* Do." in text
-    assert "| fig:mine | Figure 1 | 1 of 2 | Mine |" in text
+    assert "| fig:mine | Figure 1 | 1 of 2 | Mine: of cats |" in text
     assert "| fig:other | Figure 2 | – | not run: needs feature files |" in text
 
 
@@ -50,6 +57,8 @@ def test_html_escapes_what_comes_from_outside():
     assert "<i>" not in page
     assert "<b>" not in page
     assert "We &lt;b&gt;see&lt;/b&gt; it." in page
+    assert 'alt="Mine: of cats"' in page
+    assert "fig:mine: Mine: of cats" in page
     assert 'src="fig-mine/plot%20one.svg"' in page
     assert "0 confirmed, 1 confirmed only when …, 0 not confirmed" in page
     assert "not run: needs feature files" in page

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from small_data import write_small_data
 from twohot.experiment import Log, Record, identity
 from twohot.reproduce.claims.theory_optimisation import (
     DescentOutcome,
@@ -11,6 +12,8 @@ from twohot.reproduce.claims.theory_optimisation import (
     TemperatureResult,
     TemperatureRun,
 )
+from twohot.reproduce.data_set import read_data_set
+from twohot.reproduce.exhibit import choose_exhibits
 from twohot.reproduce.reproduction import Reproduction
 
 RECORDS = Path(__file__).parents[2] / "docs" / "reproduction" / "runs.jsonl"
@@ -58,3 +61,14 @@ def test_the_records_of_the_page_are_all_found_under_their_names():
     log = Log(RECORDS)
     results = Reproduction([], {}, log).results()
     assert {identity(run) for run in results} == log.identities()
+
+
+def test_what_is_about_other_data_is_not_run_and_leaves_no_empty_table(tmp_path):
+    path = write_small_data(tmp_path)
+    chosen = choose_exhibits(["fig:gram_mat", "fig:topk", "fig:real_gain", "tab:sym_base"])
+    work = Reproduction(chosen, {str(path): read_data_set(path)}, Log(tmp_path / "runs.jsonl"))
+    missing = {exhibit.id: lacks for exhibit, lacks in work.missing().items()}
+    assert missing.keys() == {"fig:gram_mat", "fig:topk"}
+    assert "a file whose name starts with cifar100" in missing["fig:topk"]
+    tables = [table for each in work.able().exhibits for table in work.make(each, {}).tables]
+    assert tables == ["not_run"]  # the paper's tables whose data is not at hand

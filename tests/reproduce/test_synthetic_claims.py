@@ -208,3 +208,10 @@ def test_rates_without_exception() -> None:
 def test_a_figure_made_by_another_maker_is_refused() -> None:
     with pytest.raises(TypeError, match="fig:acc_gain is made by SyntheticAccuracy"):
         maker_of("fig:acc_gain", LabelCorruption)
+
+
+def test_runs_that_did_not_converge_judge_nothing():
+    stuck = world(lambda run, result: replace(result, converged=run.noise_rate != 0.5))
+    verdict = CLAIMS["outputs-cluster"].judge(stuck, [])
+    assert verdict.answer is Answer.NOT_TESTABLE
+    assert "did not converge" in verdict.evidence

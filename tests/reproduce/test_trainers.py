@@ -94,6 +94,8 @@ def test_the_figure_draws_the_curves_with_the_optimum_and_the_pick(data, results
     made = MAKER.make(results, data)
     figure = made.figures["trainers"]
     assert len(figure.axes) == 6
+    assert figure.get_suptitle() == made.subject
+    assert "superclass noise, λ = " in made.subject
     run = next(run for run in results if isinstance(run, SgdRun) and run.noise_rate == 0.3)
     lines = {line.get_label(): line for line in figure.axes[4].get_lines()}  # two-hot, η = .2
     np.testing.assert_allclose(
@@ -202,3 +204,19 @@ def test_the_exhibit_names_the_papers_recipe():
     (exhibit,) = choose_exhibits(["trainers"])
     assert exhibit.needs == "torch"
     assert exhibit.build() == TrainerMaker()
+
+
+def test_exact_models_that_did_not_converge_are_no_optimum_to_compare_with(data, results):
+    stuck = {
+        run: replace(
+            result,
+            models={name: replace(each, converged=False) for name, each in result.models.items()},
+        )
+        if isinstance(run, ProbeRun)
+        else result
+        for run, result in results.items()
+    }
+    verdict = judge_last_epoch(stuck, data)
+    assert verdict.answer == Answer.NOT_TESTABLE
+    assert "Left out, because a model did not converge" in verdict.evidence
+    assert judge_cost(stuck, data).answer == Answer.NOT_TESTABLE

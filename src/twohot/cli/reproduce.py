@@ -1,27 +1,19 @@
 """`twohot reproduce`: the paper's figures, tables and claims, from runs that can be taken up."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from textwrap import fill
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from typer import Argument, Option
 
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._extras import load_extra
+from twohot.cli._run_progress import show_progress
 from twohot.cli._terminal import print_table, say
 from twohot.experiment import Log
-from twohot.experiment.runner import Progress as RunProgress
+from twohot.reproduce.claim import Answer
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import GROUPS, choose_exhibits, exhibits
 from twohot.reproduce.feature_files import SUFFIXES, find_feature_files, read_data_sets
@@ -32,18 +24,18 @@ from twohot.reproduce.reproduction import Reproduction
 
 LIST = "list"
 
-# Seconds: the time left is estimated from what ended within the last of them.
-LONGEST_RUN = 4 * 3600.0
-
-NARROW = 120  # columns of a terminal below which a list has no titles
+MOST_NOTES = 12  # that are printed; the page has all
+NEEDS_WIDTH = 16  # letters: names of several data sets leave room for titles
+NARROW = 120  # columns of a terminal below which a list has titles below the ids
 
 
 def reproduce(
     names: Annotated[
         list[str],
         Argument(
-            help="Figures and tables by their labels in the paper (fig:acc_gain), the groups"
-            " synthetic, real or all; or list. More feature files may follow --features."
+            help="Figures and tables by their labels in the paper (fig:acc_gain) or their numbers"
+            ' ("Figure 3a"), the groups synthetic, real or all; or list. More feature files may'
+            " follow --features."
         ),
     ],
     *,
@@ -72,14 +64,19 @@ def reproduce(
     more = [Path(name) for name in names if _is_file(name)]
     wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
     chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)
-    data = _read(features or [], more, features_dir)
+    _check_places(output, log)
+    given = [*(features or []), *more]
+    if LIST not in wanted and all(each.needs == "nothing" for each in chosen):
+        _say_unused(wanted, [*given, *([] if features_dir is None else [features_dir])])
+        given, features_dir = [], None
+    data = _read(given, features_dir)
     work = Reproduction(chosen, data, Log(log or output / "runs.jsonl"), n_seeds=seeds)
     results = work.results()  # an unusable log is refused before any work
     if LIST in wanted:
         _print_list(work, results)
         return
     load_extra("matplotlib", "plot", "figures")  # before hours of runs, not after
-    _check_needs(work, by_name=[name for name in wanted if name not in GROUPS])
+    _check_needs(work, wanted)
     n_failed = 0 if records_only else _run(work.able(), jobs)
     _write(show(work), output)
     if n_failed:
@@ -93,8 +90,31 @@ def _is_file(name: str) -> bool:
     return name not in known and Path(name).suffix in SUFFIXES
 
 
-def _read(features: list[Path], more: list[Path], folder: Path | None) -> dict[str, DataSet]:
-    found = [*features, *more, *([] if folder is None else find_feature_files(folder))]
+def _check_places(output: Path, log: Path | None) -> None:
+    """Raise if results could not be written, before any work."""
+    taken = next((each for each in (output, *output.parents) if each.is_file()), None)
+    if taken is not None:
+        problem = "is a file" if taken == output else f"is inside {taken}, which is a file"
+        raise ArgumentError({"output": output}, problem, "name a folder.")
+    if log is not None and log.is_dir():
+        problem = "is a folder"
+        raise ArgumentError({"log": log}, problem, f"name a file, {log / 'runs.jsonl'} for one.")
+
+
+def _say_unused(wanted: list[str], paths: list[Path]) -> None:
+    if paths:
+        files = first_few(paths, write=str)
+        verb = "is" if len(paths) == 1 else "are"
+        need = "needs" if len(wanted) == 1 else "need"
+        say(f"{', '.join(wanted)} {need} no features: {files} {verb} not used.", stderr=True)
+
+
+def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
+    for path in features:
+        if path.is_dir():
+            advice = "pass {features_dir} to take all of its feature files."
+            raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
+    found = [*features, *([] if folder is None else find_feature_files(folder))]
     with Console(stderr=True).status("Reading features …"):
         data = read_data_sets(found)
     for each in data.values():
@@ -113,56 +133,51 @@ def _print_list(work: Reproduction, results: Results) -> None:
         done = f"{sum(run in results for run in runs)} of {len(runs)}" if runs else "–"
         n_data = 1 if exhibit.needs == "nothing" else max(1, len(work.data))
         minutes = f"{exhibit.minutes * n_data:.3g}"
-        rows.append([exhibit.id, exhibit.needs, done, minutes, exhibit.place, exhibit.title])
-    headings = ["id", "needs", "runs done", "core minutes", "place", "title"]
+        what = [exhibit.id, f"{exhibit.place}: {exhibit.title}"]
+        rows.append([*what, fill(exhibit.needs_words, NEEDS_WIDTH), done, minutes])
+    headings = ["id", "place and title", "needs", "runs done", "core minutes"]
     if Console().width < NARROW:
-        headings, rows = headings[:4], [row[:4] for row in rows]
+        headings = ["id, place and title", *headings[2:]]
+        rows = [["\n".join(row[:2]), *row[2:]] for row in rows]
     caption = None if work.data else "Core minutes of what needs features are for one data set."
-    print_table(headings, rows, names={"id", "needs", "place", "title"}, caption=caption)
+    print_table(headings, rows, names=headings[:-2], caption=caption)
 
 
-def _check_needs(work: Reproduction, by_name: list[str]) -> None:
-    """Raise if a figure that was named lacks what it needs; say which of a group do."""
-    missing = {exhibit.id: lacks for exhibit, lacks in work.missing().items()}
-    for name in by_name:
-        if name in missing:
-            problem = f"{name} needs {missing[name]}"
-            advice = "" if missing[name].startswith("torch") else "pass {features}."
-            raise ArgumentError("", problem, advice, features=...)
+def _check_needs(work: Reproduction, wanted: list[str]) -> None:
+    """Raise if a figure that was named, or a whole group, lacks what it needs; say what else does.
+
+    Nothing was written before: an index of earlier runs stays as it is.
+    """
+    missing = work.missing()
+    for group in (name for name in wanted if name in GROUPS):
+        if missing.keys() >= set(choose_exhibits([group])):
+            advice = "pass {features} or {features_dir}."
+            problem = f"{group} needs feature files"
+            raise ArgumentError("", problem, advice, features=..., features_dir=...)
+    by_name = choose_exhibits([name for name in wanted if name not in GROUPS])
+    for exhibit, lacks in missing.items():
+        if exhibit in by_name:
+            advice = "" if lacks.startswith("torch") else "pass {features}."
+            other = exhibit.on_any_features() if exhibit.data_sets else None
+            if other is not None:
+                advice = f"pass {{features}}, or take {other.id}, which shows it of any features."
+            raise ArgumentError("", f"{exhibit.id} needs {lacks}", advice, features=...)
     if missing:
-        names = first_few(missing, write=str)
+        names = first_few([exhibit.id for exhibit in missing], write=str)
         say(f"Not run, for lack of what they need: {names}.", stderr=True)
 
 
 def _run(work: Reproduction, jobs: int) -> int:
     """Do the unfinished runs, with their progress; return how many failed."""
-    with _progress(len(work.unfinished())) as callback:
+    n_wanted, n_waiting = len(set(work.wanted())), len(work.unfinished())
+    if n_waiting < n_wanted:
+        say(f"{n_wanted - n_waiting} of {n_wanted} runs were done already.", stderr=True)
+    with show_progress(n_waiting) as callback:
         done = work.run(n_jobs=jobs, callback=callback)
     failed = [record for record in done if record.error is not None]
     for record in failed:
         say(f"Failed: {record.run}: {record.error}", "red", stderr=True)
     return len(failed)
-
-
-@contextmanager
-def _progress(n_runs: int) -> Iterator[Any]:
-    with Progress(
-        TextColumn("Runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=n_runs == 0,
-        speed_estimate_period=LONGEST_RUN,
-    ) as progress:
-        task = progress.add_task("", total=n_runs)
-
-        def callback(_: RunProgress) -> None:
-            progress.update(task, advance=1)
-
-        yield callback
 
 
 def _write(report: Report, output: Path) -> None:
@@ -171,7 +186,11 @@ def _write(report: Report, output: Path) -> None:
         n_files += len(write_made(output / each.exhibit.file_name, each.made))
     page = write_text(output / "index.html", report.to_html())
     for claim, verdict in report.verdicts:
-        say(f"{claim.title}: {verdict}")
-    for note in dict.fromkeys(note for each in report.shown for note in each.made.notes):
+        why = f": {verdict.evidence}" if verdict.answer is Answer.NOT_TESTABLE else ""
+        say(f"{report.signs[verdict.answer]} {claim.title}: {verdict.with_basis}{why}")
+    notes = list(dict.fromkeys(note for each in report.shown for note in each.made.notes))
+    for note in notes[:MOST_NOTES]:
         say(note, stderr=True)
+    if len(notes) > MOST_NOTES:
+        say(f"{len(notes) - MOST_NOTES} more notes are in {page}.", stderr=True)
     say(f"Wrote {counted(n_files, 'file')} and {page}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from twohot.figures.file import new_figure
+from twohot.figures.panels import row_first
 
 SIZE = 3.0, 2.2  # of a panel, in inches
 DARK = "0.25"
@@ -27,8 +28,13 @@ def epochs_figure(
     row_names: Sequence[str],
     column_names: Sequence[str],
     colours: Sequence[str],
+    *,
+    title: str = "",
 ) -> Any:
-    """Draw a grid of panels, one colour a row; panels of one column have one scale."""
+    """Draw a grid of panels, one colour a row; panels of one column have one scale.
+
+    `title` tells data and noise.
+    """
     n_rows, n_columns = len(row_names), len(column_names)
     figure = new_figure(SIZE[0] * n_columns + 0.5, SIZE[1] * n_rows + 0.7)
     grid = figure.subplots(n_rows, n_columns, sharex=True, sharey="col", squeeze=False)
@@ -47,6 +53,7 @@ def epochs_figure(
         axes.minorticks_off()
     for axes, name in zip(grid[:, 0], row_names, strict=True):
         axes.set_ylabel(f"{name}\ntest accuracy, %")
+    figure.suptitle(title, fontsize=11, parse_math=False)
     _legend(figure, grid)
     return figure
 
@@ -75,11 +82,13 @@ def _legend(figure: Any, grid: Any) -> None:
         for axes in grid.flat
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
+    n_columns = min(3, grid.shape[1])
+    handles = row_first(handles, n_columns)
     legend = figure.legend(
         handles.values(),
         handles.keys(),
         loc="outside lower center",
-        ncols=min(3, grid.shape[1]),
+        ncols=n_columns,
         frameon=False,
         fontsize=9,
     )

@@ -3,17 +3,20 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from twohot.figures.file import new_figure
+from twohot.figures.panels import row_first
 
 N_COLUMNS = 3  # panels side by side
-PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.7  # inches
+PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.9  # inches
 BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
+MARKS = {"†": "beyond recovery", "‡": "a model did not converge"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,14 @@ class NoisePanel:
     title: str
     noise_rates: tuple[float, ...]
     curves: tuple[MethodCurve, ...]
+    subtitle: str = ""  # noise, penalty and number of draws
+    marks: tuple[str, ...] = ()  # of the noise rates: characters of MARKS
+
+    @property
+    def rate_names(self) -> list[str]:
+        """The noise rates as their axis has them, with their marks."""
+        pairs = zip_longest(self.noise_rates, self.marks, fillvalue="")
+        return [f"{rate:g}{mark}" for rate, mark in pairs]
 
 
 def gain_bars_figure(
@@ -53,7 +64,7 @@ def gain_bars_figure(
             bars.set_label(curve.label)
             _error_bars(axes, places + aside, curve)
         axes.axhline(0, color="0.3", linewidth=0.8)
-        axes.set_xticks(places, [f"{rate:g}" for rate in panel.noise_rates])
+        axes.set_xticks(places, panel.rate_names)
         axes.set_xlim(-0.6, len(places) - 0.4)
     _finish(figure, all_axes, panels, ylabel, n_columns)
     return figure
@@ -74,7 +85,7 @@ def noise_lines_figure(panels: Sequence[NoisePanel], *, ylabel: str) -> Any:
                 label=curve.label,
             )
             _error_bars(axes, np.array(panel.noise_rates), curve)
-        axes.set_xticks(panel.noise_rates, [f"{rate:g}" for rate in panel.noise_rates])
+        axes.set_xticks(panel.noise_rates, panel.rate_names)
     _finish(figure, all_axes, panels, ylabel, N_COLUMNS)
     return figure
 
@@ -105,19 +116,28 @@ def _finish(
     n_columns = min(len(panels), n_columns)
     names: dict[str, Any] = {}
     for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
-        axes.set_title(panel.title, fontsize=11, parse_math=False)
+        title = "\n".join(filter(None, (panel.title, panel.subtitle)))
+        axes.set_title(title, fontsize=10, parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)
         if number % n_columns == 0:
             axes.set_ylabel(ylabel)
         if number + n_columns >= len(panels):
-            axes.set_xlabel(NOISE_RATE)
+            axes.set_xlabel("\n".join([NOISE_RATE, *_meanings(panels)]))
         handles, labels = axes.get_legend_handles_labels()
         names |= dict(zip(labels, handles, strict=True))
     if names:
         # A key with its colour is about so wide, in inches; more of them begin another line.
         key_width = 0.8 + 0.08 * max(map(len, names))
-        n_keys = min(len(names), int(figure.get_figwidth() / key_width))
-        legend = {"loc": "outside upper center", "ncols": max(n_keys, 1), "frameon": False}
+        n_keys = max(1, min(len(names), int(figure.get_figwidth() / key_width)))
+        names = row_first(names, n_keys)
+        legend = {"loc": "outside upper center", "ncols": n_keys, "frameon": False}
         figure.legend(names.values(), names.keys(), fontsize=10, **legend)
+
+
+def _meanings(panels: Sequence[NoisePanel]) -> list[str]:
+    """Return what the marks in some panels mean, on a line if there are any."""
+    found = "".join(mark for panel in panels for mark in panel.marks)
+    words = [f"{mark} {meaning}" for mark, meaning in MARKS.items() if mark in found]
+    return [", ".join(words)] if words else []

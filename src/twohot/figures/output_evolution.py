@@ -51,6 +51,7 @@ def output_plane_figure(
     *,
     rounds: Sequence[int],
     class_names: Sequence[str] | None = None,
+    title: str = "",
 ) -> Any:
     """Draw outputs in the plane, the corners being the labels, coloured by true class.
 
@@ -62,6 +63,8 @@ def output_plane_figure(
         One column of panels each; 1 is the teacher.
     class_names : sequence of str, optional
         Written at the corners; by default their numbers.
+    title : str
+        Above all panels: data and noise.
     """
     figure, panels = new_panels(2.3 * len(rounds), 2.45 * len(rows) + 0.5, len(rows), len(rounds))
     for place, (name, drawn) in enumerate(rows.items()):
@@ -74,6 +77,8 @@ def output_plane_figure(
         panels[place][0].set_ylabel(name, fontsize=10)
     note = "colour: true class     ● label right     × label wrong     dotted: holds all of a class"
     figure.supxlabel(note, fontsize=10)
+    if title:
+        figure.suptitle(title, fontsize=11, parse_math=False)
     return figure
 
 

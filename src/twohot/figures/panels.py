@@ -1,6 +1,6 @@
 """What figures of several panels share: the empty panels, the lines of rounds, their names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from twohot._types import FloatArray
@@ -19,6 +19,20 @@ def new_panels(
         axes.grid(visible=True, color="0.92", linewidth=0.6)
         axes.set_axisbelow(True)
     return figure, panels
+
+
+def row_first(handles: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
+    """Return entries of a legend in the order that makes them read along its rows.
+
+    A legend of several columns is filled column by column.
+
+    Examples
+    --------
+    >>> list(row_first(dict.fromkeys("abcde"), 3))  # shown: a b c, and below d e
+    ['a', 'd', 'b', 'e', 'c']
+    """
+    names = [name for column in range(n_columns) for name in [*handles][column::n_columns]]
+    return {name: handles[name] for name in names}
 
 
 def round_name(number: int) -> str:

@@ -32,9 +32,15 @@ class ClaimVerdict:
     condition: str = ""  # where the answer is conditional: when it holds, computed
     table: Table | None = None  # our numbers
     advice: str = ""  # what a practitioner should do
+    basis: str = ""  # how much is behind it: "18 of 20 settings, 1 draw" for instance
 
     def __str__(self) -> str:
         return f"{self.answer} {self.condition}".strip()
+
+    @property
+    def with_basis(self) -> str:
+        """The answer, and how much is behind it."""
+        return f"{self} ({self.basis})" if self.basis else str(self)
 
 
 @dataclass(frozen=True, kw_only=True)

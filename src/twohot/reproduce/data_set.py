@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.arrays import check_finite
 from twohot._checks.labels import NO_LABEL
-from twohot._checks.messages import ArgumentError, first_few
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 from twohot.classes import class_correlation, cluster_classes
 from twohot.tables.read import read_table
@@ -40,6 +41,11 @@ FLOWERS_RIDGE = 0.2566
 
 # The penalties of the paper's tables, as multiples of its base penalty.
 STRENGTHS = {"small": 0.4, "base": 1.0, "big": 2.0}
+
+
+FEWEST_CLASSES = 3
+FEWEST_ROWS = 2  # of a class: its correlation is of pairs
+BLOCK_ROWS = 4096  # that are looked through at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,18 +115,37 @@ def read_data_set(path: str | os.PathLike[str]) -> DataSet:
     >>> data.name, data.n_classes, data.X_test.shape
     ('pets', 3, (6, 6))
     """
-    table = read_table(path)
+    file = os.fspath(path)
+    try:
+        table = read_table(path)
+    except ValueError as error:
+        if Path(path).name in str(error):
+            raise
+        raise ArgumentError("features", f"{file} cannot be read: {error}") from error
     name = Path(path).stem
-    train, test = (_split(path, table, split) for split in ("train", "test"))
-    _check_classes(path, table, train)
+    train, test = (_split(file, table, split) for split in ("train", "test"))
+    _check_classes(file, table, train, test)
     return DataSet(
         name,
-        np.asarray(train.features),
+        _finite(file, "train", train),
         _true_labels(train),
-        np.asarray(test.features),
+        _finite(file, "test", test),
         _true_labels(test),
         tuple(table.classes),
     )
+
+
+def file_prefix(paper_name: str) -> str:
+    """Return how the names of files of one of the paper's data sets begin.
+
+    Capitals, and what is no letter or digit, do not count: Flowers-102_resnet.npz is one too.
+
+    Examples
+    --------
+    >>> file_prefix("Flowers-102")
+    'flowers102'
+    """
+    return _plain(paper_name)
 
 
 def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
@@ -137,15 +162,18 @@ def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _split(path: str | os.PathLike[str], table: FeatureTable, split: str) -> FeatureTable:
+def _split(file: str, table: FeatureTable, split: str) -> FeatureTable:
     if split not in table.split_names:
         has = (
             f"has the splits {first_few(table.split_names)}"
             if table.split_names
             else "has no splits"
         )
-        problem = f"{os.fspath(path)} {has}, and not {split!r}"
-        advice = "name the rows to train on train, and those to test on test."
+        problem = f"{file} {has}, and not {split!r}"
+        advice = (
+            "name the rows to train on train, and those to test on test, in a column split; an .npz"
+            " has arrays X_train, y_train, X_test and y_test."
+        )
         raise ArgumentError("features", problem, advice)
     part = table.take(table.rows_of_split(split))
     labelled = np.flatnonzero(_true_labels(part) != NO_LABEL)
@@ -157,14 +185,35 @@ def _true_labels(table: FeatureTable) -> IntArray:
     return np.asarray(known, dtype=np.int64)
 
 
-def _check_classes(path: str | os.PathLike[str], table: FeatureTable, train: FeatureTable) -> None:
-    counts = np.bincount(_true_labels(train), minlength=len(table.classes))
-    few = [name for name, count in zip(table.classes, counts, strict=True) if count < 2]
-    if few or len(counts) < 3:
-        found = f"{len(counts)} classes, {len(few)} of them with fewer than 2 training rows"
-        problem = f"{os.fspath(path)} has {found}"
-        advice = "take out the small classes; at least 3 are needed."
-        raise ArgumentError("features", problem, advice)
+def _finite(file: str, split: str, part: FeatureTable) -> NDArray[Any]:
+    """Return the features of a split; NaN and infinity are refused with their row in it."""
+    features = np.asarray(part.features)
+    for start in range(0, len(features), BLOCK_ROWS):
+        block = features[start : start + BLOCK_ROWS]
+        check_finite(f"{file}, split {split!r},", block, start)
+    return features
+
+
+def _check_classes(file: str, table: FeatureTable, train: FeatureTable, test: FeatureTable) -> None:
+    """Raise if there are too few classes, or training rows of one."""
+    counts, test_counts = (
+        np.bincount(_true_labels(part), minlength=len(table.classes)) for part in (train, test)
+    )
+    named = list(zip(table.classes, counts, test_counts, strict=True))
+    untrained = [name for name, count, in_test in named if not count and in_test]
+    few = [name for name, count, _ in named if count < FEWEST_ROWS]
+    if len(counts) < FEWEST_CLASSES:
+        problem = f"{file} has {counted(len(counts), 'class', 'classes')}"
+        advice = f"at least {FEWEST_CLASSES} are needed; of two, the top two are all labels."
+    elif untrained:
+        problem = f"{file} has classes that are in the split test alone: {first_few(untrained)}"
+        advice = "take their rows out, or add some to the split train."
+    elif few:
+        problem = f"{file} has fewer than {FEWEST_ROWS} training rows of classes {first_few(few)}"
+        advice = "take them out, or add rows of them."
+    else:
+        return
+    raise ArgumentError("features", problem, advice)
 
 
 def _plain(name: str) -> str:

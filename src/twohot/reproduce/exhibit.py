@@ -3,6 +3,7 @@
 The keys of a file are the fields of `Exhibit`; its settings are the fields of the maker.
 """
 
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,13 @@ from typing import Any
 import twohot.reproduce.makers
 from twohot._checks.messages import ArgumentError, first_few
 from twohot.experiment.json_values import from_json
+from twohot.reproduce.data_set import file_prefix
 from twohot.reproduce.maker import MAKERS, Maker, import_modules
 
 NEEDS = ("nothing", "features", "two backbones", "torch")
+
+# How places of numbered figures and tables begin, and what a reader may call them.
+NUMBERED = r"(fig(?:ure)?|tab(?:le)?)[.\s]*(\d+[a-z]?)(?![a-z\d])"
 
 # Names that stand for several exhibits.
 GROUPS = ("synthetic", "real", "all")
@@ -38,6 +43,27 @@ class Exhibit:
     def file_name(self) -> str:
         """The id as the name of files, without suffix."""
         return self.id.replace(":", "-")
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        """The paper's data sets that it is about, of which one must be there; none: any will do."""
+        return tuple(self.settings.get("data_sets", ()))
+
+    @property
+    def needs_words(self) -> str:
+        """What it needs, as a list has it: "CIFAR-100 features" for instance."""
+        return f"{_any_of(self.data_sets)} features" if self.data_sets else self.needs
+
+    @property
+    def lacks_words(self) -> str:
+        """What it needs of the names of feature files, as an error has it."""
+        begins = _any_of([file_prefix(name) for name in self.data_sets])
+        return f"{self.needs_words}, a file whose name starts with {begins}"
+
+    def on_any_features(self) -> "Exhibit | None":
+        """Return the exhibit that shows the same of any features, if there is one."""
+        same = (each for each in exhibits() if each.maker == self.maker and each.id != self.id)
+        return next((each for each in same if not each.data_sets), None)
 
     def build(self) -> Maker:
         """Return the maker with its settings."""
@@ -78,19 +104,22 @@ def read_exhibit(name: str, text: str) -> Exhibit:
 
 
 def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
-    """Return the exhibits of some names: ids, or the groups synthetic, real and all."""
-    known = {exhibit.id: exhibit for exhibit in exhibits()}
+    """Return the exhibits of some names.
+
+    A name is an id; a place in the paper, "Figure 3a" for instance, or "Figure 3" for all of its
+    parts; or one of the groups synthetic, real and all.
+
+    Examples
+    --------
+    >>> [exhibit.id for exhibit in choose_exhibits(["Figure 4", "fig. 3"])]
+    ['fig:real_gain', 'fig:acc_gain', 'fig:clean_noisy_output']
+    """
     chosen: dict[str, Exhibit] = {}
     for name in names:
-        if name in GROUPS:
-            chosen |= {each.id: each for each in exhibits() if _in_group(each, name)}
-        elif name in known:
-            chosen[name] = known[name]
-        else:
-            near = get_close_matches(name, [*known, *GROUPS], n=3, cutoff=0.4)
-            advice = f"did you mean {' or '.join(near)}?" if near else ""
-            advice = f"{advice} `twohot reproduce list` shows all.".strip()
-            raise ArgumentError("", f"{name!r} is no figure or table of the paper", advice)
+        found = [each for each in exhibits() if _is_called(each, name)]
+        if not found:
+            raise ArgumentError("", f"{name!r} is no figure or table of the paper", _nearest(name))
+        chosen |= {each.id: each for each in found}
     return list(chosen.values())
 
 
@@ -98,6 +127,37 @@ def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
 def load_makers() -> None:
     """Import every module of makers, which registers them."""
     import_modules(twohot.reproduce.makers)
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _is_called(exhibit: Exhibit, name: str) -> bool:
+    if name in GROUPS:
+        return _in_group(exhibit, name)
+    number = _number(name)
+    numbers = {_number(exhibit.place), _number(exhibit.place).rstrip("abc")} if number else set()
+    return name == exhibit.id or number in numbers
+
+
+def _number(place: str) -> str:
+    """Return which figure or table a text begins with, "figure 3a" for instance, if it does."""
+    found = re.match(NUMBERED, place.strip(), re.IGNORECASE)
+    return f"{'figure' if found[1][0] in 'fF' else 'table'} {found[2].lower()}" if found else ""
+
+
+def _nearest(name: str) -> str:
+    """Return advice on a name that is unknown: what is called nearly so, by id or by place."""
+    known = {exhibit.id.lower(): exhibit.id for exhibit in exhibits()}
+    known |= {group: group for group in GROUPS}
+    for exhibit in exhibits():
+        if number := _number(exhibit.place):
+            known.setdefault(number, f"{number.capitalize()} ({exhibit.id})")
+    sought = _number(name) or name.lower()
+    near = [known[each] for each in get_close_matches(sought, known, n=3, cutoff=0.4)]
+    advice = f"did you mean {' or '.join(near)}?" if near else ""
+    return f"{advice} `twohot reproduce list` shows all.".strip()
 
 
 def _in_group(exhibit: Exhibit, group: str) -> bool:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TypeAlias
 
-from twohot.figures.noise_panels import MethodCurve, NoisePanel
+from twohot._checks.messages import counted
+from twohot.figures.noise_panels import MARKS, MethodCurve, NoisePanel
 from twohot.figures.palette import COLOURS, METHOD_COLOURS
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import Results
-from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles
+from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles, unconverged
 from twohot.reproduce.probe_run import FittedModel
 from twohot.reproduce.table import Cell, Mean, Table, mean_of
 
@@ -31,14 +32,10 @@ SHOWN = {
     TUNED_TEACHER: "teacher at its own λ",
 }
 
-CONVERGED = (
-    "Models are solved to convergence, and the test set chooses nothing. The paper reports the "
-    "best test accuracy over epochs."
-)
-
-
 WRONG_LABELS = "wrong labels, %"  # a column: what became of the noise rate η
-GAIN = "gain over the teacher\n(points of accuracy)"  # along the side of a figure
+LOST_MARK, STUCK_MARK = MARKS  # of a noise rate
+NOT_CONVERGED = "not converged"  # a column: models of which a draw did not reach the optimum
+GAIN = "gain over the teacher\n(points of test accuracy)"  # along the side of a figure
 
 
 def model_labels(names: Iterable[str]) -> dict[str, str]:
@@ -106,8 +103,21 @@ def model_panels(
             model_curve(name, label, [cell(some, name) for some in draws])
             for name, label in models.items()
         )
-        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves))
+        where = grid_words(grid, results, each)
+        marks = tuple(rate_mark(grid, results, each, rate) for rate in grid.noise_rates)
+        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves, where, marks))
     return panels
+
+
+def grid_words(grid: ProbeGrid, results: Results, data: DataSet) -> str:
+    """Return noise, penalty and number of draws, as a figure has them below the data set."""
+    counts = {len(grid.draws_by_seed(results, data, rate)) for rate in grid.noise_rates if rate} - {
+        0
+    }
+    draws = counted(max(counts), "draw") if counts else "no draws"
+    if len(counts) > 1:
+        draws = f"{min(counts)} to {draws}"
+    return f"{grid.corruption} noise, {grid.strength} λ = {grid.l2(data):.3g}, {draws}"
 
 
 def model_table(
@@ -117,16 +127,42 @@ def model_table(
     data: Sequence[DataSet],
     columns: Mapping[str, tuple[str, CellOf]],
 ) -> Table:
-    """Return a row for every data set and noise rate with results.
+    """Return a row for every noise rate with results, of the data sets with a noisy run.
 
-    A column is a model and what is shown of it.
+    A column is a model and what is shown of it. Models that did not converge are named in the last
+    column, if there are any.
     """
     names = titles(data)
     rows: list[tuple[Cell, ...]] = []
-    for each in data:
+    for each in grid.begun(results, data):
         for rate in grid.noise_rates:
             if draws := grid.draws(results, each, rate):
                 cells = (cell(draws, name) for name, cell in columns.values())
                 wrong = grid.wrong_labels(results, each, rate)
-                rows.append((names[each.key], rate, wrong, *cells))
-    return Table(title, ("data set", "η", WRONG_LABELS, *columns), tuple(rows))
+                shown = marked_rate(grid, each, rate)
+                rows.append((names[each.key], shown, wrong, *cells, unconverged_cell(draws)))
+    return marked_table(title, ("data set", "η", WRONG_LABELS, *columns), rows)
+
+
+def marked_table(title: str, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    """Return a table whose last cells are models that did not converge, if there are any."""
+    if any(row[-1] for row in rows):
+        return Table(title, (*columns, NOT_CONVERGED), tuple(rows))
+    return Table(title, tuple(columns), tuple(row[:-1] for row in rows))
+
+
+def rate_mark(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: float) -> str:
+    """Return the marks of a noise rate in a figure."""
+    stuck = unconverged_cell(grid.draws(results, data, noise_rate)) is not None
+    return LOST_MARK * grid.is_lost(data, noise_rate) + STUCK_MARK * stuck
+
+
+def marked_rate(grid: ProbeGrid, data: DataSet, noise_rate: float) -> float | str:
+    """Return a noise rate as tables have it, marked where it is beyond recovery."""
+    return f"{noise_rate:g} {LOST_MARK}" if grid.is_lost(data, noise_rate) else noise_rate
+
+
+def unconverged_cell(draws: Sequence[Models]) -> str | None:
+    """Return the models of which a draw did not reach the optimum, if there are any."""
+    names = dict.fromkeys(name for models in draws for name in unconverged(models))
+    return ", ".join(model_labels(names).values()) or None

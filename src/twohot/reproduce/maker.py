@@ -27,6 +27,7 @@ class Made:
     figures: dict[str, Any] = field(default_factory=dict)  # matplotlib figures
     tables: dict[str, Table] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what a reader must know, missing runs for instance
+    subject: str = ""  # data and noise, where the title of the exhibit does not tell
 
 
 class Maker(ABC):

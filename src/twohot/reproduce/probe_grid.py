@@ -6,7 +6,7 @@ several families that were fitted on the same labels come together.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from twohot._checks.messages import counted
@@ -20,7 +20,14 @@ from twohot.reproduce.exact_trainer import (
     measure_exactly,
 )
 from twohot.reproduce.maker import Results, RunKind, register_runs
-from twohot.reproduce.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun
+from twohot.reproduce.probe_run import (
+    CLEAN,
+    MOST_LOST,
+    FittedModel,
+    ProbeResult,
+    ProbeRun,
+    lost_share,
+)
 from twohot.reproduce.table import Mean, mean_of
 
 register_runs(RunKind(ProbeRun, ProbeResult, measure_exactly))
@@ -101,9 +108,21 @@ class ProbeGrid:
         shares = {run.seed: results[run].noise_rate for run in runs if run in results}
         return mean_of([*shares.values()], factor=100)
 
+    def is_lost(self, data: DataSet, noise_rate: float) -> bool:
+        """Return whether noise of a rate is beyond recovery, for most of the training rows."""
+        return self.lost_share(data, noise_rate) > MOST_LOST
+
+    def lost_share(self, data: DataSet, noise_rate: float) -> float:
+        """Return the share of the training rows for which noise of a rate is beyond recovery."""
+        return lost_share(data, self.corruption, noise_rate) if noise_rate else 0.0
+
     def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
-        """Return the data sets of which at least one run is finished."""
-        return [each for each in data if any(run in results for run in self.runs([each]))]
+        """Return the data sets of which at least one run with noise is finished.
+
+        Runs without noise are those of all corruptions, and show nothing of this one.
+        """
+        noisy = replace(self, noise_rates=tuple(rate for rate in self.noise_rates if rate))
+        return [each for each in data if any(run in results for run in noisy.runs([each]))]
 
     def notes(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
         """Return what is not finished."""
@@ -116,6 +135,11 @@ class ProbeGrid:
                 counts = f"{n_missing} of {counted(len(runs), 'run')}"
                 notes.append(f"Not finished on {names[each.key]}: {counts}.")
         return tuple(notes)
+
+
+def unconverged(models: Models) -> list[str]:
+    """Return the names of the models that their solver did not bring to the optimum."""
+    return [name for name, each in models.items() if each.converged is False]
 
 
 def titles(data: Sequence[DataSet]) -> dict[str, str]:
@@ -147,6 +171,14 @@ def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
     """Return a note on the data sets of the paper that are not at hand, if there are any."""
     names = ", ".join(absent(data))
     return (f"Not run, because there are no features: {names}.",) if names else ()
+
+
+def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> tuple[str, ...]:
+    """Return a note on what is made of one data set alone, where that is just the first."""
+    if chosen.paper_name == paper_name:
+        return ()
+    others = f", the first of {len(data)} files" if len(data) > 1 else ""
+    return (f"There is no file of {paper_name}: this is of {chosen.name}{others}.",)
 
 
 def _named(family: str, models: Models) -> Models:

@@ -20,6 +20,11 @@ TOP = (1, 2, 3, 5, 10)
 
 CLEAN = "none"  # the corruption of labels as they are
 
+# Share of lost training rows above which noise is beyond recovery: most of them. A superclass of
+# two among a hundred classes is lost at a rate of 0.6, and takes nothing from the others.
+MOST_LOST = 0.5
+ROUNDING = 1e-12  # of probabilities: 1 - 0.9 is more than 0.1
+
 # Raised when the trainer changes what it records, so that older records are not taken for new.
 RECIPE = 3
 
@@ -93,16 +98,32 @@ def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
     """Return the labels of a run: each drawn from the row of its true class, as the paper does."""
     classes = np.arange(data.n_classes)
     drawn = corrupt_labels(
-        data.labels, _corruption(data, run), random_state=run.seed, classes=classes
+        data.labels,
+        _corruption(data, run.corruption, run.noise_rate),
+        random_state=run.seed,
+        classes=classes,
     )
     return NoisyLabels(data.labels, drawn.given_labels.astype(np.int64), data.test_labels)
 
 
-def _corruption(data: DataSet, run: ProbeRun) -> FloatArray:
-    if run.corruption == "superclass":
-        return superclass_noise(data.superclass, run.noise_rate)
-    matrix = asymmetric if run.corruption == "asymmetric" else symmetric
-    return matrix(data.n_classes, run.noise_rate)
+def lost_share(data: DataSet, corruption: str, noise_rate: float) -> float:
+    """Return the share of training rows of whose class the true label is not the most frequent.
+
+    By the matrix of the noise, that is every row beyond 1 - 1/K for symmetric noise of K classes,
+    and those of a superclass of s classes beyond 1 - 1/s for superclass noise. A tie is not lost.
+    """
+    matrix = _corruption(data, corruption, noise_rate)
+    at_truth = np.diag(matrix).copy()
+    np.fill_diagonal(matrix, -np.inf)
+    lost = matrix.max(axis=1) > at_truth + ROUNDING
+    return float(np.mean(lost[data.labels]))
+
+
+def _corruption(data: DataSet, corruption: str, noise_rate: float) -> FloatArray:
+    if corruption == "superclass":
+        return superclass_noise(data.superclass, noise_rate)
+    matrix = asymmetric if corruption == "asymmetric" else symmetric
+    return matrix(data.n_classes, noise_rate)
 
 
 def assess(

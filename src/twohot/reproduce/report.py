@@ -5,12 +5,16 @@ One record serves two pages: `index.html` beside the figures, and Markdown for d
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from urllib.parse import quote
 
+import twohot
 from twohot._pages import page_templates
 from twohot.reproduce.claim import Answer, Claim, ClaimVerdict
+from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import Exhibit
-from twohot.reproduce.maker import Made
+from twohot.reproduce.maker import Made, Results
+from twohot.reproduce.probe_run import ProbeRun
 from twohot.reproduce.reproduction import Reproduction
 from twohot.reproduce.table import markdown_cell
 
@@ -36,6 +40,11 @@ class Shown:
     n_finished: int
     missing: str = ""  # what it lacks to be run at all, in words
 
+    @property
+    def title(self) -> str:
+        """What it shows, and of which data where it may be any."""
+        return ": ".join(filter(None, (self.exhibit.title, self.made.subject)))
+
 
 @dataclass(frozen=True, eq=False)
 class Report:
@@ -43,13 +52,14 @@ class Report:
 
     verdicts: Sequence[tuple[Claim, ClaimVerdict]]
     shown: Sequence[Shown]
-    data_sets: Sequence[str] = ()  # their names
+    data_sets: Sequence[str] = ()  # their names, rows and classes
+    made_by: str = ""  # version, date, and the seeds of the labels
     signs: dict[Answer, str] = field(default_factory=lambda: SIGNS)
 
     def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
         """Return path, without suffix, and title of the figures that show a claim."""
         return [
-            (f"{each.exhibit.file_name}/{stem}", each.exhibit.title)
+            (f"{each.exhibit.file_name}/{stem}", each.title)
             for each in self.shown
             if each.exhibit.id in claim.exhibits
             for stem in each.made.figures
@@ -78,7 +88,7 @@ class Report:
         parts = [
             f"## {claim.title}",
             f"> {claim.text}\n>\n> — {claim.place}",
-            f"**{self.signs[verdict.answer]} {_sentence(str(verdict))}.** {verdict.evidence}",
+            f"**{self.signs[verdict.answer]} {_sentence(verdict.with_basis)}.** {verdict.evidence}",
             f"*Rule.* {claim.rule}",
             *figures,
             ""
@@ -99,8 +109,22 @@ def show(work: Reproduction) -> Report:
         n_finished = sum(run in results for run in runs)
         shown.append(Shown(exhibit, able.make(exhibit, results), len(runs), n_finished))
     shown += [Shown(each, Made(), 0, 0, why) for each, why in work.missing().items()]
-    names = [data.name for data in work.data.values()]
-    return Report(work.judge(results), shown, names)
+    described = [_described(data) for data in work.data.values()]
+    return Report(work.judge(results), shown, described, _made_by(work, results))
+
+
+def _made_by(work: Reproduction, results: Results) -> str:
+    """Return version, date, and the seeds of the labels that finished runs drew."""
+    runs = (run for run in work.wanted() if run in results)
+    seeds = sorted({run.seed for run in runs if isinstance(run, ProbeRun) and run.noise_rate})
+    drawn = f"; noisy labels drawn with seeds {', '.join(map(str, seeds))}" if seeds else ""
+    return f"twohot {twohot.__version__}, {date.today().isoformat()}{drawn}"
+
+
+def _described(data: DataSet) -> str:
+    rows = f"{len(data.X):,} training and {len(data.X_test):,} test rows"
+    name = f"{data.name} ({data.paper_name})" if data.paper_name else data.name
+    return f"{name}: {rows} of {data.X.shape[1]} features, {data.n_classes} classes"
 
 
 def _summary(report: Report) -> str:
@@ -108,7 +132,7 @@ def _summary(report: Report) -> str:
     for claim, verdict in report.verdicts:
         sign = report.signs[verdict.answer]
         link = f"[{claim.title}](#{_anchor(claim.title)})"
-        cells = (link, claim.place, f"{sign} {verdict}")
+        cells = (link, claim.place, f"{sign} {verdict.with_basis}")
         lines.append("| " + " | ".join(map(markdown_cell, cells)) + " |")
     return "\n".join(lines)
 
@@ -132,6 +156,6 @@ def _exhibits(report: Report) -> str:
     ]
     for each in report.shown:
         runs = f"{each.n_finished} of {each.n_runs}" if each.n_runs else "–"
-        why = f"not run: needs {each.missing}" if each.missing else each.exhibit.title
+        why = f"not run: needs {each.missing}" if each.missing else each.title
         lines.append(f"| {each.exhibit.id} | {each.exhibit.place} | {runs} | {why} |")
     return "\n".join(lines)

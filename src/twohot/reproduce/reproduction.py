@@ -80,8 +80,9 @@ class Reproduction:
         return {record.run: record.result for record in self.log.finished_of_kinds(kinds)}
 
     def make(self, exhibit: Exhibit, results: Results) -> Made:
-        """Return a figure or table, of the runs that are finished."""
-        return self._maker(exhibit).make(results, self._data)
+        """Return a figure or table, of the runs that are finished; tables without rows are none."""
+        made = self._maker(exhibit).make(results, self._data)
+        return replace(made, tables={name: each for name, each in made.tables.items() if each.rows})
 
     def claims(self) -> list[Claim]:
         """Return the claims all of whose figures are among these, in the order of the report.
@@ -141,6 +142,9 @@ def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
     """Return what a figure or table lacks to be run, in words; nothing if it can be run."""
     if exhibit.needs == "nothing":
         return ""
+    names = {each.paper_name for each in data.values()}
+    if exhibit.data_sets and not names.intersection(exhibit.data_sets):
+        return exhibit.lacks_words
     if not data:
         return "feature files"
     if exhibit.needs == "two backbones" and not two_backbones(list(data.values())):

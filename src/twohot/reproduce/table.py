@@ -32,6 +32,7 @@ LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
+    "†": r"$\dagger$",
     "–": "--",
     "η": r"$\eta$",
     "λ": r"$\lambda$",
@@ -150,7 +151,9 @@ def markdown_cell(text: str) -> str:
 
 
 def _parts(cell: Cell) -> list[Cell]:
-    return [cell.mean, cell.std, cell.n] if isinstance(cell, Mean) else [cell, None, None]
+    if not isinstance(cell, Mean):
+        return [cell, None, None]
+    return [cell.mean, cell.std if cell.n > 1 else None, cell.n]  # one draw has no deviation
 
 
 def _texts(row: Sequence[Cell]) -> list[str]:

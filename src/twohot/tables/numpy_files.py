@@ -80,6 +80,7 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
     if not features:
         return arrays, choice
     sizes = {split: len(arrays[name]) for split, name in features.items()}
+    _check_widths({name: np.shape(arrays[name])[1] for name in features.values()})
     columns = {
         "X": np.concatenate([arrays[name] for name in features.values()]),
         "split": np.repeat(list(sizes), list(sizes.values())),
@@ -107,6 +108,12 @@ def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict
             raise both_meant("feature_column", str(found.get(split, whole)), name)
         found[split] = name
     return found
+
+
+def _check_widths(widths: Mapping[str, int]) -> None:
+    if len(set(widths.values())) > 1:
+        each = " and ".join(f"{name!r} has {width} columns" for name, width in widths.items())
+        raise ValueError(f"{each}: features of all splits must come from one backbone.")
 
 
 def _joined(

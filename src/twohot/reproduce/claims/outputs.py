@@ -82,6 +82,7 @@ for _field, _part, _direction, _order, _title, _text in MOVES:
                 "exhibits": BASE,
                 "order": _order,
             },
+            recoverable=False,
             statement=moves(_field, _part, _direction),
             value=f"Change of the {_what} from teacher to last student, hundredths of an output",
         )
@@ -100,6 +101,7 @@ register_claim(
             "exhibits": BASE,
             "order": 52,
         },
+        recoverable=False,
         statement=crosses,
         value="Mean output at the true less that at the given label, last round, hundredths",
     )
@@ -122,6 +124,7 @@ register_claim(
             "exhibits": BASE,
             "order": 55,
         },
+        recoverable=False,
         statement=truth_in_two,
         value="Mislabelled rows whose true label is among the teacher's two, %",
         advice="Do not rely on it: real classes overlap, and the second guess is often a third"

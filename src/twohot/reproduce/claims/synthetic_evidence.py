@@ -1,8 +1,10 @@
 """What the claims about the synthetic experiment have in common: its runs, by matrix and noise."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, ClaimVerdict, not_testable
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import choose_exhibits
@@ -48,14 +50,17 @@ def runs_at_half(_data: Sequence[DataSet]) -> list[SyntheticRun]:
 def of_finished(
     runs: Callable[[Sequence[DataSet]], list[Any]], judge: Callable[[Results], ClaimVerdict]
 ) -> Callable[[Results, Sequence[DataSet]], ClaimVerdict]:
-    """Return a judge that asks for all runs before it judges."""
+    """Return a judge that asks for all runs, converged, before it judges."""
 
     def judge_if_finished(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         needed = runs(data)
         missing = sum(run not in results for run in needed)
         if missing:
             return not_testable(f"{missing} of {len(needed)} runs are missing.")
-        return judge(results)
+        stuck = sum(getattr(results[run], "converged", True) is False for run in needed)
+        if stuck:
+            return not_testable(f"{stuck} of {len(needed)} runs did not converge.")
+        return replace(judge(results), basis=counted(len(needed), "run"))
 
     return judge_if_finished
 

@@ -236,8 +236,8 @@ register_claim(
         text="At 50 % noise the true label has the highest output of noisy samples after t ≥ 3.",
         place="Section 4, Figure 3b",
         rule="With half of the labels wrong, the mean output of noisy samples must be larger at the"
-        " true than at the given label in round 3 and all later ones, and not for the teacher, in"
-        " every draw. Confirmed on all three matrices; conditional on some.",
+        f" true than at the given label in round {CROSSING} and all later ones, and not for the"
+        " teacher, in every draw. Confirmed on all three matrices; conditional on some.",
         exhibits=("fig:clean_noisy_output",),
         runs=runs_at_half,
         judge=of_finished(runs_at_half, judge_crossing),

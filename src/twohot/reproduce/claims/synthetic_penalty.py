@@ -98,9 +98,9 @@ register_claim(
         title="The linear theory is exact for many samples",
         text="The softmax approximation error is negligible as samples exceed 10⁴.",
         place="Appendix D.1, Assumption 1",
-        rule="With 10⁴ samples per class and more, no output of any round may differ by more than"
-        f" {NEGLIGIBLE:g} from the exact softmax. Confirmed if so with the penalty kept and with"
-        " the ridge K²nλ kept; conditional on one of them.",
+        rule=f"With {MANY:,.0f} samples per class and more, no output of any round may differ by"
+        f" more than {NEGLIGIBLE:g} from the exact softmax. Confirmed if so with the penalty"
+        " kept and with the ridge K²nλ kept; conditional on one of them.",
         exhibits=("fig:sm_error",),
         runs=error_runs,
         judge=of_finished(error_runs, judge_error),

@@ -8,18 +8,20 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import FAMILIES, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
-    CONVERGED,
     GAIN,
     SHOWN,
     gain,
     gain_columns,
+    grid_words,
     level,
     model_curve,
     model_labels,
     model_panels,
     model_table,
+    rate_mark,
 )
 from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import TUNED_TEACHER, Models, ProbeGrid, titles
 from twohot.reproduce.probe_run import ProbeRun
@@ -28,6 +30,7 @@ from twohot.reproduce.table import Mean, Table, mean_of
 NOISE_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 SEEDS = (0,)
 LAST = STUDENTS[-1]
+PREPARED = "centred, unit norm"
 TEST = ACCURACIES["test"]
 
 
@@ -60,7 +63,7 @@ class ModelAblationMaker(GridMaker):
         return Made(
             figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
             tables={"gains": model_table(title, self.grid, results, data, columns)},
-            notes=(CONVERGED, *self.grid.notes(results, data)),
+            notes=grid_notes(self.grid, results, data),
         )
 
 
@@ -75,7 +78,7 @@ class FeatureAblationMaker(GridMaker):
     @property
     def grids(self) -> dict[str, ProbeGrid]:
         """The runs that are compared, by what the features are."""
-        return {"raw": self.grid, "centred, unit norm": replace(self.grid, prepared=True)}
+        return {"raw": self.grid, PREPARED: replace(self.grid, prepared=True)}
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return the grids of both kinds of features."""
@@ -83,7 +86,7 @@ class FeatureAblationMaker(GridMaker):
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw test accuracies, of raw features solid and of prepared ones dashed."""
-        prepared = self.grids["centred, unit norm"]
+        prepared = self.grids[PREPARED]
         panels = [self._panel(results, data, each) for each in prepared.begun(results, data)]
         tables = {
             ("prepared" if grid.prepared else "raw"): _accuracies(name, grid, results, data)
@@ -92,12 +95,12 @@ class FeatureAblationMaker(GridMaker):
         notes = [
             f"{name} features: {note}"
             for name, grid in self.grids.items()
-            for note in grid.notes(results, data)
+            for note in grid_notes(grid, results, data)
         ]
         drawn = (
             {"accuracy": noise_lines_figure(panels, ylabel="test accuracy (%)")} if panels else {}
         )
-        return Made(drawn, tables, (CONVERGED, *notes))
+        return Made(drawn, tables, tuple(notes))
 
     def _panel(self, results: Results, data: Sequence[DataSet], each: DataSet) -> NoisePanel:
         cell = level(TEST)
@@ -114,7 +117,9 @@ class FeatureAblationMaker(GridMaker):
                 )
                 for name in (TEACHER, LAST, TWO_HOT)
             ]
-        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves))
+        where = grid_words(self.grid, results, each)
+        marks = tuple(rate_mark(self.grid, results, each, rate) for rate in self.noise_rates)
+        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves), where, marks)
 
 
 def _accuracies(name: str, grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> Table:

@@ -9,8 +9,18 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from twohot.reproduce.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
-from twohot.reproduce.grid_cells import ACCURACIES, CONVERGED, SHOWN, WRONG_LABELS, CellOf, level
+from twohot.reproduce.grid_cells import (
+    ACCURACIES,
+    SHOWN,
+    WRONG_LABELS,
+    CellOf,
+    level,
+    marked_rate,
+    marked_table,
+    unconverged_cell,
+)
 from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import (
     PAPER_MODELS,
@@ -31,29 +41,31 @@ class AccuracyTableMaker(GridMaker):
     """Tables of one corruption and one penalty."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Write two tables per data set, and one of the data sets that are not at hand."""
+        """Write two tables per data set with a noisy run, and one of those not at hand."""
         names, stems = titles(data), file_stems(data)
         tables = {}
-        for each in data:
+        for each in self.grid.begun(results, data):
             where = f"{names[each.key]}, {self.corruption} noise, λ = {self.grid.l2(each):g}"
             tables[f"{stems[each.key]}_accuracy"] = self._accuracy(results, each, where)
-            if each in self.grid.begun(results, data):
-                tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
+            tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
         if absent(data):
             tables["not_run"] = self._not_run(data)
-        notes = self.grid.notes(results, data)
-        return Made(tables=tables, notes=(CONVERGED, *absent_note(data), *notes))
+        notes = grid_notes(self.grid, results, data)
+        return Made(tables=tables, notes=(*notes, *absent_note(data)))
 
     def _accuracy(self, results: Results, data: DataSet, where: str) -> Table:
         """Return a row for every noise rate, also for those that are not run."""
         cell = level(ACCURACIES["test"])
-        rows = []
+        rows: list[tuple[Cell, ...]] = []
         for rate in self.noise_rates:
             draws = self.grid.draws(results, data, rate)
             wrong = self.grid.wrong_labels(results, data, rate)
-            rows.append((rate, wrong, *(cell(draws, name) for name in PAPER_MODELS)))
+            cells = (cell(draws, name) for name in PAPER_MODELS)
+            rows.append(
+                (marked_rate(self.grid, data, rate), wrong, *cells, unconverged_cell(draws))
+            )
         columns = ("η", WRONG_LABELS, *(SHOWN[name] for name in PAPER_MODELS))
-        return Table(f"Test accuracy (%): {where}", columns, tuple(rows))
+        return marked_table(f"Test accuracy (%): {where}", columns, rows)
 
     def _training_rows(self, results: Results, data: DataSet, where: str) -> Table:
         columns = _measures()
@@ -61,7 +73,11 @@ class AccuracyTableMaker(GridMaker):
         for rate in self.noise_rates:
             draws = self.grid.draws(results, data, rate)
             rows += [
-                (rate, SHOWN[name], *(cell(draws, name) for cell in columns.values()))
+                (
+                    marked_rate(self.grid, data, rate),
+                    SHOWN[name],
+                    *(cell(draws, name) for cell in columns.values()),
+                )
                 for name in PAPER_MODELS
                 if draws
             ]

@@ -9,7 +9,6 @@ from twohot.reproduce.data_set import DataSet, two_backbones
 from twohot.reproduce.exact_trainer import STUDENTS, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
-    CONVERGED,
     GAIN,
     gain,
     gain_columns,
@@ -17,6 +16,7 @@ from twohot.reproduce.grid_cells import (
     model_panels,
     model_table,
 )
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.maker import Made, Maker, Results, register
 from twohot.reproduce.probe_grid import CORRUPTIONS, NOISE_RATES, SEEDS, ProbeGrid, titles
 from twohot.reproduce.structure_run import StructureRun
@@ -56,7 +56,8 @@ class BackboneMaker(Maker):
         groups = two_backbones(data)
         if not groups:
             return Made(notes=(NOT_RUN,))
-        figures, tables, notes = {}, {}, [CONVERGED]
+        figures, tables = {}, {}
+        notes: list[str] = []
         for group in groups:
             stem = group[0].paper_name or group[0].name
             panels = [panel for grid in self.grids for panel in _panels(grid, results, group)]
@@ -66,8 +67,8 @@ class BackboneMaker(Maker):
                 )
             for grid in self.grids:
                 tables[f"{stem}_{grid.corruption}"] = _table(grid, results, group)
-                missing = grid.notes(results, group)
-                notes += [f"{grid.corruption} noise: {note}" for note in missing]
+                known = grid_notes(grid, results, group)
+                notes += [f"{grid.corruption} noise: {note}" for note in known]
             tables[f"{stem}_correlation"] = _correlations(results, group)
         return Made(figures, tables, tuple(notes))
 
@@ -78,10 +79,7 @@ def _panels(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> list
     panels = model_panels(grid, results, group, models, gain(ACCURACIES["test"]))
     if len(panels) < len(group):
         return []
-    return [
-        replace(panel, title=f"{each.name}: {grid.corruption} noise")
-        for each, panel in zip(group, panels, strict=True)
-    ]
+    return [replace(panel, title=each.name) for each, panel in zip(group, panels, strict=True)]
 
 
 def _table(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> Table:

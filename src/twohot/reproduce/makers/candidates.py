@@ -8,7 +8,6 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import FAMILIES, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
-    CONVERGED,
     GAIN,
     gain,
     gain_columns,
@@ -16,6 +15,7 @@ from twohot.reproduce.grid_cells import (
     model_table,
 )
 from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import (
     absent_note,
@@ -56,21 +56,20 @@ class CandidateMaker(GridMaker):
         panels = model_panels(self.grid, results, wanted, LABELS, gain(read))
         title = f"Gain over the teacher in points of test accuracy, {self.corruption} noise"
         table = model_table(title, self.grid, results, wanted, gain_columns(read, LABELS))
-        notes = self.grid.notes(results, wanted)
         return Made(
             figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
             tables={"gains": table, "best": _best(table)},
-            notes=(CONVERGED, *absent_note(data), *notes),
+            notes=(*grid_notes(self.grid, results, wanted), *absent_note(data)),
         )
 
 
 def _best(gains: Table) -> Table:
     """Return the student that gains most in every row of a table of gains."""
     rows = []
-    for data_set, rate, _, _, *cells in gains.rows:
+    for data_set, rate, _, _, *cells in gains.rows:  # a column of remarks may follow
         known = {
             label: cell
-            for label, cell in zip(LABELS.values(), cells, strict=True)
+            for label, cell in zip(LABELS.values(), cells, strict=False)
             if isinstance(cell, Mean)
         }
         two_hot = known.get(LABELS[TWO_HOT])

@@ -1,6 +1,6 @@
 """How the outputs on four classes evolve with the rounds: clusters by true class, or not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ from twohot.figures.output_evolution import LabelledOutputs, output_plane_figure
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.evolution_run import EvolutionResult, EvolutionRun
 from twohot.reproduce.maker import Made, Maker, Results, register
-from twohot.reproduce.probe_grid import titles
+from twohot.reproduce.probe_grid import only_one_note, titles
 from twohot.reproduce.table import Cell, Table
 
 COLUMNS = (
@@ -59,11 +59,21 @@ class EvolutionMaker(Maker):
             row for name, fits in planes.items() for row in _rows(name.replace("\n", " "), fits)
         ]
         title = f"Outputs on {', '.join(self._classes(chosen))} of {titles(data)[chosen.key]}"
-        drawn = output_plane_figure(planes, rounds=self.rounds, class_names=self._classes(chosen))
+        noise = f"symmetric noise among four classes, η = {self.noise_rate:g}, 1 draw"
+        subject = f"{titles(data)[chosen.key]}, {noise}"
+        drawn = output_plane_figure(
+            planes, rounds=self.rounds, class_names=self._classes(chosen), title=subject
+        )
         return Made(
             {"planes": drawn},
             {"clusters": Table(title, COLUMNS, tuple(rows))},
-            (CLUSTERS, READINGS),
+            (
+                _solved_note(found.values()),
+                CLUSTERS,
+                READINGS,
+                *only_one_note(chosen, data, self.data_set),
+            ),
+            subject,
         )
 
     def _chosen(self, data: Sequence[DataSet]) -> DataSet | None:
@@ -87,6 +97,11 @@ class EvolutionMaker(Maker):
         return EvolutionRun(
             data.key, self._classes(data), l2, self.noise_rate, self.seed, self.n_rounds
         )
+
+
+def _solved_note(results: Iterable[EvolutionResult]) -> str:
+    rounds = [each for result in results for each in result.converged]
+    return f"Rounds solved to convergence: {sum(rounds)} of {len(rounds)}."
 
 
 def _outputs(result: EvolutionResult) -> LabelledOutputs:

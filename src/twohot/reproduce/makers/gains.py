@@ -9,7 +9,6 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import STUDENTS, TWO_HOT
 from twohot.reproduce.grid_cells import (
     ACCURACIES,
-    CONVERGED,
     GAIN,
     gain,
     gain_columns,
@@ -18,6 +17,7 @@ from twohot.reproduce.grid_cells import (
     model_table,
 )
 from twohot.reproduce.grid_maker import GridMaker
+from twohot.reproduce.grid_notes import grid_notes
 from twohot.reproduce.maker import Made, Results, register
 from twohot.reproduce.probe_grid import absent_note
 
@@ -41,10 +41,11 @@ class GainMaker(GridMaker):
             f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
             f"noise, {self.strength} λ"
         )
+        ylabel = GAIN.replace("test", self.accuracy)
         return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
+            figures={"gains": gain_bars_figure(panels, ylabel=ylabel)} if panels else {},
             tables={
                 "gains": model_table(title, self.grid, results, data, gain_columns(read, students))
             },
-            notes=(CONVERGED, *absent_note(data), *self.grid.notes(results, data)),
+            notes=(*grid_notes(self.grid, results, data), *absent_note(data)),
         )

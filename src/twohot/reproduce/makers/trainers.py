@@ -10,6 +10,7 @@ from twohot.figures.palette import METHOD_COLOURS
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import Made, Maker, Results, register
+from twohot.reproduce.probe_grid import only_one_note
 from twohot.reproduce.probe_run import CLEAN
 from twohot.reproduce.sgd_trainer import N_EPOCHS, RATES, SgdRun
 from twohot.reproduce.table import Cell, Table
@@ -83,7 +84,6 @@ class TrainerMaker(Maker):
 
     def runs(self, data: Sequence[DataSet]) -> list[Any]:
         """Return the exact runs, which take minutes, and then SGD's."""
-        chosen = next((each for each in data if each.paper_name == self.data_set), None)
         runs = [
             SgdRun(
                 each.key,
@@ -94,10 +94,15 @@ class TrainerMaker(Maker):
                 self.n_epochs,
                 self.rates,
             )
-            for each in ([chosen] if chosen else data[:1])
+            for each in self._chosen(data)
             for rate in self.noise_rates
         ]
         return [*(run.exact for run in runs), *runs]
+
+    def _chosen(self, data: Sequence[DataSet]) -> Sequence[DataSet]:
+        """Return the one data set that it is run on."""
+        named = [each for each in data if each.paper_name == self.data_set]
+        return (named or data)[:1]
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw the epochs; tell accuracies and costs."""
@@ -110,12 +115,15 @@ class TrainerMaker(Maker):
             if n_done < len(runs):
                 notes.append(f"Finished: {n_done} of {len(runs)} {words} runs.")
         notes += [_edge_note(pair) for pair in pairs if _at_edge(pair)]
+        for each in self._chosen(data):
+            notes += only_one_note(each, data, self.data_set)
         if not pairs:
             return Made(notes=tuple(notes))
         return Made(
             figures={"trainers": trainer_figure(pairs)},
             tables={"trainers": accuracy_by_trainer(pairs), "trainers-cost": cost_table(pairs)},
             notes=tuple(notes),
+            subject=_subject(pairs),
         )
 
 
@@ -126,6 +134,7 @@ def trainer_figure(pairs: Sequence[TrainerPair]) -> Any:
         [NAMES[name] for name in DRAWN],
         [f"η = {pair.run.noise_rate:g}, rate {pair.sgd.rate:g}" for pair in pairs],
         [METHOD_COLOURS[colour] for colour in DRAWN.values()],
+        title=_subject(pairs),
     )
 
 
@@ -163,6 +172,12 @@ def cost_table(pairs: Sequence[TrainerPair]) -> Table:
         ),
     ]
     return Table(title, COST_COLUMNS, tuple(rows))
+
+
+def _subject(pairs: Sequence[TrainerPair]) -> str:
+    """Return data, noise and penalty of all pairs."""
+    first = pairs[0]
+    return f"{first.data}, {first.run.corruption} noise, λ = {first.run.l2:.3g}, 1 draw"
 
 
 def _panel(pair: TrainerPair, name: str) -> EpochPanel:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.reproduce.claim import Answer
-from twohot.reproduce.judged_settings import JudgedSetting, Setting, judge_settings
+from twohot.reproduce.setting_verdict import JudgedSetting, Setting, judge_settings
+from twohot.reproduce.table import Mean
 
 RATES = (0.1, 0.3, 0.5, 0.7, 0.9)
 KINDS = ("superclass", "symmetric")
@@ -62,3 +63,14 @@ def test_the_answer_follows_from_the_counts(outcomes):
     assert (judged.answer is Answer.CONFIRMED) == (sum(outcomes) >= 0.9 * len(outcomes))
     if not any(outcomes):
         assert judged.answer is Answer.REFUTED
+
+
+def test_a_verdict_says_how_much_is_behind_it():
+    draws = [Mean(1.0, 0.0, 1), Mean(1.0, 0.0, 1), Mean(1.0, 0.1, 3), Mean(-1.0, 0.0, 1)]
+    judged = [
+        JudgedSetting(Setting("pets", "symmetric", rate), value, value.mean > 0)
+        for rate, value in zip(RATES, draws, strict=False)
+    ]
+    assert judge_settings(judged, "Gain").basis == "3 of 4 settings, 1 to 3 draws"
+    one = [JudgedSetting(each.setting, draws[0], each.holds) for each in judged]
+    assert judge_settings(one, "Gain").basis == "3 of 4 settings, 1 draw"
