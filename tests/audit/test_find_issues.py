@@ -196,12 +196,12 @@ def test_texts_that_look_missing_are_classes_and_said_unless_they_are_named():
     assert issues.messages[-1].startswith("'NA' is a class here: name such a text among `missing`")
     named = find_label_issues(X, labels, probe=probe, missing=["NA"])
     assert named.given_label[ABSENT].tolist() == [None] * ABSENT.sum()
-    assert named.messages == ("Rows without a label: 75, predicted and not counted.",)
+    assert named.messages[-1] == "Rows without a label: 75, predicted and not counted."
 
 
 def test_other_spellings_are_said():
     labels = np.where(np.arange(len(X)) % 50 == 0, "Ant ", NAMES[Y])
-    (said,) = find_label_issues(X, labels, probe=LinearProbe(ridge=5).fit(X, labels)).messages
+    *_, said = find_label_issues(X, labels, probe=LinearProbe(ridge=5).fit(X, labels)).messages
     assert said == "6 labels look like other spellings: 'Ant ' / 'ant'."
 
 

@@ -123,11 +123,11 @@ def test_a_budget_flags_so_many_rows(noisy, tmp_path, arguments, n_flagged) -> N
 
 
 def test_a_lower_precision_flags_more(noisy, tmp_path) -> None:
-    table, probe, _ = noisy
+    table, _, _ = noisy
     counts = []
     for precision in ("0.2", "0.5", "1"):
         folder = tmp_path / precision
-        result = run("audit", table, "--probe", probe, "-o", folder, "--precision", precision)
+        result = run("audit", table, "-o", folder, "--precision", precision)
         assert result.exit_code == 0, result.output
         counts.append(column(folder / "issues.csv", "is_label_issue").count("true"))
     assert counts == sorted(counts, reverse=True)
