@@ -9,7 +9,7 @@ from small_data import write_small_data
 from twohot.experiment import Log
 from twohot.reproduce.claim import Answer
 from twohot.reproduce.claims.accuracy import rises
-from twohot.reproduce.claims.candidates import judge_best_everywhere
+from twohot.reproduce.claims.candidates import judge_best_everywhere, two_are_enough
 from twohot.reproduce.claims.class_structure import early_gain, judge_three_kinds
 from twohot.reproduce.claims.outputs import crosses, moves, truth_in_two
 from twohot.reproduce.claims.penalties import judge_small_penalty, vanishes
@@ -273,6 +273,15 @@ def test_two_steps_bring_nearly_all_of_the_gain_or_not():
     assert value.mean == pytest.approx(90)
     assert not early_gain([rounds(0.5, 0.52, 0.54, 0.57, 0.6)])[1]
     assert early_gain([rounds(0.5, 0.5, 0.5, 0.5, 0.505)]) is None  # no gain to speak of
+
+
+def test_more_candidates_than_classes_are_no_rivals():
+    draw = {TWO_HOT: MODEL, "top-3": replace(MODEL, test_accuracy=0.4)}
+    value, holds = two_are_enough([draw])
+    assert holds
+    assert value.mean == pytest.approx(10)
+    assert not two_are_enough([draw | {"top-5": replace(MODEL, test_accuracy=0.6)}])[1]
+    assert two_are_enough([{TWO_HOT: MODEL}]) is None
 
 
 @pytest.mark.parametrize(
