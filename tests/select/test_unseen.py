@@ -1,0 +1,53 @@
+"""Nobody is judged by a fit that has seen the label, and everybody is judged."""
+
+import numpy as np
+import pytest
+
+import problems
+from twohot import AutoProbe
+from twohot._checks.labels import code_labels
+from twohot.select import unseen
+from twohot.select.auto_probe import search_probe
+from twohot.select.unseen import unseen_logits
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+
+
+def searched(labels):
+    _, search = search_probe(AutoProbe(n_jobs=1), X, code_labels(labels))
+    return search
+
+
+@pytest.fixture(scope="module")
+def search():
+    return searched(Y)
+
+
+def test_labels_of_a_fold_do_not_change_what_is_said_of_it(search, monkeypatch):
+    folds, others = unseen._folds(search, 0)
+    assert others.size == 0
+    held_out = folds[0][1]
+    changed = Y.copy()
+    changed[held_out] = (Y[held_out] + 1) % 5
+    other = searched(changed)
+    monkeypatch.setattr(unseen, "_folds", lambda *_: (folds, others))
+    for recipe, trial in search.trials.items():
+        if recipe not in other.trials or recipe.n_rounds > 2:
+            continue
+        found, again = unseen_logits(search, trial), unseen_logits(other, other.trials[recipe])
+        np.testing.assert_array_equal(found[held_out], again[held_out])
+        assert not np.array_equal(found, again)
+
+
+def test_rows_beyond_those_drawn_are_judged_too(search, monkeypatch):
+    monkeypatch.setattr(unseen, "SEARCH_ROWS", 200)
+    folds, others = unseen._folds(search, 0)
+    assert len(others) == len(X) - 200
+    assert not np.intersect1d(others, np.concatenate([rows for rows, _ in folds])).size
+    logits = unseen_logits(search, search.best())
+    assert logits.shape == (len(X), 5)
+    assert logits.dtype == np.float32
+    predicted = logits.argmax(axis=1)
+    for rows in (others, np.setdiff1d(np.arange(len(X)), others)):
+        assert np.mean(predicted[rows] == DATA.true_labels[rows]) > 0.6
