@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 import missing_labels
 import problems
 import stored
-from twohot import LabelIssues, LinearProbe, find_label_issues, forecast
+from twohot import AutoProbe, LabelIssues, LinearProbe, find_label_issues, forecast
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot.audit import class_probabilities
 from twohot.audit import find_issues as issues_module
@@ -143,6 +143,19 @@ def test_nobody_is_judged_by_a_fit_that_has_seen_the_label():
     assert issues["predicted_label"][:6].tolist() == [0] * 6
     assert issues["is_label_issue"][:6].all()
     assert issues.n_issues == 6
+
+
+def test_a_probe_that_has_learnt_labels_by_heart_is_called_so():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(150, 400))
+    true = np.arange(150) % 3
+    rows[np.arange(150), true] += 4
+    given = np.where(rng.random(150) < 0.3, (true + 1) % 3, true)
+    probe = AutoProbe().fit(rows, given)
+    (said,) = [m for m in find_label_issues(rows, given, probe=probe).messages if "heart" in m]
+    agreement = f"{np.mean(probe.predict(rows) == given):.1%}"
+    assert said.startswith(f"The probe gives {agreement} of these labels, and ")
+    assert not any("heart" in message for message in find_label_issues(rows, given).messages)
 
 
 # Rows without a label ----------------------------------------------------------------------------

@@ -28,6 +28,9 @@ FEWEST_ROWS = 2
 UNCLEAR_SHARE = 0.02
 SHOWN_PAIRS = 3  # of classes that this is about
 
+# What a probe may agree more with labels that it was fitted on than with others.
+BY_HEART = 0.1
+
 
 def find_label_issues(
     X: Matrix,
@@ -100,6 +103,7 @@ def find_label_issues(
     given = code_labels(y, missing=missing)
     if probabilities is None:
         X = _check_rows(X, given)
+    by_heart: tuple[str, ...] = ()
     # Coded as the columns of the probabilities are; the result is coded as the labels came.
     labels = given.among(known_classes(given, probe, classes))
     check_two_classes(labels)
@@ -107,11 +111,12 @@ def find_label_issues(
         opinions = given_opinions(given_blocks(probabilities, labels))
     elif probe is not None:
         opinions = given_opinions(probe_blocks(probe, X, len(labels.codes)))
+        by_heart = _learnt_by_heart(labels, probe, opinions)
     else:
         probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
         opinions = unseen_opinions(probe, X, labels, callback)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    messages = (*_messages(labels, probe), *label_notes(given.present()))
+    messages = (*by_heart, *_messages(labels, probe), *label_notes(given.present()))
     return _issues(labels, opinions, offered, budget, precision, probe=probe, messages=messages)
 
 
@@ -179,6 +184,23 @@ def _issues(
         messages=(*doubts, *messages),
         probe=probe,
     )
+
+
+def _learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[str, ...]:
+    """Say if a probe gives many more of these labels than of such as it had not seen."""
+    choice, labelled = getattr(probe, "choice_", None), labels.labelled
+    if choice is None or not labelled.any():
+        return ()
+    given = float(np.mean(opinions.outputs[labelled].argmax(axis=1) == labels.codes[labelled]))
+    unseen = choice.chosen.agreement + 2 * choice.chosen.agreement_error
+    if given <= unseen + BY_HEART:
+        return ()
+    said = (
+        f"The probe gives {given:.1%} of these labels, and {choice.chosen.agreement:.1%} of those "
+        "it had not seen. If it was fitted on these, it has learnt labels by heart, and misses "
+        "wrong ones; without a probe, labels are judged by fits that have not seen them."
+    )
+    return (said,)
 
 
 def _doubts(verdict: LabelVerdict, labels: Labels, precision: float | None) -> list[str]:
