@@ -158,6 +158,32 @@ def test_a_probe_that_has_learnt_labels_by_heart_is_called_so():
     assert not any("heart" in message for message in find_label_issues(rows, given).messages)
 
 
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda outputs: np.where(np.arange(300)[:, None] == 7, np.nan, outputs), "row 7 a prob"),
+        (lambda outputs: outputs - 0.5, "below zero"),
+        (lambda outputs: outputs[:, :4], r"shape \(300, 4\) where \(300, 5\) are due"),
+    ],
+    ids=["no number", "below zero", "columns"],
+)
+def test_what_a_probe_gives_is_checked(spoil, said):
+    class Spoilt(LogisticRegression):
+        def predict_proba(self, rows):
+            return spoil(super().predict_proba(rows))
+
+    with pytest.raises(ValueError, match=f"probe gives .*{said}"):
+        find_label_issues(X, Y, probe=Spoilt().fit(X, Y))
+
+
+def test_where_nothing_was_learnt_nothing_is_flagged():
+    alike = find_label_issues(np.ones((40, 3)), np.arange(40) % 2)
+    assert alike.n_issues == 0
+    assert alike.noise_interval == (0, 1)
+    assert any("Nothing was learnt" in message for message in alike.messages)
+    assert find_label_issues(np.ones((40, 3)), np.arange(40) % 2, precision=0.1).n_issues == 0
+
+
 # Rows without a label ----------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import twin
 from prepared import prepared_rows
 from twohot import DistilledProbe, LinearProbe
 from twohot.rows import principal_axes
-from twohot.rows.coordinates import Coordinates, choose_coordinates
+from twohot.rows.coordinates import Coordinates, choose_coordinates, prepare
 from twohot.rows.principal_axes import measure_axes
 
 L2 = 1e-3
@@ -182,3 +182,14 @@ def test_a_start_on_the_features_is_found_along_the_axes(data):
     again = LinearProbe(whiten=True, loss="gce", tol=1e-5, start=probe.coef_)
     assert again.fit(data.X, data.given_labels).n_iter_ == 0
     np.testing.assert_allclose(again.coef_, probe.coef_, atol=1e-7)
+
+
+def test_axes_do_not_depend_on_the_order_of_the_rows(monkeypatch):
+    monkeypatch.setattr(principal_axes, "MOMENT_ROWS", 1000)
+    generator = np.random.default_rng(0)
+    kinds = generator.normal(size=(4000, 8)) * np.where(np.arange(8) < 4, 1.0, 0.01)
+    kinds[1::2] = kinds[1::2, ::-1]  # every second row varies along the other features
+    _, coordinates = prepare(
+        kinds, center=False, normalize=False, weights=None, n_jobs=1, n_classes=2, intercept=False
+    )
+    assert coordinates.axes.variances.min() > 0.4

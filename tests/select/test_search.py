@@ -431,3 +431,10 @@ def test_many_rows_are_searched_where_they_are(monkeypatch):
     assert [trial.agreement for trial in search.trials.values()] == [
         trial.agreement for trial in held.trials.values()
     ]
+
+
+def test_rows_that_are_all_alike_end_without_a_warning():
+    labels = (np.arange(40) % 10 == 0).astype(int)
+    probe = AutoProbe().fit(np.ones((40, 5)), labels)
+    assert not probe.choice_.learnt
+    assert np.isfinite(probe.predict_proba(np.ones((2, 5)))).all()

@@ -37,7 +37,22 @@ def probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:
     """Yield what a probe says, calibrated if it can do that."""
     predict = probe.predict_calibrated_proba if is_calibrated(probe) else probe.predict_proba
     for first in range(0, n_rows, BLOCK_ROWS):
-        yield np.asarray(predict(take_rows(X, slice(first, min(first + BLOCK_ROWS, n_rows)))))
+        size = min(BLOCK_ROWS, n_rows - first)
+        block = np.asarray(predict(take_rows(X, slice(first, first + size))), dtype=np.float64)
+        _check_block(block, (size, len(probe.classes_)), first)
+        yield block
+
+
+def _check_block(block: FloatArray, shape: tuple[int, int], first: int) -> None:
+    """Raise unless a probe has given probabilities, one for each row and class."""
+    advice = "pass a classifier whose predict_proba gives a probability of each of its classes_."
+    if block.shape != shape:
+        problem = f"gives probabilities of shape {block.shape} where {shape} are due"
+        raise ArgumentError("probe", problem, advice)
+    wrong = np.flatnonzero(~((block >= 0) & np.isfinite(block)).all(axis=1))
+    if wrong.size:
+        problem = f"gives row {first + wrong[0]} a probability that is no number or below zero"
+        raise ArgumentError("probe", problem, advice)
 
 
 def check_probabilities(

@@ -159,16 +159,13 @@ def _issues(
     probe: Any,
 ) -> LabelIssues:
     verdict = reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS)
-    if not getattr(getattr(probe, "choice_", None), "learnt", True):
-        doubts = []  # where nothing was learnt there is no more to say
-    else:
-        doubts = _doubts(verdict, labels, precision)
+    learnt = getattr(getattr(probe, "choice_", None), "learnt", True)
     candidates, codes = verdict.candidates, labels.codes
-    flagged = verdict.flagged
+    flagged = verdict.flagged if precision is None else verdict.flag_for(precision)
     if budget is not None:
         flagged = most_doubtful(verdict.doubt, verdict.eligible, budget)
-    elif precision is not None:
-        flagged = verdict.flag_for(precision)
+    elif not learnt:  # and nothing is known
+        flagged = np.zeros_like(flagged)
     return LabelIssues(
         is_label_issue=flagged,
         label_quality=1 - verdict.doubt,
@@ -179,9 +176,10 @@ def _issues(
         is_undecided=candidates.runner_up * CLOSE > candidates.confidence,
         classes=offered.names,
         noise_rate=verdict.noise_rate,
-        noise_interval=verdict.noise_interval,
+        noise_interval=verdict.noise_interval if learnt else (0.0, 1.0),
         corruption=offered.corruption(verdict.corruption),
-        messages=(*doubts, *messages),
+        # Where nothing was learnt there is no more to say.
+        messages=(*(_doubts(verdict, labels, precision) if learnt else ()), *messages),
         probe=probe,
     )
 

@@ -45,12 +45,18 @@ LEAST_ROWS = 0.5
 class ClassMoments:
     """Means and pooled covariance of classes, along axes on which it is diagonal."""
 
-    basis: FloatArray  # (d, m), axes as columns, on the features of the rows
+    read: FloatArray  # (d, m), what rows are read along, on the features of the rows
+    vectors: FloatArray  # (m, m), axes as columns, in float64, on what was read
     variances: FloatArray  # (m,), of rows about the mean of their class: the eigenvalues of S
     means: FloatArray  # (K, m), of the rows of each class
     weights: FloatArray  # (K,), of the rows of each class
     mean: FloatArray  # (m,), of all rows
     least_spread: float  # that stands for tr(S)/m where this is less
+
+    @property
+    def basis(self) -> FloatArray:
+        """(d, m), axes as columns, on the features of the rows."""
+        return np.asarray(self.read @ self.vectors)
 
     @property
     def total(self) -> float:
@@ -84,7 +90,8 @@ def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:
     within = squares / total - means.T @ (weights[:, np.newaxis] * means) / total
     variances, vectors = sl.eigh(within) if n_axes else (np.empty(0), np.empty((0, 0)))
     return ClassMoments(
-        basis=basis @ vectors,
+        read=basis,
+        vectors=vectors,
         variances=np.maximum(variances, 0),
         means=means @ vectors,
         weights=weights,

@@ -51,7 +51,7 @@ def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) ->
     shrinkage : float
         Share of the mean variance in the covariance.
     """
-    basis = moments.basis.astype(rows.dtype)
+    basis = moments.read.astype(rows.dtype)
     return np.concatenate(list(rows.map(left_out_logits, basis, moments, shrinkage)))
 
 
@@ -60,7 +60,7 @@ def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:
 
     Of those that agree equally well it is the largest. The rows are read once.
     """
-    (agreement,) = rows.sum(left_out_hits, moments.basis.astype(rows.dtype), moments, SHRINKAGES)
+    (agreement,) = rows.sum(left_out_hits, moments.read.astype(rows.dtype), moments, SHRINKAGES)
     return max(zip(agreement.tolist(), SHRINKAGES, strict=True))[1]
 
 
@@ -98,7 +98,10 @@ class LeftOut:
     @classmethod
     def of(cls, block: Block, basis: FloatArray, moments: ClassMoments) -> "LeftOut":
         """Return the rows of a block along the axes, and what changes."""
-        z, weights, labels = along(block, basis), weight_of_rows(block), block.columns[LABELS]
+        # Read as for the moments, to the last bit: a row that is all of its class's spread leaves
+        # a difference that rounding would drown.
+        z = along(block, basis) @ moments.vectors
+        weights, labels = weight_of_rows(block), block.columns[LABELS]
         class_weights = moments.weights[labels, np.newaxis]
         class_rest = class_weights - weights
         alone = class_rest <= NO_ROWS

@@ -86,6 +86,8 @@ class History:
     def solve(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
         """Return about H⁻¹ vector."""
         length = float(np.linalg.norm(vector))
+        if length == 0:
+            return vector
         recent = list(self.pairs)[len(self.pairs) - self.n_overall :]
         solution = _two_loops(
             (vector / length).astype(self.dtype),
