@@ -28,14 +28,9 @@ def known_classes(labels: Labels, probe: Any, classes: ArrayLike | None) -> NDAr
     return labels.present().classes if classes is None else check_classes(classes)
 
 
-def is_calibrated(probe: Any) -> bool:
-    """Return whether probabilities are as sure as they are right; a user's own are taken to be."""
-    return probe is None or hasattr(probe, "predict_calibrated_proba")
-
-
 def probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:
     """Yield what a probe says, calibrated if it can do that."""
-    predict = probe.predict_calibrated_proba if is_calibrated(probe) else probe.predict_proba
+    predict = getattr(probe, "predict_calibrated_proba", probe.predict_proba)
     for first in range(0, n_rows, BLOCK_ROWS):
         size = min(BLOCK_ROWS, n_rows - first)
         block = np.asarray(predict(take_rows(X, slice(first, first + size))), dtype=np.float64)

@@ -27,6 +27,9 @@ from twohot._types import FloatArray
 # with noise at the boundary.
 BELIEVED = 0.35
 
+# Labels that are less probably wrong are not flagged, however few are more so.
+LEAST_DOUBT = 0.1
+
 
 @dataclass(frozen=True)
 class ShareWrong:
@@ -74,10 +77,6 @@ def share_wrong(
     )
 
 
-# Labels that are less probably wrong are not flagged, however few are more so.
-LEAST_DOUBT = 0.1
-
-
 def flag_for_f1(doubt: FloatArray, eligible: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Flag the eligible rows that maximise the expected F1, of those that may well be wrong.
 
@@ -115,6 +114,13 @@ def flag_for_precision(
     # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
     kept = np.flatnonzero(expected >= (precision - 1e-9) * np.arange(1, len(order) + 1))
     return _first_of(order, int(kept[-1]) + 1 if kept.size else 0, len(doubt))
+
+
+def flag_for_budget(
+    doubt: FloatArray, eligible: NDArray[np.bool_], budget: int
+) -> NDArray[np.bool_]:
+    """Flag the most doubtful eligible rows, as many as the budget allows."""
+    return _first_of(_most_doubtful_first(doubt, eligible), budget, len(doubt))
 
 
 def _most_doubtful_first(doubt: FloatArray, eligible: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from twohot._checks.labels import Labels, check_two_classes, code_labels, label_notes
@@ -14,10 +14,10 @@ from twohot._checks.numbers import check_count, check_within
 from twohot._types import Matrix
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
-from twohot.audit.flagging import CLOSE, most_doubtful
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
 from twohot.audit.partly_labelled import check_lengths
+from twohot.audit.two_likeliest import CLOSE
 from twohot.audit.verdict import LabelVerdict, reach_verdict
 from twohot.select.auto_probe import AutoProbe
 
@@ -163,7 +163,7 @@ def _issues(
     candidates, codes = verdict.candidates, labels.codes
     flagged = verdict.flagged if precision is None else verdict.flag_for(precision)
     if budget is not None:
-        flagged = most_doubtful(verdict.doubt, verdict.eligible, budget)
+        flagged = verdict.flag_within(budget)
     elif not learnt:  # and nothing is known
         flagged = np.zeros_like(flagged)
     return LabelIssues(
@@ -179,7 +179,7 @@ def _issues(
         noise_interval=verdict.noise_interval if learnt else (0.0, 1.0),
         corruption=offered.corruption(verdict.corruption),
         # Where nothing was learnt there is no more to say.
-        messages=(*(_doubts(verdict, labels, precision) if learnt else ()), *messages),
+        messages=(*(_doubts(verdict, labels, precision, flagged) if learnt else ()), *messages),
         probe=probe,
     )
 
@@ -201,7 +201,9 @@ def _learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[st
     return (said,)
 
 
-def _doubts(verdict: LabelVerdict, labels: Labels, precision: float | None) -> list[str]:
+def _doubts(
+    verdict: LabelVerdict, labels: Labels, precision: float | None, flagged: NDArray[np.bool_]
+) -> list[str]:
     """Say what the labels cannot tell."""
     said = []
     unclear = np.count_nonzero(verdict.unclear) / np.count_nonzero(labels.labelled)
@@ -212,7 +214,7 @@ def _doubts(verdict: LabelVerdict, labels: Labels, precision: float | None) -> l
             f"For {unclear:.1%} of the labels another class is likelier, and it cannot be told "
             f"whether they are wrong or their classes overlap: mostly {', '.join(pairs)}."
         )
-    if precision is not None and not verdict.flag_for(precision).any():
+    if precision is not None and not flagged.any():
         said.append(
             f"No label is flagged: with these labels a precision of {precision:g} cannot be "
             "promised for any."

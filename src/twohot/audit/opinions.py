@@ -56,12 +56,13 @@ def unseen_opinions(
         return Opinions(mixed, density)
     others = np.flatnonzero(~labelled)
     own = given_opinions(probe_blocks(probe, take_rows(X, others), len(others))).outputs
-    whole = np.empty((len(labels.codes), labels.n_classes), np.float32)
-    parts = []
-    for found in (mixed, density):
+
+    def with_others(found: FloatArray) -> FloatArray:
+        whole = np.empty((len(labels.codes), labels.n_classes), np.float32)
         whole[labelled], whole[others] = found, own
-        parts.append(whole.copy())
-    return Opinions(*parts)
+        return whole
+
+    return Opinions(with_others(mixed), with_others(density))
 
 
 def _density(probe: AutoProbe, X: Matrix, labels: Labels) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,16 @@ from twohot._types import FloatArray, IntArray
 from twohot.audit.doubt import (
     ShareWrong,
     combined_doubt,
+    flag_for_budget,
     flag_for_f1,
     flag_for_precision,
     share_wrong,
 )
-from twohot.audit.flagging import Candidates, count_transitions, join, two_likeliest
 from twohot.audit.noise_fit import fit_noise_model
 from twohot.audit.noise_model import NoiseModel
 from twohot.audit.opinions import Opinions
 from twohot.audit.tempered import row_blocks
+from twohot.audit.two_likeliest import Candidates, join, two_likeliest
 
 AS_IT_IS = np.ones(1)  # the only temperature of a generative model
 SURELY = 0.5  # probability from which on a label is wrong rather than right
@@ -53,7 +55,7 @@ class LabelVerdict:
         unexpected = float(np.mean((self.candidates.first != self.codes)[labelled]))
         return min(self.share.low, self.noise_rate), max(self.share.high, unexpected)
 
-    @property
+    @cached_property
     def flagged(self) -> NDArray[np.bool_]:
         """The labels to look at: as many as make the expected F1 the largest."""
         return flag_for_f1(self.doubt, self.eligible)
@@ -62,6 +64,10 @@ class LabelVerdict:
         """Return as many labels as are wrong with this share, as far as it can be promised."""
         return flag_for_precision(self.doubt, self.eligible, precision, self.at_random)
 
+    def flag_within(self, budget: int) -> NDArray[np.bool_]:
+        """Return the most doubtful labels, at most so many."""
+        return flag_for_budget(self.doubt, self.eligible, budget)
+
     @property
     def corruption(self) -> FloatArray:
         """The share of each true class (row) that was given each label, by what is flagged."""
@@ -69,7 +75,7 @@ class LabelVerdict:
         true = np.where(self.flagged, self.candidates.first, self.codes)[labelled]
         return count_transitions(true, self.codes[labelled], self.n_classes)
 
-    @property
+    @cached_property
     def unclear(self) -> NDArray[np.bool_]:
         """Labels that are wrong or overlap of classes: all that is known is a likelier class."""
         return self.eligible & (self.at_random < SURELY)
@@ -113,3 +119,12 @@ def _candidates(model: NoiseModel, outputs: FloatArray) -> Candidates:
         probabilities = model.class_probabilities(outputs[block])
         parts.append(two_likeliest(outputs[block], probabilities))
     return join(parts)
+
+
+def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> FloatArray:
+    """Return the share of each true class (row) that was given each label (column)."""
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (true, given), 1)
+    sizes = counts.sum(axis=1, keepdims=True)
+    # A class that no row is of has no noise to speak of.
+    return np.where(sizes > 0, counts / np.maximum(sizes, 1), np.eye(n_classes))

@@ -4,7 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.audit.flagging import count_transitions, join, most_doubtful, two_likeliest
+from twohot.audit.doubt import flag_for_budget
+from twohot.audit.two_likeliest import join, two_likeliest
+from twohot.audit.verdict import count_transitions
 
 # Few distinct values, so that ties and zeros are frequent.
 SCORES = st.integers(0, 4)
@@ -50,7 +52,7 @@ def test_blocks_are_joined_in_order(probabilities, size):
 def test_a_budget_buys_the_most_doubtful_of_those_that_may_be_flagged(rows, budget):
     doubt = np.array([value for value, _ in rows])
     eligible = np.array([chosen for _, chosen in rows]) & ~np.isnan(doubt)
-    flagged = most_doubtful(doubt, eligible, budget)
+    flagged = flag_for_budget(doubt, eligible, budget)
     assert flagged.sum() == min(budget, eligible.sum())
     assert not flagged[~eligible].any()
     left = doubt[eligible & ~flagged]

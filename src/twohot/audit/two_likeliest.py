@@ -1,12 +1,8 @@
-"""The two likeliest classes of each row, and which rows a budget can pay for.
-
-How probable it is that a label is wrong is `noise_model`'s and `doubt`'s to say.
-"""
+"""The two likeliest classes of each row: what is suggested, and what comes next."""
 
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twohot._types import FloatArray, IntArray
 
@@ -42,20 +38,3 @@ def join(parts: list[Candidates]) -> Candidates:
     """Return the rows of several blocks as one."""
     names = [field.name for field in fields(Candidates)]
     return Candidates(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def most_doubtful(doubt: FloatArray, eligible: NDArray[np.bool_], budget: int) -> NDArray[np.bool_]:
-    """Flag the most doubtful rows, as many as the budget allows."""
-    flagged = np.zeros(len(doubt), dtype=bool)
-    order = np.argsort(np.where(eligible, -doubt, np.inf), kind="stable")
-    flagged[order[: min(budget, int(eligible.sum()))]] = True
-    return flagged
-
-
-def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> FloatArray:
-    """Return the share of each true class (row) that was given each label (column)."""
-    counts = np.zeros((n_classes, n_classes))
-    np.add.at(counts, (true, given), 1)
-    sizes = counts.sum(axis=1, keepdims=True)
-    # A class that no row is of has no noise to speak of.
-    return np.where(sizes > 0, counts / np.maximum(sizes, 1), np.eye(n_classes))
