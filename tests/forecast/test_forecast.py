@@ -5,7 +5,14 @@ import pytest
 
 import missing_labels
 from problems import digits, synthetic
-from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import (
+    AutoProbe,
+    AveragedProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+)
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot.forecast.advice import Action
 from twohot.forecast.as_json import candidate_rows
@@ -14,9 +21,8 @@ from twohot.noise import corrupt_labels, make_features, pair_flip, symmetric
 from twohot.theory import LabelAveraging, judge, type_outputs
 
 PROBES = {
-    "LinearProbe": LinearProbe,
-    "DistilledProbe": DistilledProbe,
-    "PartialLabelProbe": PartialLabelProbe,
+    each.__name__: each
+    for each in (AveragedProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe)
 }
 
 

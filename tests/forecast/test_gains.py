@@ -17,17 +17,17 @@ N_ROWS = len(DATA.X)
 
 
 @pytest.fixture(scope="module")
-def search():
-    """A search that holds every fifth row out."""
+def selection():
+    """A selection that holds every fifth row out."""
     rows = np.arange(N_ROWS)
     splits = [(rows[rows % 5 != fold], rows[rows % 5 == fold]) for fold in (0, 1)]
     probe = AutoProbe(cv=splits, n_jobs=1)
     return search_probe(probe, DATA.X, code_labels(DATA.given_labels))[1]
 
 
-def test_predictions_are_those_the_agreement_was_counted_from(search):
-    found = compare(search)
-    assert found.choice == choice_of(search)
+def test_predictions_are_those_the_agreement_was_counted_from(selection):
+    found = compare(selection)
+    assert found.choice == choice_of(selection)
     np.testing.assert_array_equal(
         found.given, np.concatenate([DATA.given_labels[0::5], DATA.given_labels[1::5]])
     )
@@ -38,14 +38,14 @@ def test_predictions_are_those_the_agreement_was_counted_from(search):
     assert found.n_rows == N_ROWS
 
 
-def test_plain_and_robust_are_what_the_rule_chooses_of_their_kind(search):
-    found = compare(search)
+def test_plain_and_robust_are_what_the_rule_chooses_of_their_kind(selection):
+    found = compare(selection)
     for entry, methods in (
         (found.plain, [TEACHER]),
         (found.robust, [ROBUST, ROBUST_ROUNDS]),
     ):
         assert entry.method in methods
-        assert entry.recipe == search.best(*methods).candidate.recipe
+        assert entry.recipe == selection.search.best(*methods).recipe
 
 
 def test_gains_are_paired():

@@ -12,16 +12,22 @@ from sklearn.preprocessing import StandardScaler
 
 import problems
 from stored import frame, memory_map, polars_frame
-from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import (
+    AutoProbe,
+    AveragedProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+)
 from twohot.noise import corrupt_labels, make_features, symmetric
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 PROBES = {
-    "LinearProbe": LinearProbe,
-    "DistilledProbe": DistilledProbe,
-    "PartialLabelProbe": PartialLabelProbe,
+    each.__name__: each
+    for each in (AveragedProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe)
 }
 
 
@@ -39,7 +45,8 @@ def test_it_is_as_good_as_the_best_of_its_own_grid(noise_rate):
     scores = {}
     for entry in probe.choice_.tried:
         alone = eval(entry.estimator, {}, PROBES)  # noqa: S307 - code of our own
-        alone.set_params(tol=3e-2).fit(data.X, data.given_labels)
+        assert repr(alone) == repr(entry.probe())
+        alone = entry.probe(tol=3e-2).fit(data.X, data.given_labels)
         scores[entry.name] = alone.score(data.X_test, data.test_labels)
     best = max(scores.values())
     allowed = 0.01 + 2 * standard_error(best, len(data.X_test))
@@ -56,7 +63,9 @@ def test_classes_of_different_sizes_get_an_intercept(noise_rate):
     rows[:, 0] += 3 * labels
     given = corrupt_labels(labels[:2000], symmetric(2, noise_rate), random_state=0).given_labels
     probe = AutoProbe().fit(rows[:2000], given)
-    assert all("fit_intercept=True" in entry.estimator for entry in probe.choice_.tried)
+    # A discriminant always has one.
+    with_one = [each for each in probe.choice_.tried if each.method != "discriminant"]
+    assert all("fit_intercept=True" in entry.estimator for entry in with_one)
     plain = AutoProbe(fit_intercept=False).fit(rows[:2000], given)
     assert not any("fit_intercept" in entry.estimator for entry in plain.choice_.tried)
     right, without = (each.score(rows[2000:], labels[2000:]) for each in (probe, plain))
@@ -83,7 +92,9 @@ def test_the_best_method_is_chosen_where_it_is_known(noise_rate):
     teacher = LinearProbe(ridge=10).fit(made.features[train], given)
     assert right >= teacher.score(made.features[~train], made.labels[~train]) - 0.005
     if noise_rate:
-        assert probe.choice_.chosen.method in {"robust", "robust rounds"}
+        recipe = probe.choice_.chosen.recipe
+        methods = {part.method for part in getattr(recipe, "parts", [recipe])}
+        assert methods & {"robust", "robust rounds"}
         # The share that is wrong. Part of it is told by the temperature, whatever is held out.
         assert probe.choice_.chosen.noise_rate == pytest.approx(noise_rate, abs=0.1)
     else:
@@ -132,12 +143,13 @@ def test_the_choice_is_by_held_out_rows_alone():
 def test_attributes_are_those_of_the_chosen_probe():
     probe = AutoProbe().fit(X, Y)
     chosen = probe.choice_.chosen
-    assert len(probe.rounds_) == chosen.recipe.n_rounds
+    assert len(probe.rounds_) == chosen.n_rounds
     assert probe.coef_ is probe.rounds_[-1].coef
     assert probe.temperature_ == chosen.temperature
-    unit = 1 / (5 * len(X))
-    assert probe.rounds_[-1].l2 == pytest.approx(chosen.ridge * unit)
     assert probe.rounds_[-1].gradient_norm <= probe.tol
+    if chosen.ridge is not None:
+        unit = 1 / (5 * len(X))
+        assert probe.rounds_[-1].l2 == pytest.approx(chosen.ridge * unit)
     assert probe.n_features_in_ == 12
     assert probe.n_iter_ == sum(entry.n_iter for entry in probe.rounds_)
 
@@ -270,7 +282,7 @@ def test_a_fit_that_fails_leaves_the_last_one():
 
 
 def test_a_fit_that_is_cut_short_warns():
-    with pytest.warns(ConvergenceWarning, match=r"round \d stopped after 1 step.*raise"):
+    with pytest.warns(ConvergenceWarning, match=r"round \d stopped after \d step.*raise"):
         AutoProbe(max_iter=1, tol=1e-6).fit(X, Y)
 
 

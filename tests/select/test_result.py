@@ -12,8 +12,9 @@ from sklearn.model_selection import KFold
 
 import problems
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
+from twohot.distill.average_recipe import AverageRecipe, DiscriminantRecipe
 from twohot.distill.recipe import Recipe
-from twohot.select.result import WIDTH, Choice, Tried
+from twohot.select.result import WIDTH, Choice, Tried, choice_from_json
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
 
 DATA = problems.digits(0.5, 300)
@@ -84,23 +85,47 @@ def test_records_make_a_frame(probe):
 def test_the_picture_shows_every_candidate(probe, tmp_path):
     figure = probe.choice_.figure()
     (axes,) = figure.axes
-    kinds = list(dict.fromkeys(each.kind for each in probe.choice_.tried))
+    tried = [each for each in probe.choice_.tried if each.ridge is not None]
+    kinds = list(dict.fromkeys(each.kind for each in tried))
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert sorted(legend) == sorted([*kinds, "chosen"])
+    assert sorted(legend) == sorted([*kinds, "discriminant", "chosen"])
     assert sum("half-whitened" in kind for kind in kinds) == len(kinds) / 2
     shown = {
         label: np.column_stack(bars.lines[0].get_data())
         for bars, label in zip(axes.containers, kinds, strict=True)
     }
-    for each in probe.choice_.tried:
+    for each in tried:
         # Beside its ridge, where other kinds may stand too.
         x, y = np.abs(shown[each.kind] - [each.ridge, 100 * each.agreement]).T
         assert np.any((x < 0.22 * each.ridge) & (y < 1e-9))
     (ring,) = (line for line in axes.get_lines() if line.get_label() == "chosen")
     assert ring.get_ydata()[0] == 100 * probe.choice_.chosen.agreement
+    (level,) = (line for line in axes.get_lines() if line.get_label() == "discriminant")
+    others = [each.agreement for each in probe.choice_.tried if each.method == "discriminant"]
+    assert level.get_ydata()[0] == 100 * max(others)
     assert axes.get_xscale() == "log"
-    assert probe.choice_.chosen.name in axes.get_title()
+    assert probe.choice_.chosen.name in axes.get_title().replace("\n", " ")
     figure.savefig(tmp_path / "choice.png")
+
+
+def test_what_an_average_is_of_is_marked():
+    average = AverageRecipe((CHOICE.tried[0].recipe, DiscriminantRecipe(0.1)), (1.0, 2.0))
+    tried = [
+        replace(CHOICE.tried[0]),
+        replace(CHOICE.tried[1], chosen=False),
+        entry(recipe=DiscriminantRecipe(0.1)),
+        entry(recipe=DiscriminantRecipe(0.3)),
+        entry(recipe=average, chosen=True),
+    ]
+    choice = Choice(tuple(tried), n_held_out=10, n_splits=1)
+    assert [line[0] for line in str(choice).splitlines()[1:]] == ["+", " ", "+", " ", "→"]
+    assert choice_from_json(json.loads(json.dumps(choice.to_json()))) == choice
+    probe = choice.chosen.probe(n_jobs=1)
+    assert (
+        repr(probe.probes)
+        == "(LinearProbe(n_jobs=1, ridge=30.0), DiscriminantProbe(n_jobs=1, shrinkage=0.1))"
+    )
+    assert probe.temperatures == (1.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -130,9 +155,10 @@ def test_a_recipe_of_a_new_loss_needs_nothing_else():
 def test_every_candidate_can_be_fitted_again(probe):
     for each in probe.choice_.tried:
         again = each.probe(tol=0.1, n_jobs=1)
-        assert again.tol == 0.1
         assert each.estimator == " ".join(repr(each.probe()).split())
-        assert again.whiten == each.recipe.whiten
+        if isinstance(each.recipe, Recipe):
+            assert again.tol == 0.1
+            assert again.whiten == each.whiten
     alone = probe.choice_.chosen.probe(tol=1e-3).fit(DATA.X, DATA.given_labels)
     assert np.mean(alone.predict(DATA.X) == probe.predict(DATA.X)) > 0.95
 
@@ -209,14 +235,15 @@ def test_files_from_before_rows_were_half_whitened_are_read(probe, path):
     def forget(header):
         for each in header["notes"]["tried"]:
             recipe = each["recipe"]
-            while recipe is not None:
+            while recipe is not None and "loss" in recipe:
                 del recipe["whiten"]
                 recipe = recipe["teacher"]
 
     rewrite(path, forget)
     tried = load(path).choice_.tried
-    assert not any(each.recipe.whiten for each in tried)
-    plain = [each for each in probe.choice_.tried if not each.recipe.whiten]
+    assert not any(each.whiten for each in tried)
+    candidates = [each for each in probe.choice_.tried if isinstance(each.recipe, Recipe)]
+    plain = [each for each in candidates if not each.whiten]
     assert list(tried[: len(plain)]) == plain
 
 

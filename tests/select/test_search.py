@@ -18,13 +18,14 @@ from twohot.rows import coordinates as coordinates_module
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import AS_THEY_ARE
 from twohot.rows.rows import Rows
-from twohot.select import auto_probe as selection
+from twohot.select import auto_probe as auto_probe_module
 from twohot.select import grid
 from twohot.select import search as search_module
 from twohot.select.agreement import TEMPERATURES
 from twohot.select.auto_probe import search_probe
 from twohot.select.grid import Candidate
-from twohot.select.search import Search, predict_held_out
+from twohot.select.scored import predict_held_out
+from twohot.select.search import Search
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 from twohot.solve.solver import Settings
 
@@ -277,7 +278,7 @@ def test_no_candidate_is_its_start_under_another_name():
 def test_the_third_teacher_is_on_the_likelier_side(noise_rate, third):
     data = problems.digits(noise_rate)
     labels = code_labels(data.given_labels)
-    search = search_probe(AutoProbe(n_jobs=1), data.X, labels)[1]
+    search = search_probe(AutoProbe(n_jobs=1), data.X, labels)[1].search
     teachers = [each for each in search.trials if each.method == TEACHER and not each.whiten]
     assert teachers[:2] == [grid.TEACHER_30.recipe, grid.TEACHER_10.recipe]
     assert teachers[2].ridge == third
@@ -306,7 +307,7 @@ def count_calls(monkeypatch, module, name):
 
 
 def test_the_set_up_happens_once_for_all_splits_and_candidates(monkeypatch):
-    prepared = count_calls(monkeypatch, selection, "prepare_as")
+    prepared = count_calls(monkeypatch, auto_probe_module, "prepare_as")
     means = count_calls(monkeypatch, coordinates_module, "fit_preparation")
     spectra = count_calls(monkeypatch, coordinates_module, "measure_axes")
     probe = AutoProbe(cv=3).fit(DATA.X, DATA.given_labels)
@@ -317,13 +318,14 @@ def test_the_set_up_happens_once_for_all_splits_and_candidates(monkeypatch):
 def test_passes_of_a_search_are_those_of_its_fits(monkeypatch):
     fits = count_calls(monkeypatch, search_module, "fit_round")
     refits = count_calls(monkeypatch, search_module, "make_round")
-    _, search = search_probe(AutoProbe(cv=3), DATA.X, code_labels(DATA.given_labels))
+    _, selection = search_probe(AutoProbe(cv=3), DATA.X, code_labels(DATA.given_labels))
+    search = selection.search
     search.refit(search.best())
     n_fits = 3 * len(search.trials)
     assert len(fits) == n_fits
     assert len(refits) == search.best().candidate.recipe.n_rounds
     passes = sum(split.fitted.rows.n_passes for split in search.splits)
-    trials = search.trials.values()
+    trials = [*search.trials.values(), *selection.discriminants]
     assert sum(trial.n_passes for trial in trials) == pytest.approx(passes)
     # Coarse tolerances and warm starts: about four passes a candidate and split.
     assert passes < 8 * n_fits
@@ -363,10 +365,11 @@ def test_the_rows_that_are_searched_are_held_once_along_few_axes(data, monkeypat
 
 def test_predictions_are_the_same_for_any_blocks_and_threads():
     search, splits = make_search(DATA)
-    evaluation = search.attempt(grid.TEACHER_30).evaluations[0]
+    trial = search.attempt(grid.TEACHER_30)
+    evaluation, fit = trial.evaluations[0], search.fits(trial)[0]
     held_out = search.splits[0].held_out
     labels = held_out.rows.columns[LABELS]
-    one = predict_held_out(held_out, evaluation)
+    one = predict_held_out(held_out, fit)
     prepared = Rows(
         np.asarray(held_out.rows.X),
         AS_THEY_ARE,
@@ -376,7 +379,7 @@ def test_predictions_are_the_same_for_any_blocks_and_threads():
         block_rows=16,
     )
     prepared.attach(LABELS, labels)
-    many = predict_held_out(Coordinates(prepared, held_out.axes), evaluation)
+    many = predict_held_out(Coordinates(prepared, held_out.axes), fit)
     np.testing.assert_allclose(one.given, many.given, rtol=1e-6)
     np.testing.assert_array_equal(one.predicted, many.predicted)
     rows = twin.prepare(DATA.X, center=False)[splits[0][1]]
@@ -386,10 +389,11 @@ def test_predictions_are_the_same_for_any_blocks_and_threads():
 
 
 def test_the_callback_gets_every_trial():
-    trials = []
-    search, _ = make_search(DATA, n_splits=1, callback=trials.append)
+    told = []
+    search, _ = make_search(DATA, n_splits=1, callback=told.append)
     search.run()
-    assert trials == list(search.trials.values())
+    assert [each.recipe for each in told] == list(search.trials)
+    assert [each.agreement for each in told] == [e.agreement for e in search.trials.values()]
 
 
 class CountedRows(np.ndarray):
@@ -407,7 +411,7 @@ def test_rows_that_are_searched_are_taken_once(monkeypatch):
     monkeypatch.setattr("twohot.rows.rows.KEPT_BYTES", 0)
     monkeypatch.setattr(CountedRows, "n_read", 0)
     labels = code_labels(DATA.given_labels)
-    _, search = search_probe(AutoProbe(cv=2), DATA.X.view(CountedRows), labels)
+    search = search_probe(AutoProbe(cv=2), DATA.X.view(CountedRows), labels)[1].search
     # Once for the mean, once for the axes, once for the search, however many passes that takes.
     assert CountedRows.n_read == 3 * len(DATA.X)
     assert sum(trial.n_passes for trial in search.trials.values()) > 20
@@ -415,7 +419,7 @@ def test_rows_that_are_searched_are_taken_once(monkeypatch):
 
 def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
     monkeypatch.setattr("twohot.select.splits.SEARCH_ROWS", 100)
-    _, search = search_probe(AutoProbe(), DATA.X, code_labels(DATA.given_labels))
+    search = search_probe(AutoProbe(), DATA.X, code_labels(DATA.given_labels))[1].search
     for split in search.splits:
         assert split.fitted.rows.n_samples + split.held_out.rows.n_samples == 100
         assert split.fitted.rows.X.X.shape[0] == 100
@@ -425,9 +429,9 @@ def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
 def test_many_rows_are_searched_where_they_are(monkeypatch):
     monkeypatch.setattr(search_module, "SEARCH_ROWS", 100)
     labels = code_labels(DATA.given_labels)
-    _, search = search_probe(AutoProbe(cv=2), DATA.X, labels)
+    search = search_probe(AutoProbe(cv=2), DATA.X, labels)[1].search
     assert all(split.fitted.rows.X.X is DATA.X for split in search.splits)
-    _, held = search_probe(AutoProbe(cv=2, random_state=0), DATA.X.copy(), labels)
+    held = search_probe(AutoProbe(cv=2, random_state=0), DATA.X.copy(), labels)[1].search
     assert [trial.agreement for trial in search.trials.values()] == [
         trial.agreement for trial in held.trials.values()
     ]

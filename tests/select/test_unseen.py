@@ -15,8 +15,7 @@ X, Y = DATA.X, DATA.given_labels
 
 
 def searched(labels):
-    _, search = search_probe(AutoProbe(n_jobs=1), X, code_labels(labels))
-    return search
+    return search_probe(AutoProbe(n_jobs=1), X, code_labels(labels))[1].search
 
 
 @pytest.fixture(scope="module")

@@ -102,9 +102,12 @@ def _methods(choice: Choice) -> tuple[Method, ...]:
 def _choice_curve(choice: Choice) -> ChoiceCurve:
     points: dict[str, list[tuple[float, float]]] = {}
     for entry in choice.tried:
-        points.setdefault(entry.kind, []).append((entry.ridge, entry.agreement))
+        if entry.ridge is not None:
+            points.setdefault(entry.kind, []).append((entry.ridge, entry.agreement))
     curves = tuple(Curve(kind, tuple(sorted(found))) for kind, found in points.items())
-    return ChoiceCurve("ridge", curves, (choice.chosen.ridge, choice.chosen.agreement))
+    chosen = choice.chosen
+    marked = None if chosen.ridge is None else (chosen.ridge, chosen.agreement)
+    return ChoiceCurve("ridge", curves, marked)
 
 
 def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:
@@ -117,7 +120,7 @@ def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:
     if choice is None:
         return (found,)
     judged = (
-        f"Judged by {choice.chosen.name}, which predicts {choice.chosen.agreement:.1%} ± "
+        f"The probe is the {choice.chosen.name}, which predicts {choice.chosen.agreement:.1%} ± "
         f"{choice.chosen.agreement_error:.1%} of {choice.n_held_out:,} given labels that it had "
         "not seen."
     )

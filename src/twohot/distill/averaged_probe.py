@@ -12,6 +12,9 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_positive
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, check_labels
+from twohot.distill.average_recipe import AnyRecipe, AverageRecipe, DiscriminantRecipe
+from twohot.distill.discriminant_probe import DiscriminantProbe
+from twohot.distill.estimators import probe_for
 from twohot.distill.fitted import FittedProbe, probe_kinds
 from twohot.distill.saving import decode_parameters, encode_parameters
 from twohot.distill.targets import LABELS
@@ -42,7 +45,7 @@ class AveragedProbe(FittedProbe):
         The fitted ones. A file does not hold them, and a probe that was loaded has none.
     classes_, coef_, intercept_, rounds_, n_features_in_, n_iter_
         As for `LinearProbe`. `rounds_` has one entry: steps and passes are those of all probes
-        together, the gradient is the largest, and `l2` and `value` are 0.
+        together, the gradient is the largest of their last rounds, and `l2` and `value` are 0.
 
     Examples
     --------
@@ -87,20 +90,7 @@ class AveragedProbe(FittedProbe):
                     "prepares rows otherwise than the first",
                     "give all probes the same center, normalize and class_weight.",
                 )
-        rounds = [probe.rounds_[-1] for probe in fitted]
-        steps = [entry for probe in fitted for entry in probe.rounds_]
-        average = Round(
-            coef=_average([entry.coef for entry in rounds], temperatures),
-            intercept=_average([entry.intercept for entry in rounds], temperatures),
-            targets=LABELS,
-            loss="average",
-            l2=0.0,
-            value=0.0,
-            n_iter=sum(entry.n_iter for entry in steps),
-            n_passes=sum(entry.n_passes for entry in steps),
-            gradient_norm=max(entry.gradient_norm for entry in steps),
-            converged=all(entry.converged for entry in steps),
-        )
+        average = average_rounds([probe.rounds_ for probe in fitted], temperatures)
         self._take_rounds([average], labels.classes, fitted[0].preparation_)
         self.probes_ = tuple(fitted)
         return self
@@ -136,7 +126,25 @@ class AveragedProbe(FittedProbe):
         )
 
 
-def _average(arrays: list[FloatArray], temperatures: list[float]) -> FloatArray:
+def average_rounds(rounds: Sequence[Sequence[Round]], temperatures: Sequence[float]) -> Round:
+    """Return the average of several probes, given the rounds of each, as one round."""
+    last = [probe[-1] for probe in rounds]
+    steps = [entry for probe in rounds for entry in probe]
+    return Round(
+        coef=mean_at([entry.coef for entry in last], temperatures),
+        intercept=mean_at([entry.intercept for entry in last], temperatures),
+        targets=LABELS,
+        loss="average",
+        l2=0.0,
+        value=0.0,
+        n_iter=sum(entry.n_iter for entry in steps),
+        n_passes=sum(entry.n_passes for entry in steps),
+        gradient_norm=max(entry.gradient_norm for entry in last),
+        converged=all(entry.converged for entry in steps),
+    )
+
+
+def mean_at(arrays: list[FloatArray], temperatures: Sequence[float]) -> FloatArray:
     """Return the mean of arrays, each divided by its temperature."""
     return np.asarray(np.mean([a / t for a, t in zip(arrays, temperatures, strict=True)], axis=0))
 
@@ -146,3 +154,23 @@ def _are_same(one: Preparation, other: Preparation) -> bool:
     if one.normalize != other.normalize or (one.mean is None) != (other.mean is None):
         return False
     return one.mean is None or other.mean is None or np.array_equal(one.mean, other.mean)
+
+
+def any_probe_for(recipe: AnyRecipe, **parameters: Any) -> FittedProbe:
+    """Return the probe that fits a recipe of any kind; other parameters are its own or its parts'.
+
+    A discriminant leaves out those that it has no use for.
+
+    Examples
+    --------
+    >>> any_probe_for(DiscriminantRecipe(0.1), center=False, tol=0.1)
+    DiscriminantProbe(center=False, shrinkage=0.1)
+    """
+    if isinstance(recipe, AverageRecipe):
+        parts = tuple(any_probe_for(part, **parameters) for part in recipe.parts)
+        return AveragedProbe(probes=parts, temperatures=recipe.temperatures)
+    if isinstance(recipe, DiscriminantRecipe):
+        known = DiscriminantProbe().get_params()
+        own = {name: value for name, value in parameters.items() if name in known}
+        return DiscriminantProbe(shrinkage=recipe.shrinkage, **own)
+    return probe_for(recipe, **parameters)

@@ -17,18 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-from twohot._types import FloatArray
-from twohot.distill.targets import LabelTargets
+from twohot._types import FloatArray, Round
+from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.block import Block
-from twohot.rows.principal_axes import PrincipalAxes
+from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import Rows, Terms
-
-# What the variance along an axis is raised by before it is half-whitened, relative to the mean:
-# axes with hardly any variance are mostly noise, and are not blown up.
-VARIANCE_FLOOR = 0.1
-
-# Axes with less than this share of the largest variance are what float32 leaves of none.
-NEGLIGIBLE_SHARE = 1e-6
 
 # Where rows of a class are all alike, S is zero; shrinking is then towards this share of the mean
 # variance of all rows.
@@ -64,19 +57,11 @@ class ClassMoments:
         return float(self.weights.sum())
 
 
-def half_whitened_basis(axes: PrincipalAxes, n_columns: int, n_axes: int) -> FloatArray:
-    """Return the leading axes, at most `n_axes`, as columns, half-whitened.
-
-    An axis of variance v is multiplied by (v + a tenth of their mean)^(-1/4): rows then vary along
-    it by about √v. Only the first `n_columns` axes count: one more is an intercept's.
-    """
-    variances = axes.variances[:n_columns]
-    leading = np.argsort(-variances, kind="stable")[:n_axes]
-    leading = leading[variances[leading] > NEGLIGIBLE_SHARE * variances.max(initial=0)]
-    kept = variances[leading]
-    scale = (kept + VARIANCE_FLOOR * kept.sum() / max(len(kept), 1)) ** -0.25
-    basis = np.eye(n_columns) if axes.basis is None else axes.basis[:n_columns, :n_columns]
-    return np.asarray(basis[:, leading] * scale)
+def moments_along_axes(coordinates: Coordinates, n_axes: int | None = None) -> ClassMoments:
+    """Return the moments of classes along the leading axes, at most so many, half-whitened."""
+    intercept = coordinates.rows.intercept
+    axes = coordinates.axes.half_whitened(intercept=intercept, most=n_axes)
+    return class_moments(coordinates.rows, axes.reading(intercept=intercept))
 
 
 def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:
@@ -130,3 +115,27 @@ def discriminant_coef(moments: ClassMoments, shrinkage: float) -> tuple[FloatArr
     coef = moments.means / covariance
     priors = np.log(np.maximum(moments.weights, LEAST_ROWS) / moments.total)
     return coef @ moments.basis.T, priors - (coef * moments.means).sum(axis=1) / 2
+
+
+def discriminant_round(
+    coordinates: Coordinates, moments: ClassMoments, shrinkage: float, n_passes: float
+) -> Round:
+    """Return the record of a fit, with coefficients on the user's features."""
+    coef, offset = discriminant_coef(moments, shrinkage)
+    if coordinates.rows.intercept:
+        coef = np.column_stack([coef, offset])
+    coef = coordinates.to_features(coordinates.along_axes(coef))
+    if coordinates.rows.intercept:
+        coef, offset = coef[:, :-1], coef[:, -1]
+    return Round(
+        coef=np.ascontiguousarray(coef),
+        intercept=offset.copy(),
+        targets=LABELS,
+        loss="lda",
+        l2=0.0,
+        value=0.0,
+        n_iter=1,
+        n_passes=n_passes,
+        gradient_norm=0.0,
+        converged=True,
+    )

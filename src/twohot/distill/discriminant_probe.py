@@ -3,18 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from twohot._checks.numbers import check_choice, check_count, check_within
-from twohot._types import FloatArray, Matrix, Round
+from twohot._types import FloatArray, Matrix
 from twohot.distill._inputs import check_features, check_labels, row_weights
-from twohot.distill.discriminant import (
-    ClassMoments,
-    class_moments,
-    discriminant_coef,
-    half_whitened_basis,
-)
+from twohot.distill.discriminant import ClassMoments, discriminant_round, moments_along_axes
 from twohot.distill.fitted import FittedProbe, prepare_as
 from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.distill.targets import LABELS
@@ -127,27 +121,13 @@ class DiscriminantProbe(FittedProbe):
             )
             rows = coordinates.rows
             rows.attach(LABELS, labels.codes)
-            basis = half_whitened_basis(coordinates.axes, rows.n_columns, n_axes)
-            moments = class_moments(rows, basis)
+            moments = moments_along_axes(coordinates, n_axes)
             shrinkage = choose_shrinkage(rows, moments) if given is None else given
-            coef, intercept = discriminant_coef(moments, shrinkage)
-            coef = coordinates.to_features(coordinates.along_axes(coef))
-        entry = Round(
-            coef=np.ascontiguousarray(coef),
-            intercept=intercept,
-            targets=LABELS,
-            loss="lda",
-            l2=0.0,
-            value=0.0,
-            n_iter=1,
-            n_passes=rows.n_passes,
-            gradient_norm=0.0,
-            converged=True,
-        )
+            entry = discriminant_round(coordinates, moments, shrinkage, rows.n_passes)
         self._take_rounds([entry], labels.classes, preparation)
         self.shrinkage_ = shrinkage
         if self.verbose > 0:
-            self._say(f"shrinkage {shrinkage:g} along {basis.shape[1]} axes")
+            self._say(f"shrinkage {shrinkage:g} along {len(moments.variances)} axes")
         return rows, moments
 
     def _given_shrinkage(self) -> float | None:

@@ -1,5 +1,6 @@
 """The picture of a choice: agreement with held-out labels against the ridge, by method and rows."""
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from twohot.figures.file import new_figure
@@ -11,19 +12,25 @@ if TYPE_CHECKING:
 # Factor between the places of two kinds of the same ridge in the picture.
 ASIDE = 1.04
 
+TITLE_WIDTH = 80  # characters
+
 RIDGE_TICKS = (0.3, 1, 3, 10, 30, 100)  # all that is ever tried lies about here
 
 
 def choice_figure(choice: "Choice") -> Any:
-    """Draw agreement against ridge, one line per kind; open markers are half-whitened rows."""
+    """Draw agreement against ridge, one line per kind; open markers are half-whitened rows.
+
+    What has no ridge is a level line.
+    """
     figure = new_figure(8.0, 4.0)
     axes = figure.subplots()
-    kinds = dict.fromkeys(entry.kind for entry in choice.tried)
+    with_ridge = [entry for entry in choice.tried if entry.ridge is not None]
+    kinds = dict.fromkeys(entry.kind for entry in with_ridge)
     for number, kind in enumerate(kinds):
-        entries = sorted((e for e in choice.tried if e.kind == kind), key=lambda e: e.ridge)
-        method, whiten = entries[0].method, entries[0].recipe.whiten
+        entries = sorted((e for e in with_ridge if e.kind == kind), key=lambda e: e.ridge or 0.0)
+        method, whiten = entries[0].method, entries[0].whiten
         # Kinds of the same ridge stand beside each other.
-        places = [entry.ridge * ASIDE ** (number - len(kinds) // 2) for entry in entries]
+        places = [(entry.ridge or 0.0) * ASIDE ** (number - len(kinds) // 2) for entry in entries]
         heights = [100 * entry.agreement for entry in entries]
         axes.errorbar(
             places,
@@ -39,17 +46,30 @@ def choice_figure(choice: "Choice") -> Any:
         for entry, place, height in zip(entries, places, heights, strict=True):
             if entry.chosen:
                 axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2", label="chosen")
+    _draw_without_ridge(axes, choice)
     axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
     axes.set_xticks(RIDGE_TICKS, [f"{ridge:g}" for ridge in RIDGE_TICKS])
     axes.minorticks_off()
-    axes.set_title(f"Chosen: {choice.chosen.name}", fontsize=10)
+    axes.set_title(f"Chosen: {fill(choice.chosen.name, TITLE_WIDTH)}", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure
 
 
+def _draw_without_ridge(axes: Any, choice: "Choice") -> None:
+    """Draw a level line for the best of each method that has no ridge."""
+    best: dict[str, Tried] = {}
+    for entry in sorted(choice.tried, key=lambda e: e.agreement):
+        if entry.ridge is None:
+            best[entry.method] = entry
+    for entry in best.values():
+        name = f"{entry.method}, chosen" if entry.chosen else entry.method
+        colour, line = ("0.2", "-") if entry.chosen else ("0.5", ":")
+        axes.axhline(100 * entry.agreement, color=colour, linestyle=line, label=name)
+
+
 def _line(entries: "list[Tried]") -> str:
     """Return the line of one kind: none for students, whose penalties are not a series."""
-    if any(entry.recipe.teacher is not None for entry in entries):
+    if any(entry.n_rounds > 1 for entry in entries):
         return ""
-    return "--" if entries[0].recipe.whiten else "-"
+    return "--" if entries[0].whiten else "-"

@@ -9,6 +9,8 @@ from twohot._checks.labels import Labels
 from twohot._checks.messages import counted, first_few
 from twohot._types import IntArray
 from twohot.distill import recipe as grid
+from twohot.distill.average_recipe import AverageRecipe
+from twohot.distill.recipe import Recipe
 from twohot.forecast.gains import Comparison
 from twohot.forecast.noise_estimate import NoiseEstimate
 from twohot.forecast.true_correlations import CorrelationEstimate
@@ -31,6 +33,7 @@ class Action(StrEnum):
     PLAIN = "use a plain probe"
     ROUNDS = "use several rounds"
     ROBUST = "use a robust student"
+    AVERAGE = "use an average of probes"
     NOTHING = "no linear method will help"
 
 
@@ -74,11 +77,10 @@ def advise(
     if chosen.method == grid.TEACHER or not gain >= LEAST_GAIN:
         why = "no student is ahead of it."
         if chosen.method != grid.TEACHER:
-            less = "the student to take promises less than a point of accuracy more"
+            less = "what AutoProbe takes promises less than a point of accuracy more"
             why = f"{less} ({chosen.name}: {points})."
         return Advice(Action.PLAIN, plain.estimator, f"{Action.PLAIN}: {why}", evidence, cautions)
-    action = Action.ROUNDS if chosen.method == grid.ROUNDS else Action.ROBUST
-    how = chosen.recipe.n_rounds if action is Action.ROUNDS else chosen.method
+    action, how = _what_to_use(chosen)
     promise = f"{action} ({how}): it promises {points} of accuracy more than a plain probe."
     if gain < SURE_ERRORS * error:
         n_rows = counted(len(comparison.given), "row")
@@ -90,6 +92,18 @@ def advise(
 def lost_classes(noise: NoiseEstimate) -> IntArray:
     """Return the classes whose rows are given another label at least as often as their own."""
     return np.flatnonzero(label_gaps(noise.corruption) <= 0)
+
+
+def _what_to_use(chosen: Tried) -> tuple[Action, str]:
+    """Return what was chosen as an action, and in a few words."""
+    if isinstance(chosen.recipe, AverageRecipe):
+        parts = chosen.recipe.parts
+        robust = any(isinstance(part, Recipe) and part.loss.is_robust for part in parts)
+        methods = " and ".join(dict.fromkeys(part.method for part in parts))
+        return (Action.ROBUST if robust else Action.AVERAGE), f"average of {methods}"
+    if chosen.method == grid.ROUNDS:
+        return Action.ROUNDS, str(chosen.n_rounds)
+    return Action.ROBUST, chosen.method
 
 
 def _agreement(entry: Tried) -> str:

@@ -140,8 +140,8 @@ def forecast(
     # From here on there are no other rows than those with a label.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     with one_blas_thread():  # chosen as AutoProbe does; nothing is fitted on all rows
-        _, search = search_probe(probe, X, labels, callback=callback)
-        comparison = compare(search)
+        _, selection = search_probe(probe, X, labels, callback=callback)
+        comparison = compare(selection)
     noise = known or _count_held_out(comparison, labels)
     correlation = _correlate(X, labels, noise, groups, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)

@@ -12,7 +12,7 @@ import numpy as np
 from twohot._types import IntArray
 from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, TEACHER
 from twohot.select.result import Choice, Tried, choice_of
-from twohot.select.search import Search
+from twohot.select.selection import Selection
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +33,14 @@ class Comparison:
         return float(difference.mean()), float(difference.std() / np.sqrt(len(self.given)))
 
 
-def compare(search: Search) -> Comparison:
-    """Return what a finished search knows about held-out rows; nothing is fitted or predicted."""
-    choice = choice_of(search)
-    entries = dict(zip(search.trials.values(), choice.tried, strict=True))
+def compare(selection: Selection) -> Comparison:
+    """Return what is known about held-out rows; nothing is fitted or predicted."""
+    choice, search = choice_of(selection), selection.search
+    entries = dict(zip(selection.tried, choice.tried, strict=True))
     return Comparison(
         choice,
         given=search.held_out_labels,
-        predicted={entry: trial.predicted for trial, entry in entries.items()},
+        predicted={entry: scored.predicted for scored, entry in entries.items()},
         plain=entries[search.best(TEACHER)],
         robust=entries[search.best(ROBUST, ROBUST_ROUNDS)],
         n_rows=max(

@@ -71,9 +71,7 @@ class Coordinates:
         if axes.basis is None:
             return self if index is None else replace(self, rows=self.rows.in_memory(index))
         rows = self.rows if index is None else self.rows.take(index)
-        basis = axes.basis if axes.scale is None else axes.basis * axes.scale
-        n_axes = len(axes.variances) - rows.intercept
-        along = rows.in_axes(basis[: rows.n_columns, :n_axes])
+        along = rows.in_axes(axes.reading(intercept=rows.intercept))
         return Coordinates(along, replace(axes, basis=None, scale=None), origin=self)
 
 

@@ -74,7 +74,16 @@ class PrincipalAxes:
         """Return coefficients along these axes, from those along the leading ones of them."""
         return np.pad(coef, ((0, 0), (len(self.variances) - coef.shape[1], 0)))
 
-    def leading(self, *, intercept: bool) -> "PrincipalAxes":
+    def reading(self, *, intercept: bool) -> FloatArray:
+        """Return what prepared rows are multiplied by to be written along the axes, (d, m).
+
+        Without the axis of an intercept.
+        """
+        basis = np.eye(len(self.variances)) if self.basis is None else self.basis
+        scaled = basis if self.scale is None else basis * self.scale
+        return scaled[: len(basis) - intercept, : len(self.variances) - intercept]
+
+    def leading(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
         """Return the axes of the largest variances that are more than rounding, and an intercept's.
 
         The mean squared norm stays that of all axes, so that a ridge means the same penalty.
@@ -82,7 +91,7 @@ class PrincipalAxes:
         n_axes = len(self.variances) - intercept
         rounding = NEGLIGIBLE_VARIANCE * self.variances[:n_axes].max(initial=0)
         n_negligible = int(np.count_nonzero(self.variances[:n_axes] <= rounding))
-        first = max(n_negligible, n_axes - LEADING_AXES)
+        first = max(n_negligible, n_axes - (LEADING_AXES if most is None else most))
         if first == 0:
             return self
         basis = np.eye(len(self.variances)) if self.basis is None else self.basis
@@ -93,9 +102,9 @@ class PrincipalAxes:
             mean_row=self.mean_row[first:],
         )
 
-    def half_whitened(self, *, intercept: bool) -> "PrincipalAxes":
+    def half_whitened(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
         """Return the leading axes half-whitened, that of an intercept as it is; from plain axes."""
-        axes = self.leading(intercept=intercept)
+        axes = self.leading(intercept=intercept, most=most)
         n_axes = len(axes.variances) - intercept
         variances = axes.variances[:n_axes]
         scale = np.ones(len(axes.variances))

@@ -20,7 +20,7 @@ from twohot._types import FloatArray, IntArray
 from twohot.solve.loss_kernels import softmax
 
 # What logits may be divided by, and shares of wrong labels, to choose from.
-TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 4.5)
+TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 4.5, 7.0, 10.0)
 NOISE_RATES = np.linspace(0.005, 0.985, 50)
 
 

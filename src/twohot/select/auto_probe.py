@@ -16,7 +16,9 @@ from twohot.distill.targets import LABELS
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
 from twohot.select.result import Choice, choice_from_json, choice_of
-from twohot.select.search import Search, Trial
+from twohot.select.scored import Scored
+from twohot.select.search import Search
+from twohot.select.selection import Selection, decide
 from twohot.select.splits import choose_splits
 from twohot.select.unseen import unseen_logits
 from twohot.solve.solver import Settings
@@ -34,13 +36,14 @@ class AutoProbe(FittedProbe):
     Teachers, students of several rounds, the two-hot student, robust probes and robust rounds, on
     prepared rows and on half-whitened ones, are fitted on part of the rows, at coarse tolerances
     and each from where another one ended, and scored on the rest by their agreement with the given
-    labels. The best is fitted on all rows. Nothing but the noisy labels is used; a plain teacher
-    may win.
+    labels; so is a linear discriminant analysis. The best is fitted on all rows, or, where the
+    best of several kinds cannot be told apart, the average of two (`AveragedProbe`), which is a
+    linear probe too. Nothing but the noisy labels is used; a plain teacher may win.
 
     Candidates are compared on at most 512 leading principal axes. Memory beside X: a number for
     each of these axes and each row that is searched, and once more for the rows fitted on where
-    they take no more than 32 MB. The chosen one is fitted along all axes, unless it is
-    half-whitened (`whiten` of `LinearProbe`).
+    they take no more than 32 MB. What is chosen is fitted along all axes, unless it is
+    half-whitened (`whiten` of `LinearProbe`) or a discriminant.
 
     Parameters
     ----------
@@ -49,7 +52,8 @@ class AutoProbe(FittedProbe):
         are scored on: once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is
         made on so many.
     fit_intercept : bool or "auto"
-        "auto" fits an intercept where one label has much more than its share of the rows.
+        "auto" fits an intercept where one label has much more than its share of the rows; a
+        discriminant always has one, and is left out where it is False.
     tol : float
         Relative gradient at which the chosen probe is finished.
     center, normalize, max_iter, dtype, n_jobs
@@ -111,10 +115,11 @@ class AutoProbe(FittedProbe):
     def fit_out_of_fold(
         self, X: Matrix, y: Any, callback: Callable[[str], None] | None = None
     ) -> FloatArray:
-        """Choose a probe and fit it; return what it says of each row without its label.
+        """Choose a probe and fit it; return what is said of each row without its label.
 
-        Five times the chosen probe is fitted on all but a fifth of the rows, up to 50,000, and what
-        that says of the others is kept: four bytes for each row and class.
+        Five times the best candidate, of an average its better half, is fitted on all but a fifth
+        of the rows, up to 50,000, and what that says of the others is kept: four bytes for each
+        row and class.
 
         Parameters
         ----------
@@ -126,7 +131,7 @@ class AutoProbe(FittedProbe):
         array of shape (n_samples, n_classes)
             Logits, columns in the order of `classes_`.
         """
-        search = self._search_and_fit(X, y, None, callback)
+        search = self._search_and_fit(X, y, None, callback).search
         with one_blas_thread():
             return unseen_logits(search, search.best())
 
@@ -136,18 +141,18 @@ class AutoProbe(FittedProbe):
         y: Any,
         sample_weight: ArrayLike | None,
         callback: Callable[[str], None] | None,
-    ) -> Search:
+    ) -> Selection:
         report = self._say if callback is None and self.verbose > 0 else callback
         rows = check_features(self, X, reset=True)
         labels = check_labels(self, y, rows.shape[0])
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
-            preparation, search = search_probe(self, rows, labels, weights, report)
-            rounds = search.refit(search.best())
+            preparation, selection = search_probe(self, rows, labels, weights, report)
+            rounds = selection.refit()
         self._take_rounds(rounds, labels.classes, preparation)
-        self.choice_ = choice_of(search)
+        self.choice_ = choice_of(selection)
         self._warn_of_early_ends("raise max_iter or tol.", stacklevel=4)
-        return search
+        return selection
 
     @property
     def temperature_(self) -> float:
@@ -179,10 +184,11 @@ def search_probe(
     labels: Labels,
     weights: FloatArray | None = None,
     callback: Callable[[str], None] | None = None,
-) -> tuple[Preparation, Search]:
+) -> tuple[Preparation, Selection]:
     """Search as a probe's parameters say, on checked rows that all have a label; nothing is kept.
 
-    Return how the rows were prepared, and the search. `callback` gets a line for every candidate.
+    Return how the rows were prepared, and what was decided. `callback` gets a line for every
+    candidate.
     """
     settings = Settings(
         tol=check_positive("tol", probe.tol), max_iter=check_count("max_iter", probe.max_iter, 1)
@@ -193,10 +199,10 @@ def search_probe(
         probe, X, weights, labels.n_classes, auto_intercept=unbalanced
     )
     coordinates.rows.attach(LABELS, labels.codes)
-    said = None if callback is None else lambda trial: callback(_in_words(trial))
+    said = None if callback is None else lambda scored: callback(_in_words(scored))
     search = Search(coordinates, splits, settings, said)
     search.run()
-    return preparation, search
+    return preparation, decide(search, intercept=probe.fit_intercept is not False)
 
 
 def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
@@ -205,8 +211,8 @@ def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None)
     return bool(counts.max() / counts.sum() > 1 / n_classes + UNBALANCED)
 
 
-def _in_words(trial: Trial) -> str:
+def _in_words(scored: Scored) -> str:
     return (
-        f"{trial.candidate.recipe}: predicts {trial.agreement:.1%} ± {trial.agreement_error:.1%} "
+        f"{scored.recipe}: predicts {scored.agreement:.1%} ± {scored.agreement_error:.1%} "
         "of the held-out labels"
     )

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from twohot.distill.base import Probe
-from twohot.distill.estimators import probe_for
-from twohot.distill.recipe import Recipe, recipe_from_json
+from twohot.distill.average_recipe import AnyRecipe, AverageRecipe, any_recipe_from_json
+from twohot.distill.averaged_probe import any_probe_for
+from twohot.distill.fitted import FittedProbe
+from twohot.distill.recipe import Recipe
 from twohot.figures.choice import choice_figure
 from twohot.select.agreement import mean, standard_error
 from twohot.select.chance_agreement import CHANCE_ERRORS, chance_agreement
-from twohot.select.search import Search, Trial
+from twohot.select.scored import Scored
+from twohot.select.selection import Selection
 
 WIDTH = 62  # of the longest name in the printed table
 
@@ -18,7 +20,7 @@ WIDTH = 62  # of the longest name in the printed table
 class Tried:
     """One candidate and how it did on rows it had not seen."""
 
-    recipe: Recipe
+    recipe: AnyRecipe
     fit_intercept: bool
     agreement: float  # share of held-out noisy labels that it predicts
     agreement_error: float  # standard error
@@ -39,7 +41,17 @@ class Tried:
     @property
     def kind(self) -> str:
         """The method, and whether rows are half-whitened."""
-        return f"{self.method}, half-whitened" if self.recipe.whiten else self.method
+        return f"{self.method}, half-whitened" if self.whiten else self.method
+
+    @property
+    def whiten(self) -> bool:
+        """Whether it is a candidate on half-whitened rows."""
+        return isinstance(self.recipe, Recipe) and self.recipe.whiten
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds, the teacher's included; 1 if it has none."""
+        return self.recipe.n_rounds if isinstance(self.recipe, Recipe) else 1
 
     @property
     def name(self) -> str:
@@ -47,28 +59,28 @@ class Tried:
         return str(self.recipe)
 
     @property
-    def ridge(self) -> float:
-        """Strength of the penalty of its last round."""
-        return self.recipe.ridge or 0.0
+    def ridge(self) -> float | None:
+        """Strength of the penalty of its last round; None if it has none."""
+        return self.recipe.ridge if isinstance(self.recipe, Recipe) else None
 
     @property
     def estimator(self) -> str:
         """The probe that fits it alone, as code."""
         return " ".join(str(self.probe()).split())
 
-    def probe(self, **parameters: Any) -> Probe:
+    def probe(self, **parameters: Any) -> FittedProbe:
         """Return the probe that fits it alone, not fitted; other parameters are its own."""
         intercept = {"fit_intercept": True} if self.fit_intercept else {}
-        return probe_for(self.recipe, **(intercept | parameters))
+        return any_probe_for(self.recipe, **(intercept | parameters))
 
     def record(self) -> dict[str, Any]:
         """Return all that is known as numbers and text."""
         made = {
             "method": self.method,
             "ridge": self.ridge,
-            "n_rounds": self.recipe.n_rounds,
-            "given_share": self.recipe.given_share,
-            "whiten": self.recipe.whiten,
+            "n_rounds": self.n_rounds,
+            "given_share": getattr(self.recipe, "given_share", 0.0),
+            "whiten": self.whiten,
             "estimator": self.estimator,
         }
         return made | {name: value for name, value in vars(self).items() if name != "recipe"}
@@ -108,12 +120,15 @@ class Choice:
         lines = [
             f"{'':2}{'candidate':{WIDTH}}{'agreement':>16}{'likelihood':>12}{'noise':>7}{'passes':>8}"
         ]
-        lines += [
-            f"{'→ ' if entry.chosen else '  '}{entry.name:{WIDTH}}"
-            f"{entry.agreement:>9.1%} ±{entry.agreement_error:>5.1%}"
-            f"{entry.likelihood:>12.4f}{entry.noise_rate:>7.0%}{entry.n_passes:>8.0f}"
-            for entry in self.tried
-        ]
+        recipe = self.chosen.recipe
+        parts = recipe.parts if isinstance(recipe, AverageRecipe) else ()
+        for entry in self.tried:
+            mark = "→" if entry.chosen else "+" if entry.recipe in parts else " "
+            name = "average of those marked +" if entry.chosen and parts else entry.name
+            lines.append(
+                f"{mark} {name:{WIDTH}}{entry.agreement:>9.1%} ±{entry.agreement_error:>5.1%}"
+                f"{entry.likelihood:>12.4f}{entry.noise_rate:>7.0%}{entry.n_passes:>8.0f}"
+            )
         return "\n".join(lines)
 
     def figure(self) -> Any:
@@ -129,39 +144,41 @@ class Choice:
 def choice_from_json(notes: dict[str, Any]) -> Choice:
     """Return the choice that `to_json` wrote; anything may be raised if it did not."""
     tried = tuple(
-        Tried(**(entry | {"recipe": recipe_from_json(entry["recipe"])})) for entry in notes["tried"]
+        Tried(**(entry | {"recipe": any_recipe_from_json(entry["recipe"])}))
+        for entry in notes["tried"]
     )
     choice = Choice(**(notes | {"tried": tried}))
     _ = choice.chosen  # raises StopIteration if there is none
     return choice
 
 
-def choice_of(search: Search) -> Choice:
-    """Return the record of a finished search."""
-    best = search.best()
+def choice_of(selection: Selection) -> Choice:
+    """Return the record of a selection."""
+    search = selection.search
     return Choice(
-        tuple(_tried(search, trial, best) for trial in search.trials.values()),
+        tuple(_tried(selection, scored) for scored in selection.tried),
         n_held_out=len(search.weights),
         n_splits=len(search.splits),
     )
 
 
-def _tried(search: Search, trial: Trial, best: Trial) -> Tried:
-    calibration = trial.calibration
-    difference = calibration.likelihood - best.calibration.likelihood
-    chance, chance_error = chance_agreement(search.held_out_labels, trial.predicted, search.weights)
+def _tried(selection: Selection, scored: Scored) -> Tried:
+    search, calibration = selection.search, scored.calibration
+    difference = calibration.likelihood - selection.chosen.calibration.likelihood
+    labels, weights = search.held_out_labels, search.weights
+    chance, chance_error = chance_agreement(labels, scored.predicted, weights)
     return Tried(
-        recipe=trial.candidate.recipe,
+        recipe=scored.recipe,
         fit_intercept=search.coordinates.rows.intercept,
-        agreement=trial.agreement,
-        agreement_error=trial.agreement_error,
+        agreement=scored.agreement,
+        agreement_error=scored.agreement_error,
         chance=chance,
         chance_error=chance_error,
-        likelihood=mean(calibration.likelihood, search.weights),
-        likelihood_error=standard_error(difference, search.weights),
+        likelihood=mean(calibration.likelihood, weights),
+        likelihood_error=standard_error(difference, weights),
         # Of the labels that are drawn at random, one in K is right.
         noise_rate=calibration.noise_rate * (1 - 1 / search.given.n_classes),
         temperature=calibration.temperature,
-        n_passes=trial.n_passes,
-        chosen=trial is best,
+        n_passes=scored.n_passes,
+        chosen=scored is selection.chosen,
     )

@@ -12,29 +12,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twohot._types import FloatArray, IntArray, Round
+from twohot._types import IntArray, Round
+from twohot.distill.average_recipe import AnyRecipe
 from twohot.distill.recipe import ROBUST, Recipe
 from twohot.distill.rounds import fit_round, make_round
 from twohot.distill.targets import LABELS, LabelTargets
-from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates
 from twohot.select import grid
-from twohot.select.agreement import (
-    Calibration,
-    HeldOut,
-    calibrate,
-    judge_logits,
-    mean,
-    pool,
-    standard_error,
-)
+from twohot.select.agreement import HeldOut, calibrate, mean, pool, standard_error
 from twohot.select.grid import Candidate, coarse_tol
 from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
+from twohot.select.scored import Linear, Scored, predict_held_out
 from twohot.select.splits import SEARCH_ROWS
 from twohot.solve.objective import Evaluation
 from twohot.solve.solver import Settings, Solver
 
-Callback = Callable[["Trial"], None]
+Callback = Callable[[Scored], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,18 +38,18 @@ class Split:
     held_out: Coordinates
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trial(Scored):
     """A candidate, fitted and scored."""
 
+    recipe: Recipe
     candidate: Candidate
     evaluations: list[Evaluation]  # one per split
-    predicted: IntArray  # (n,), most likely class of every held-out row
-    score: Score
-    calibration: Calibration
-    agreement: float  # share of the held-out labels that are predicted
-    agreement_error: float  # its standard error
-    n_passes: float  # over the rows fitted on, all splits together
+
+    @property
+    def score(self) -> Score:
+        """What the rule decides by."""
+        return Score(self.agrees, self.calibration.likelihood, self.candidate)
 
 
 class Search:
@@ -121,25 +114,39 @@ class Search:
             solution, _, passes = fit_round(solver, self.given, recipe, start)
             n_passes += passes
             evaluations.append(solution.evaluation)
-            unseen = recipe.coordinates(split.held_out)
-            parts.append(predict_held_out(unseen, solution.evaluation))
+            parts.append(
+                predict_held_out(split.held_out, _linear(recipe, split, solution.evaluation))
+            )
+        scored = self.score(recipe, parts, n_passes)
+        about = vars(scored) | {"recipe": recipe}
+        trial = Trial(**about, candidate=candidate, evaluations=evaluations)
+        self.trials[recipe] = trial
+        return trial
+
+    def score(self, recipe: AnyRecipe, parts: list[HeldOut], n_passes: float) -> Scored:
+        """Return how predictions for the held-out rows of each split do on all of them.
+
+        The callback gets it.
+        """
         held_out = pool(parts)
         agrees = (held_out.predicted == self.held_out_labels).astype(float)
-        calibration = calibrate(held_out, self.given.n_classes, self.weights)
-        trial = Trial(
-            candidate,
-            evaluations,
-            held_out.predicted,
-            Score(agrees, calibration.likelihood, candidate),
-            calibration,
+        scored = Scored(
+            recipe=recipe,
+            predicted=held_out.predicted,
+            agrees=agrees,
+            calibration=calibrate(held_out, self.given.n_classes, self.weights),
             agreement=mean(agrees, self.weights),
             agreement_error=standard_error(agrees, self.weights),
             n_passes=n_passes,
         )
-        self.trials[recipe] = trial
         if self.callback is not None:
-            self.callback(trial)
-        return trial
+            self.callback(scored)
+        return scored
+
+    def fits(self, trial: Trial) -> list[Linear]:
+        """Return what a trial found on each split, on the rows of the split."""
+        ends = zip(self.splits, trial.evaluations, strict=True)
+        return [_linear(trial.recipe, split, end) for split, end in ends]
 
     def best(self, *methods: str, whiten: bool | None = None) -> Trial:
         """Return the best trial so far, of some methods and kind of rows if they are named."""
@@ -205,11 +212,6 @@ def _split(coordinates: Coordinates, splits: Sequence[tuple[IntArray, IntArray]]
     ]
 
 
-def predict_held_out(held_out: Coordinates, evaluation: Evaluation) -> HeldOut:
-    """Return what coefficients say about held-out rows, in one pass over them."""
-    return pool(list(held_out.rows.map(held_out_rows, held_out.on_rows(evaluation.coef))))
-
-
-def held_out_rows(block: Block, coef: FloatArray) -> HeldOut:
-    """Return what coefficients say about the labels of a block. A kernel."""
-    return judge_logits(block.project(coef), block.columns[LABELS])
+def _linear(recipe: Recipe, split: Split, end: Evaluation) -> Linear:
+    """Return where a fit ended, on the rows of its split."""
+    return Linear(recipe.coordinates(split.held_out).on_rows(end.coef), np.zeros(len(end.coef)))

@@ -25,14 +25,14 @@ def unseen_logits(search: Search, chosen: Trial, random_state: int = 0) -> Float
     again = Search(search.coordinates, folds, search.settings)
     for candidate in _ancestry(search, chosen.candidate):
         again.attempt(candidate)
-    recipe = chosen.candidate.recipe
-    rows, evaluations = search.coordinates.rows, again.trials[recipe].evaluations
+    trial = again.trials[chosen.recipe]
+    rows = search.coordinates.rows
     logits = np.empty((rows.n_samples, rows.n_classes), np.float32)
-    for (_, unseen), split, end in zip(folds, again.splits, evaluations, strict=True):
-        logits[unseen] = _logits(recipe.coordinates(split.held_out), end.coef)
+    for (_, unseen), split, fit in zip(folds, again.splits, again.fits(trial), strict=True):
+        logits[unseen] = _logits(split.held_out, fit.coef)
     if others.size:
-        part = search.coordinates.leading().take(others)
-        logits[others] = _logits(recipe.coordinates(part), evaluations[0].coef)
+        part = chosen.recipe.coordinates(search.coordinates.leading().take(others))
+        logits[others] = _logits(part, part.on_rows(trial.evaluations[0].coef))
     return logits
 
 
@@ -59,4 +59,4 @@ def _ancestry(search: Search, candidate: Candidate) -> list[Candidate]:
 
 
 def _logits(held_out: Coordinates, coef: FloatArray) -> FloatArray:
-    return stack(list(held_out.rows.map(logits_at, held_out.on_rows(coef))))
+    return stack(list(held_out.rows.map(logits_at, coef)))

@@ -1,0 +1,157 @@
+"""What is made of a finished search: its best candidate, or an average of several.
+
+Beside the best candidate on plain rows and the best one on half-whitened rows there is a linear
+discriminant analysis. It has no iterations, and stays ahead where labels are wrong at the
+boundaries of classes: there what minimises a loss learns the wrong labels as well.
+
+1. Of the three, those count that agree with as many held-out labels as the best, up to two
+   standard errors of the difference.
+2. If the discriminant does, it is averaged with the half-whitened candidate: the two err on
+   different rows, and a third of the same family as the second only outweighs the first.
+3. Otherwise those that count are averaged; one alone is taken as it is.
+
+Each is divided by the temperature at which held-out labels are likeliest. An average of linear
+probes is a linear probe.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twohot._types import FloatArray, Round
+from twohot.distill.average_recipe import AnyRecipe, AverageRecipe, DiscriminantRecipe
+from twohot.distill.averaged_probe import average_rounds, mean_at
+from twohot.distill.discriminant import (
+    discriminant_coef,
+    discriminant_round,
+    moments_along_axes,
+)
+from twohot.distill.leave_one_out import SHRINKAGES
+from twohot.select.agreement import mean, standard_error
+from twohot.select.scored import Linear, Scored, predict_held_out
+from twohot.select.search import Search, Trial
+
+# Standard errors up to which a difference of agreement counts as none. Agreement on 2,000 noisy
+# labels tells candidates apart badly, and averaging in one that is a little worse costs little.
+MOST_ERRORS = 2.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Discriminant(Scored):
+    """A discriminant analysis, fitted and scored."""
+
+    recipe: DiscriminantRecipe
+    fits: Sequence[Linear]  # one per split
+
+
+Member = Trial | Discriminant
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A finished search, the discriminants beside it, and what was made of them."""
+
+    search: Search
+    discriminants: Sequence[Discriminant]
+    members: Sequence[Member]  # what is averaged, or the one that was chosen
+    chosen: Scored
+
+    @property
+    def tried(self) -> list[Scored]:
+        """All that was tried, in the order in which it was."""
+        average = [] if self.chosen in self.members else [self.chosen]
+        return [*self.search.trials.values(), *self.discriminants, *average]
+
+    def refit(self) -> list[Round]:
+        """Fit what was chosen on all rows; return its rounds, of an average one."""
+        rounds = [_refit(self.search, member) for member in self.members]
+        if isinstance(self.chosen.recipe, AverageRecipe):
+            return [average_rounds(rounds, self.chosen.recipe.temperatures)]
+        return rounds[0]
+
+
+def decide(search: Search, *, intercept: bool = True) -> Selection:
+    """Score discriminants beside a finished search, and choose.
+
+    `intercept` says whether there may be one; a discriminant has priors, and so always has.
+    """
+    plain, whitened = (search.best(whiten=whiten) for whiten in (False, True))
+    discriminants = _discriminants(search) if intercept else []
+    # Of shrinkages that agree equally well, the largest.
+    ranked = sorted(discriminants, key=lambda each: (each.agreement, each.recipe.shrinkage))
+    near = _near([plain, whitened, *ranked[-1:]], search.weights)
+    members: list[Member] = [whitened, *ranked[-1:]] if ranked and ranked[-1] in near else near
+    chosen = members[0] if len(members) == 1 else _average(search, members)
+    return Selection(search, discriminants, members, chosen)
+
+
+def _near(members: Sequence[Member], weights: FloatArray) -> list[Member]:
+    """Return those that agree as much as the best, up to chance."""
+    best = max(members, key=lambda each: each.agreement)
+
+    def is_near(each: Member) -> bool:
+        behind = best.agrees - each.agrees
+        return mean(behind, weights) <= MOST_ERRORS * standard_error(behind, weights)
+
+    return [each for each in members if is_near(each)]
+
+
+def _discriminants(search: Search) -> list[Discriminant]:
+    """Return a discriminant for every shrinkage, from one read of the rows of each split."""
+    n_before = _n_passes(search)
+    moments = [moments_along_axes(split.fitted) for split in search.splits]
+    n_passes, found = _n_passes(search) - n_before, []
+    for shrinkage in SHRINKAGES:
+        recipe = DiscriminantRecipe(shrinkage)
+        fits = [_linear(search, *discriminant_coef(each, shrinkage)) for each in moments]
+        scored = _score(search, recipe, fits, n_passes / len(SHRINKAGES))
+        found.append(Discriminant(**(vars(scored) | {"recipe": recipe}), fits=fits))
+    return found
+
+
+def _linear(search: Search, coef: FloatArray, offset: FloatArray) -> Linear:
+    """Return a discriminant on the rows of a split, with nothing for an intercept of theirs."""
+    intercept = int(search.coordinates.rows.intercept)
+    return Linear(np.pad(coef, ((0, 0), (0, intercept))), offset)
+
+
+def _n_passes(search: Search) -> float:
+    return sum(split.fitted.rows.n_passes for split in search.splits)
+
+
+def _average(search: Search, members: Sequence[Member]) -> Scored:
+    """Score the average of some that were tried, each at its temperature."""
+    temperatures = tuple(member.calibration.temperature for member in members)
+    recipe = AverageRecipe(tuple(member.recipe for member in members), temperatures)
+    by_split = zip(*(_fits(search, member) for member in members), strict=True)
+    return _score(search, recipe, [_mean(fits, temperatures) for fits in by_split], 0.0)
+
+
+def _fits(search: Search, member: Member) -> Sequence[Linear]:
+    """Return the fit of a member on each split."""
+    return search.fits(member) if isinstance(member, Trial) else member.fits
+
+
+def _mean(fits: Sequence[Linear], temperatures: Sequence[float]) -> Linear:
+    return Linear(
+        mean_at([fit.coef for fit in fits], temperatures),
+        mean_at([fit.offset for fit in fits], temperatures),
+    )
+
+
+def _score(search: Search, recipe: AnyRecipe, fits: Sequence[Linear], n_passes: float) -> Scored:
+    splits = zip(search.splits, fits, strict=True)
+    parts = [predict_held_out(split.held_out, fit) for split, fit in splits]
+    return search.score(recipe, parts, n_passes)
+
+
+def _refit(search: Search, member: Member) -> list[Round]:
+    """Fit a member on all rows."""
+    if isinstance(member, Trial):
+        return search.refit(member)
+    coordinates = search.coordinates
+    n_before = coordinates.rows.n_passes
+    moments = moments_along_axes(coordinates)
+    n_passes = coordinates.rows.n_passes - n_before
+    return [discriminant_round(coordinates, moments, member.recipe.shrinkage, n_passes)]

@@ -1,0 +1,136 @@
+"""What is made of a search: discriminants beside it, and averages of what is equally good."""
+
+import discriminant_twin
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+import problems
+import twin
+from twohot import AutoProbe, AveragedProbe
+from twohot._checks.labels import code_labels
+from twohot.distill.average_recipe import DiscriminantRecipe
+from twohot.distill.leave_one_out import SHRINKAGES
+from twohot.select import selection as selection_module
+from twohot.select.auto_probe import search_probe
+from twohot.select.selection import Selection, decide
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+WIDE = problems.synthetic(n_classes=4, n_per_class=12, n_features=60)  # fewer rows than features
+
+
+def halves(n_rows):
+    place = np.arange(n_rows) % 2
+    return [(np.flatnonzero(place == 0), np.flatnonzero(place == 1))]
+
+
+def decided(data, **parameters):
+    probe = AutoProbe(cv=halves(len(data.X)), n_jobs=1, **parameters)
+    return search_probe(probe, data.X, code_labels(data.given_labels))[1]
+
+
+@pytest.mark.parametrize("intercept", ["auto", True])
+@pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
+def test_a_discriminant_is_that_of_scikit_learn_on_the_rows_of_a_split(data, intercept):
+    selection = decided(data, fit_intercept=intercept)
+    assert [each.recipe.shrinkage for each in selection.discriminants] == list(SHRINKAGES)
+    ((fitted, held_out),) = halves(len(data.X))
+    along = discriminant_twin.half_whitened(twin.prepare(data.X))  # axes are those of all rows
+    for each in selection.discriminants:
+        known = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=each.recipe.shrinkage)
+        expected = known.fit(along[fitted], data.given_labels[fitted]).predict(along[held_out])
+        np.testing.assert_array_equal(each.predicted, expected)
+        np.testing.assert_array_equal(each.agrees, expected == data.given_labels[held_out])
+
+
+def test_without_an_intercept_there_is_no_discriminant():
+    selection = decided(DATA, fit_intercept=False)
+    assert not selection.discriminants
+    assert not any(isinstance(each.recipe, DiscriminantRecipe) for each in selection.tried)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
+def test_an_average_is_fitted_as_averaged_probe_fits_it(data, intercept, monkeypatch):
+    monkeypatch.setattr(selection_module, "MOST_ERRORS", 1e9)
+    for loss in (CrossEntropy, GeneralizedCrossEntropy):
+        monkeypatch.setattr(loss, "coarse_student_tol", 1e-7)
+        monkeypatch.setattr(loss, "coarse_tol", 1e-7)
+    options = {"tol": 1e-7, "max_iter": 5000, "n_jobs": 1}
+    probe = AutoProbe(cv=halves(len(data.X)), fit_intercept=intercept or "auto", **options)
+    probe.fit(data.X, data.given_labels)
+    chosen = probe.choice_.chosen
+    assert chosen.method == "average"
+    assert isinstance(chosen.recipe.parts[1], DiscriminantRecipe)
+    assert chosen.recipe.parts[0].whiten
+    alone = chosen.probe(**options)
+    assert isinstance(alone, AveragedProbe)
+    alone.fit(data.X, data.given_labels)
+    expected = alone.decision_function(data.X_test)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(
+        probe.decision_function(data.X_test), expected, rtol=0, atol=1e-3 * scale
+    )
+
+
+def test_an_average_predicts_what_the_mean_of_the_logits_does(monkeypatch):
+    monkeypatch.setattr(selection_module, "MOST_ERRORS", 1e9)
+    selection = decided(DATA)
+    held_out = selection.search.splits[0].held_out.rows
+    logits = 0
+    for member, temperature in zip(
+        selection.members, selection.chosen.recipe.temperatures, strict=True
+    ):
+        (fit,) = selection_module._fits(selection.search, member)
+        assert temperature == member.calibration.temperature
+        logits = logits + (np.asarray(held_out.X) @ fit.coef.T + fit.offset) / temperature
+    np.testing.assert_array_equal(selection.chosen.predicted, logits.argmax(axis=1))
+
+
+# The rule ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def search():
+    return decided(problems.synthetic(noise_rate=0.4)).search
+
+
+def rule(search, monkeypatch, *, plain, whitened, discriminant):
+    """Decide as if the three agreed with so many of 1,000 labels, all of them the first ones."""
+
+    def scored(member, n_agreed):
+        agrees = (np.arange(1000) < n_agreed).astype(float)
+        changes = {"agrees": agrees, "agreement": agrees.mean()}
+        return type(member)(**(vars(member) | changes))
+
+    members = {False: scored(search.best(whiten=False), plain)}
+    members[True] = scored(search.best(whiten=True), whitened)
+    third = scored(selection_module._discriminants(search)[0], discriminant)
+    monkeypatch.setattr(search, "best", lambda whiten: members[whiten])
+    monkeypatch.setattr(search, "weights", np.ones(1000))
+    monkeypatch.setattr(selection_module, "_discriminants", lambda _: [third])
+    monkeypatch.setattr(selection_module, "_average", lambda *_: "average")
+    selection: Selection = decide(search)
+    names = {"plain": members[False], "whitened": members[True], "discriminant": third}
+    return [name for member in selection.members for name, it in names.items() if it is member]
+
+
+@pytest.mark.parametrize(
+    ("agreed", "expected"),
+    [
+        # A difference of n labels of 1,000 has a standard error of about √n.
+        ((700, 700, 700), ["whitened", "discriminant"]),
+        ((700, 700, 690), ["plain", "whitened"]),
+        ((690, 700, 690), ["whitened"]),
+        ((700, 690, 690), ["plain"]),
+        ((690, 690, 700), ["whitened", "discriminant"]),
+        ((697, 700, 600), ["plain", "whitened"]),
+        ((700, 600, 697), ["whitened", "discriminant"]),
+    ],
+)
+def test_what_is_averaged(search, monkeypatch, agreed, expected):
+    plain, whitened, discriminant = agreed
+    found = rule(search, monkeypatch, plain=plain, whitened=whitened, discriminant=discriminant)
+    assert found == expected
