@@ -55,4 +55,4 @@ def make_comparison(given: np.ndarray, predicted: dict[Tried, np.ndarray]) -> Co
     """Return candidates on the same rows, the plain one first."""
     tried = tuple(predicted)
     choice = Choice(tried, n_held_out=len(given), n_splits=1)
-    return Comparison(choice, given, predicted, tried[0], tried[-1], n_rows=len(given))
+    return Comparison(choice, given, predicted, tried[0], n_rows=len(given))

@@ -122,9 +122,9 @@ def test_a_majority_of_wrong_labels_that_nobody_knows_of_is_not_seen_and_that_is
 def test_a_label_whose_rows_look_like_another_is_named():
     data = digits(0.0)
     given = data.true_labels.copy()
-    # Nearly all sevens are called one: what is left as seven looks like a one to any probe.
-    sevens = np.flatnonzero(given == 7)
-    given[sevens[: int(0.9 * len(sevens))]] = 1
+    # Some ones are called seven, and no seven is: those look like ones to any probe.
+    given[given == 7] = 4
+    given[np.flatnonzero(given == 1)[::8]] = 7
     found = forecast(data.X, given, n_jobs=1)
     assert any("look like another label" in c and "7 like 1" in c for c in found.advice.cautions)
 
@@ -134,13 +134,14 @@ def test_digits_call_for_a_student_where_one_gains(noise_rate, helps):
     data = digits(noise_rate)
     found = forecast(data.X, data.given_labels, n_jobs=1)
     everything = (data.X, data.given_labels, data.X_test, data.test_labels)
-    student = found.comparison.robust.estimator
+    robust = [each for each in found.comparison.choice.tried if "robust" in each.method]
+    student = max(robust, key=lambda each: each.agreement).estimator
     assert (score(student, *everything) > best_plain(*everything) + 0.01) == helps
     assert found.advice.action is (Action.ROBUST if helps else Action.PLAIN)
     assert found.noise.rate == pytest.approx(noise_rate, abs=0.07)
 
 
-def test_the_theory_predicts_label_averaging_from_noisy_labels_alone():
+def test_the_theory_predicts_label_averaging_from_noisy_labels_and_their_noise():
     made = make_features(
         n_classes=6,
         n_per_class=80,
@@ -150,9 +151,10 @@ def test_the_theory_predicts_label_averaging_from_noisy_labels_alone():
         random_state=0,
         dtype=np.float64,
     )
-    given = corrupt_labels(made.labels, symmetric(6, 0.5), random_state=0).given_labels
-    ridge = 0.5
-    found = forecast(made.features, given, ridge=ridge, n_rounds=5, n_jobs=1)
+    noisy = corrupt_labels(made.labels, symmetric(6, 0.5), random_state=0)
+    given, ridge = noisy.given_labels, 0.5
+    options = {"ridge": ridge, "n_rounds": 5, "n_jobs": 1}
+    found = forecast(made.features, given, corruption=symmetric(6, 0.5), **options)
     rows = made.features - made.features.mean(axis=0)
     averaging = LabelAveraging.from_features(rows / np.linalg.norm(rows, axis=1, keepdims=True))
     l2 = ridge / (6 * len(rows))
@@ -292,7 +294,7 @@ def test_a_forecast_is_printed_with_its_evidence_and_shown_shortly():
     ]
     rate = f"{found.noise.rate:.0%}"
     assert repr(found) == (
-        f"<Forecast: use a robust student; 1000 rows, 10 classes, {rate} of the labels wrong>"
+        f"<Forecast: use a robust student; 1000 rows, 10 classes, about {rate} of the labels wrong>"
     )
 
 

@@ -7,7 +7,7 @@ from compared import make_comparison, make_tried
 from problems import synthetic
 from twohot import AutoProbe
 from twohot._checks.labels import code_labels
-from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, TEACHER
+from twohot.distill.recipe import TEACHER
 from twohot.forecast.gains import compare
 from twohot.select.auto_probe import search_probe
 from twohot.select.result import choice_of
@@ -38,14 +38,10 @@ def test_predictions_are_those_the_agreement_was_counted_from(selection):
     assert found.n_rows == N_ROWS
 
 
-def test_plain_and_robust_are_what_the_rule_chooses_of_their_kind(selection):
+def test_plain_is_what_the_rule_chooses_of_teachers(selection):
     found = compare(selection)
-    for entry, methods in (
-        (found.plain, [TEACHER]),
-        (found.robust, [ROBUST, ROBUST_ROUNDS]),
-    ):
-        assert entry.method in methods
-        assert entry.recipe == selection.search.best(*methods).recipe
+    assert found.plain.method == TEACHER
+    assert found.plain.recipe == selection.search.best(TEACHER).recipe
 
 
 def test_gains_are_paired():

@@ -50,26 +50,27 @@ def unseen_opinions(
     labelled = labels.labelled
     X_known, known = labelled_rows(X, labels), labels.take(labelled)
     outputs = probe.fit_out_of_fold(X_known, known, callback=callback)
-    density = _density(probe, X_known, known)
-    mixed = _average(outputs, density, known)
+    found = with_density(probe, outputs, X_known, known)
     if labelled.all():
-        return Opinions(mixed, density)
+        return found
     others = np.flatnonzero(~labelled)
     own = given_opinions(probe_blocks(probe, take_rows(X, others), len(others))).outputs
 
-    def with_others(found: FloatArray) -> FloatArray:
+    def with_others(known_rows: FloatArray) -> FloatArray:
         whole = np.empty((len(labels.codes), labels.n_classes), np.float32)
-        whole[labelled], whole[others] = found, own
+        whole[labelled], whole[others] = known_rows, own
         return whole
 
-    return Opinions(with_others(mixed), with_others(density))
+    return Opinions(with_others(found.outputs), with_others(found.density))
 
 
-def _density(probe: AutoProbe, X: Matrix, labels: Labels) -> FloatArray:
+def with_density(probe: AutoProbe, outputs: FloatArray, X: Matrix, labels: Labels) -> Opinions:
+    """Return what a probe says of labelled rows out of fold, and a discriminant without each."""
     model = DiscriminantProbe(
         center=probe.center, normalize=probe.normalize, n_jobs=probe.n_jobs, dtype=probe.dtype
     )
-    return model.fit_leave_one_out(X, labels).astype(np.float32)
+    density = model.fit_leave_one_out(X, labels).astype(np.float32)
+    return Opinions(_average(outputs, density, labels), density)
 
 
 def _average(outputs: FloatArray, density: FloatArray, labels: Labels) -> FloatArray:

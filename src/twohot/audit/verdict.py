@@ -75,6 +75,12 @@ class LabelVerdict:
         true = np.where(self.flagged, self.candidates.first, self.codes)[labelled]
         return count_transitions(true, self.codes[labelled], self.n_classes)
 
+    @property
+    def likeliest_other(self) -> IntArray:
+        """(n_rows,), the likeliest class that is not the given one."""
+        first, second = self.candidates.first, self.candidates.second
+        return np.where(first == self.codes, second, first)
+
     @cached_property
     def unclear(self) -> NDArray[np.bool_]:
         """Labels that are wrong or overlap of classes: all that is known is a likelier class."""

@@ -18,6 +18,7 @@ from twohot.figures.forecast import forecast_figure
 from twohot.forecast.as_json import candidate_rows, class_rows, forecast_record
 from twohot.forecast.forecast import Forecast
 from twohot.forecast.forecast import forecast as make_forecast
+from twohot.forecast.noise_estimate import NoiseEstimate
 from twohot.tables import FeatureTable
 
 # Classes that are shown, the ones with the smallest margin.
@@ -92,7 +93,7 @@ def _print_estimates(found: Forecast) -> None:
     correlation, theory = found.correlation, found.theory
     right = ", ".join(f"{guarantee.accuracy:.0%}" for guarantee in theory.guarantees)
     entries = {
-        "labels that are wrong": f"{found.noise.rate:.1%}",
+        "labels that are wrong": _share_wrong(found.noise),
         "correlation, same class": _number(correlation.same_class),
         "correlation, same superclass": _number(correlation.same_superclass),
         "correlation, elsewhere": _number(correlation.elsewhere),
@@ -130,6 +131,11 @@ def _print_weakest(found: Forecast) -> None:
         for first, *_, last in [row["margin_by_round"]]
     ]
     print_table(headings, rows, names=headings, title="Weakest classes")
+
+
+def _share_wrong(noise: NoiseEstimate) -> str:
+    low, high = noise.interval
+    return f"{noise.rate:.1%}" + ("" if noise.given else f" ({low:.0%} to {high:.0%})")
 
 
 def _number(value: float) -> str:

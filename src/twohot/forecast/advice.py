@@ -137,6 +137,16 @@ def _hopeless(
     return None
 
 
+def _looks_like(comparison: Comparison, n_classes: int) -> IntArray:
+    """Return what held-out rows of each label are mostly predicted as; itself if there are none."""
+    counts = np.zeros((n_classes, n_classes))
+    predicted = comparison.predicted[comparison.choice.chosen]
+    np.add.at(counts, (comparison.given, predicted), 1)
+    # Of two that are predicted as often, the label itself.
+    counts += 0.5 * np.eye(n_classes)
+    return counts.argmax(axis=1)
+
+
 def _cautions(
     comparison: Comparison,
     noise: NoiseEstimate,
@@ -151,7 +161,7 @@ def _cautions(
         often = "are given some other label at least as often as their own"
         listed = first_few(names[k] for k in lost)
         found.append(f"Rows of {classes} {often} and will be predicted as it: {listed}.")
-    mostly = noise.posterior.argmax(axis=0)
+    mostly = _looks_like(comparison, len(names))
     outvoted = np.flatnonzero(mostly != np.arange(len(names)))
     if outvoted.size:
         pairs = [f"{names[b]!r} like {names[mostly[b]]!r}" for b in outvoted]
@@ -184,8 +194,10 @@ def _cautions(
             "smaller."
         )
     if not noise.given:
+        low, high = noise.interval
         found.append(
-            "The noise was estimated from predictions: rows that a probe gets wrong count as "
-            "noise, and noise that turns most labels of a class into another is not seen."
+            f"About {noise.rate:.1%} of the labels are wrong, between {low:.1%} and {high:.1%}: "
+            "where classes overlap, labels cannot tell more, and noise that turns most labels of "
+            "a class into another is not seen."
         )
     return tuple(found)

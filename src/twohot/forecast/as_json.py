@@ -26,7 +26,10 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
     record = {
         "advice": asdict(found.advice),
         "n_rows": int(found.given_sizes.sum()),
-        "noise": {"rate": noise.rate, "given": noise.given, "corruption": noise.corruption},
+        "noise": {
+            **{name: getattr(noise, name) for name in ("rate", "given", "corruption")},
+            "interval": None if noise.given else noise.interval,
+        },
         "correlation": {
             **{name: getattr(correlation, name) for name in CORRELATIONS},
             "axes_limited": correlation.n_limited,

@@ -1,7 +1,7 @@
 """Will it help here: what AutoProbe's search and the theory say about noisy labels.
 
 1. comparison    every candidate of AutoProbe predicts held-out rows
-2. noise         given labels against what the robust one of them predicts
+2. noise         what the audit says of the labels: each judged by fits that have not seen it
 3. correlation   of the classes, with the noise taken out
 4. theory        margin of every class after each round, for these correlations and this noise
 5. advice        in plain words
@@ -20,17 +20,22 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive, is_integer
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
+from twohot.audit.find_issues import FEWEST_ROWS
+from twohot.audit.opinions import given_opinions, with_density
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
+from twohot.audit.verdict import reach_verdict
 from twohot.classes import class_correlation, cluster_classes
 from twohot.distill.base import STUDENT_RIDGE
 from twohot.forecast.advice import Advice, advise
 from twohot.forecast.gains import Comparison, compare
-from twohot.forecast.noise_estimate import NoiseEstimate, count_noise, take_noise
+from twohot.forecast.noise_estimate import NoiseEstimate, expected_noise, take_noise
 from twohot.forecast.theory_answer import TheoryAnswer, ask_theory
 from twohot.forecast.true_correlations import CorrelationEstimate, unmix
 from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe, search_probe
+from twohot.select.search import Search
 from twohot.select.splits import choose_splits
+from twohot.select.unseen import unseen_logits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +59,7 @@ class Forecast:
     def __repr__(self) -> str:
         return (
             f"<Forecast: {self.advice.action}; {self.given_sizes.sum()} rows, "
-            f"{len(self.classes)} classes, {self.noise.rate:.0%} of the labels wrong>"
+            f"{len(self.classes)} classes, about {self.noise.rate:.0%} of the labels wrong>"
         )
 
 
@@ -82,12 +87,12 @@ def forecast(
         Given labels; rows without one (None, NaN, NA, empty or blank text) are not used.
     corruption : array of shape (n_classes, n_classes), optional
         Share of each given label (column) in each true class (row), if it is known: the transpose
-        of cleanlab's noise matrix. By default it is counted from predictions. Here and below the
-        classes are those that rows have, numbers by value and then text, or as a `Labels` record
-        orders them.
+        of cleanlab's noise matrix. By default labels are judged as `find_label_issues` does, and
+        as many are wrong as it says. Here and below the classes are those that rows have, numbers
+        by value and then text, or as a `Labels` record orders them.
     probabilities : array of shape (n_rows, n_classes), optional
-        Predictions to count with, rows that sum to one, each of a probe that was not fitted on that
-        row. By default those of the best robust candidate for held-out rows.
+        Predictions to judge labels by, rows that sum to one, each of a probe that was not fitted on
+        that row.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
     ridge : float
@@ -118,8 +123,9 @@ def forecast(
     >>> expected = forecast(X, noisy)
     >>> print(expected.advice.action)
     use a robust student
-    >>> bool(0.6 <= expected.noise.rate < 0.67)  # the probe's own errors included
-    True
+    >>> low, high = expected.noise.interval
+    >>> bool(low < (noisy != y).mean() < high), bool(0.6 < expected.noise.rate < 0.66)
+    (True, True)
     """
     X, labels = check_rows_and_labels(X, y, missing)
     sizes, n_usable = labels.sizes, int(np.count_nonzero(labels.sizes >= 2))
@@ -130,7 +136,7 @@ def forecast(
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     groups = None if superclass is None else check_superclass(superclass, labels.n_classes)
-    known = None if probabilities is None else _count_by(probabilities, labels)
+    known = None if probabilities is None else _judge_by(probabilities, labels)
     if corruption is not None:
         if known is not None:
             problem = "and probabilities both say what the noise is"
@@ -142,7 +148,9 @@ def forecast(
     with one_blas_thread():  # chosen as AutoProbe does; nothing is fitted on all rows
         _, selection = search_probe(probe, X, labels, callback=callback)
         comparison = compare(selection)
-    noise = known or _count_held_out(comparison, labels)
+        noise = known or _judge_unseen(probe, selection.search, X, labels)
+    if not (noise.given or comparison.choice.learnt):
+        noise = replace(noise, interval=(0.0, 1.0))
     correlation = _correlate(X, labels, noise, groups, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
     advice = advise(comparison, noise, correlation, labels, theory=str(theory))
@@ -160,19 +168,19 @@ def _labelled_splits(cv: Any, labels: Labels) -> Any:
     return [(place[fitted], place[held_out]) for fitted, held_out in pairs]
 
 
-def _count_by(probabilities: ArrayLike, labels: Labels) -> NoiseEstimate:
-    """Count the noise by the most likely class of each row, as a user's probabilities have it."""
+def _judge_by(probabilities: ArrayLike, labels: Labels) -> NoiseEstimate:
+    """Judge the labels by a user's probabilities."""
     labelled = labels.labelled
-    predicted = check_probabilities(probabilities, labels).argmax(axis=1)[labelled]
-    return count_noise(predicted, labels.codes[labelled], labels.n_classes)
+    checked = check_probabilities(probabilities, labels)[labelled]
+    opinions = given_opinions(iter([checked]))
+    return expected_noise(reach_verdict(opinions, labels.take(labelled), fewest_rows=FEWEST_ROWS))
 
 
-def _count_held_out(comparison: Comparison, labels: Labels) -> NoiseEstimate:
-    """Count the noise on the held-out rows, and scale it up to all rows."""
-    predicted = comparison.predicted[comparison.robust]
-    found = count_noise(predicted, comparison.given, labels.n_classes)
-    scale = float(len(labels.codes) / found.class_sizes.sum())
-    return replace(found, class_sizes=scale * found.class_sizes)
+def _judge_unseen(probe: AutoProbe, search: Search, X: Matrix, labels: Labels) -> NoiseEstimate:
+    """Judge the labels as the audit does: by fits that have not seen them."""
+    outputs = unseen_logits(search, search.best())
+    opinions = with_density(probe, outputs, X, labels)
+    return expected_noise(reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS))
 
 
 def _correlate(

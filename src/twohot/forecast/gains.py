@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot._types import IntArray
-from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, TEACHER
+from twohot.distill.recipe import TEACHER
 from twohot.select.result import Choice, Tried, choice_of
 from twohot.select.selection import Selection
 
@@ -23,7 +23,6 @@ class Comparison:
     given: IntArray  # (n,), labels of the held-out rows
     predicted: Mapping[Tried, IntArray]  # (n,) of every candidate, positions in the classes
     plain: Tried  # of the teachers the one that would be chosen
-    robust: Tried  # likewise of robust probes, one round or two
     n_rows: int  # fitted on or held out, in the largest split
 
     def gain(self, entry: Tried) -> tuple[float, float]:
@@ -42,7 +41,6 @@ def compare(selection: Selection) -> Comparison:
         given=search.held_out_labels,
         predicted={entry: scored.predicted for scored, entry in entries.items()},
         plain=entries[search.best(TEACHER)],
-        robust=entries[search.best(ROBUST, ROBUST_ROUNDS)],
         n_rows=max(
             split.fitted.rows.n_samples + split.held_out.rows.n_samples for split in search.splits
         ),

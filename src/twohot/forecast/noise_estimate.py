@@ -1,13 +1,14 @@
-"""The noise of the given labels, from the labels that a probe gave rows it was not fitted on."""
+"""The noise of the given labels: what the audit says of them, or what a user knows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.classes import check_corruption
 from twohot._checks.messages import ArgumentError, counted
-from twohot._types import IntArray
+from twohot._types import FloatArray, IntArray
+from twohot.audit.verdict import LabelVerdict
 from twohot.noise import symmetric
 
 
@@ -18,6 +19,7 @@ class NoiseEstimate:
     corruption: NDArray[np.float64]  # (n_classes, n_classes), row true class, column given label
     class_sizes: NDArray[np.float64]  # (n_classes,), rows of each true class
     given: bool  # whether a user said so, and nothing was estimated
+    interval: tuple[float, float] = (0.0, 1.0)  # that an estimated share of wrong labels is in
 
     @property
     def rate(self) -> float:
@@ -46,15 +48,30 @@ class NoiseEstimate:
         return agreement / self.slope if self.slope > 0 else float("nan")
 
 
-def count_noise(predicted: IntArray, given: IntArray, n_classes: int) -> NoiseEstimate:
-    """Take predictions for the truth and count; what the probe gets wrong is counted as noise.
+def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
+    """Count each label as wrong as probably as the audit has it; the share of wrong ones is its.
+
+    A wrong one is of the likeliest other class.
+    """
+    given, doubt = verdict.codes, verdict.doubt
+    true = np.concatenate([given, verdict.likeliest_other])
+    weights = np.concatenate([1 - doubt, doubt])
+    found = count_noise(true, np.concatenate([given, given]), weights, verdict.n_classes)
+    return replace(found, interval=verdict.noise_interval)
+
+
+def count_noise(
+    true: IntArray, given: IntArray, weights: FloatArray, n_classes: int
+) -> NoiseEstimate:
+    """Count given labels by true class.
 
     Counts of K² cells from few rows are mostly chance. As far as chance explains how they differ
     from noise that falls on all classes alike, that noise is taken instead (James and Stein).
     """
-    # One row more of every class with its own label keeps a class that is never predicted in.
-    counts = np.eye(n_classes)
-    np.add.at(counts, (predicted, given), 1.0)
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (true, given), weights)
+    # One row with its own label keeps a class in that no row is of.
+    counts += np.diag(counts.sum(axis=1) < 1)
     sizes = counts.sum(axis=1)
     shares = counts / sizes[:, np.newaxis]
     even = symmetric(n_classes, float(np.average(1 - np.diag(shares), weights=sizes)))
