@@ -10,6 +10,7 @@ from benchmarks.audit.discriminant import LDA
 from benchmarks.audit.families import AS_THEY_COME, BEST_OF_GRID, ON_PREPARED, ONE_OF_GRID, OURS
 from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, PLAIN, TUNED
 from benchmarks.audit.neighbours import VOTE
+from benchmarks.audit.reliability import reliability_part
 from benchmarks.audit.runs import AuditRecord, Setting
 from benchmarks.audit.summary import Comparison, Difference, Mean
 from benchmarks.audit.targets import named, targets
@@ -34,8 +35,10 @@ LOSSES = (
 OPENING = Path(__file__).parent / "opening.md"
 
 
-def render(records: Sequence[AuditRecord], costs: Sequence[CostRecord] = ()) -> str:
-    """Return the whole page."""
+def render(
+    records: Sequence[AuditRecord], costs: Sequence[CostRecord] = (), picture: str = ""
+) -> str:
+    """Return the whole page; `picture` is where the reliability diagram is."""
     comparison = Comparison(records)
     noisy = [setting for setting in comparison.settings if setting.rate]
     parts = [
@@ -55,6 +58,7 @@ def render(records: Sequence[AuditRecord], costs: Sequence[CostRecord] = ()) -> 
         "F1 of the flagged rows, then average precision (AP) of the ranking, both × 100.",
         *_per_data_set(comparison, noisy, _detection_head(), _detection_row),
         *_false_alarms(comparison),
+        *reliability_part(records, picture),
         "## CPU seconds of a run",
         "The choice from noisy labels included, the folds for each method that needs them.",
         _cpu(comparison),

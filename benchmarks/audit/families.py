@@ -6,12 +6,17 @@ from typing import Any
 from numpy.typing import NDArray
 
 import twohot
+from benchmarks.audit.calibration import measure_calibration
 from benchmarks.audit.discriminant import discriminant
 from benchmarks.audit.logistic import logistic_and_cleanlab
 from benchmarks.audit.neighbours import vote
 from benchmarks.audit.noisy_data import NoisyData
 from benchmarks.audit.runs import Outcome, Score
 from benchmarks.audit.stages import Stages
+from twohot._checks.labels import code_labels
+from twohot.audit.find_issues import FEWEST_ROWS
+from twohot.audit.opinions import unseen_opinions
+from twohot.audit.verdict import reach_verdict
 
 OURS = "AutoProbe"
 # AutoProbe on rows as they come; and on rows prepared before, as older records have it.
@@ -25,16 +30,19 @@ GRID_TOL = 1e-2  # a third of AutoProbe's own
 
 def auto_probe(noisy: NoisyData) -> Outcome:
     """Let AutoProbe choose on rows as they come, and flag without having seen the labels."""
-    stages = Stages()
-    with stages.measure("fit"):
-        issues = twohot.find_label_issues(
-            noisy.data.raw, noisy.given_labels, n_jobs=1, random_state=noisy.seed
-        )
-    probe = issues.probe
+    stages, labels = Stages(), code_labels(noisy.given_labels)
+    probe = twohot.AutoProbe(n_jobs=1, random_state=noisy.seed)
+    with stages.measure("fit"):  # as find_label_issues does it, but the verdict is kept
+        opinions = unseen_opinions(probe, noisy.data.raw, labels, None)
+        verdict = reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS)
+        flagged = verdict.flagged
     accuracy = noisy.accuracy(probe.predict(noisy.data.raw_test))
-    score = noisy.detection(issues.is_label_issue, issues.label_quality, accuracy)
-    agreement = {entry.name: entry.agreement for entry in probe.choice_.tried}
-    chosen = {"chosen": probe.choice_.chosen.name, "agreement": agreement}
+    score = noisy.detection(flagged, 1 - verdict.doubt, accuracy)
+    chosen = {
+        "chosen": probe.choice_.chosen.name,
+        "agreement": {entry.name: entry.agreement for entry in probe.choice_.tried},
+        "calibration": measure_calibration(verdict, noisy),
+    }
     return Outcome({OURS: score}, stages.seconds, chosen)
 
 

@@ -19,10 +19,12 @@ from benchmarks.audit.generated import GENERATED
 from benchmarks.audit.logistic import verify
 from benchmarks.audit.noisy_data import draw_labels
 from benchmarks.audit.plan import plan
+from benchmarks.audit.reliability import draw_reliability
 from benchmarks.audit.runs import AuditResult, AuditRun, Setting
 from benchmarks.pages import say, write_page
 from twohot.experiment import Log, run_plan, unfinished
 
+PICTURE = "figures/reliability.png"  # beside the page
 PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn", "cleanlab")
 
 
@@ -48,7 +50,9 @@ def main() -> None:
     run_plan(runs, log, lambda run: measure(run, load(run)), packages=PACKAGES, callback=say)
     if arguments.output is not None:
         costs = [] if arguments.costs is None else Log(arguments.costs).finished(CostRun, Cost)
-        write_page(render(log.finished(AuditRun, AuditResult), costs), arguments.output)
+        records = log.finished(AuditRun, AuditResult)
+        draw_reliability(records, arguments.output.parent / PICTURE)
+        write_page(render(records, costs, PICTURE), arguments.output)
 
 
 def parse() -> argparse.Namespace:
