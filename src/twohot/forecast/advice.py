@@ -144,7 +144,7 @@ def _looks_like(comparison: Comparison, n_classes: int) -> IntArray:
     np.add.at(counts, (comparison.given, predicted), 1)
     # Of two that are predicted as often, the label itself.
     counts += 0.5 * np.eye(n_classes)
-    return counts.argmax(axis=1)
+    return np.asarray(counts.argmax(axis=1))
 
 
 def _cautions(

@@ -178,7 +178,7 @@ def _judge_by(probabilities: ArrayLike, labels: Labels) -> NoiseEstimate:
 
 def _judge_unseen(probe: AutoProbe, search: Search, X: Matrix, labels: Labels) -> NoiseEstimate:
     """Judge the labels as the audit does: by fits that have not seen them."""
-    outputs = unseen_logits(search, search.best())
+    outputs = unseen_logits(search, search.best(), probe.random_state)
     opinions = with_density(probe, outputs, X, labels)
     return expected_noise(reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS))
 

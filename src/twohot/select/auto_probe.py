@@ -59,7 +59,7 @@ class AutoProbe(FittedProbe):
     center, normalize, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None
-        Which rows are held out.
+        Which rows are held out, and the folds of `fit_out_of_fold`.
     verbose : int
         1 says what was tried, as it is tried.
 
@@ -133,7 +133,7 @@ class AutoProbe(FittedProbe):
         """
         search = self._search_and_fit(X, y, None, callback).search
         with one_blas_thread():
-            return unseen_logits(search, search.best())
+            return unseen_logits(search, search.best(), self.random_state)
 
     def _search_and_fit(
         self,

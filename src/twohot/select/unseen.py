@@ -4,8 +4,11 @@ What was chosen is fitted again without each fold, together with what it starts 
 coefficients of the search have seen the labels of all rows but those held out there.
 """
 
+from typing import Any
+
 import numpy as np
 
+from twohot._checks.classes import check_generator
 from twohot._types import FloatArray, IntArray
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import stack
@@ -15,7 +18,7 @@ from twohot.select.splits import N_FOLDS, SEARCH_ROWS, Splits, choose_splits
 from twohot.solve.class_steps import logits_at
 
 
-def unseen_logits(search: Search, chosen: Trial, random_state: int = 0) -> FloatArray:
+def unseen_logits(search: Search, chosen: Trial, random_state: Any = 0) -> FloatArray:
     """Return the logits (n_rows, n_classes) of every row, by a fit without its fold.
 
     Of more than 50,000 rows so many are drawn to be fitted on, in folds; all others are judged by
@@ -36,12 +39,12 @@ def unseen_logits(search: Search, chosen: Trial, random_state: int = 0) -> Float
     return logits
 
 
-def _folds(search: Search, random_state: int) -> tuple[Splits, IntArray]:
+def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
     """Return the folds, and the rows that are in none of them."""
     labels, weights = search.labels, search.coordinates.rows.given_weights
     n_rows = len(labels)
     counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
-    drawn = np.random.default_rng(random_state).permutation(counted)[:SEARCH_ROWS]
+    drawn = check_generator(random_state).permutation(counted)[:SEARCH_ROWS]
     drawn.sort()
     n_folds = min(N_FOLDS, len(drawn))
     folds = [
