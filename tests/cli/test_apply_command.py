@@ -12,7 +12,7 @@ from twohot.cli import app
 from twohot.review.records import ReviewSummary
 from twohot.tables.csv_file import read_csv, write_csv
 
-COLUMNS = ["report", "row", "decision", "label"]
+COLUMNS = ["report", "id", "decision", "label"]
 ROWS = audit_rows(12, items=tuple(f"item, {i}" for i in range(12)), item_kind="text")
 REPORT = ROWS.report_id()
 WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
@@ -48,7 +48,7 @@ def test_the_labels_follow_from_the_decisions() -> None:
     expected = np.array(ROWS.given_labels)
     expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
     lines = [[str(i), f"item, {i}", ANIMALS[k]] for i, k in enumerate(expected)]
-    assert read_csv("corrected.csv") == [["row", "item", "label"], *lines]
+    assert read_csv("corrected.csv") == [["id", "item", "label"], *lines]
     assert (
         "4 rows decided: 1 suggestion accepted, 1 second candidate taken, 1 relabelled, "
         "1 given label kept."

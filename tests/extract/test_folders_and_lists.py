@@ -204,7 +204,9 @@ def test_a_csv_with_missing_files(tmp_path):
 def test_a_table_with_rows_without_a_path(tmp_path):
     frame = pd.DataFrame({"path": ["a.png", None, "c.png", None], "label": ["x"] * 4})
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=r"no path in 2 of its rows \(row 1, 3, from 0\): fill these in"):
+    with pytest.raises(
+        ValueError, match=r"no path in 2 of its rows \(row 1, 3, from 0\): fill these in"
+    ):
         read_item_table(tmp_path / "t.parquet")
 
 

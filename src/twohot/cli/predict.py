@@ -20,7 +20,7 @@ from twohot.tables.csv_file import write_csv
 # Rows that are predicted at once.
 BLOCK_ROWS = 10_000
 
-COLUMNS = ("row", "item", "predicted_label", "confidence", "second_label")
+COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
 
 def predict(
@@ -52,4 +52,5 @@ def _lines(
         best, second = np.argsort(-outputs, axis=1, kind="stable")[:, :2].T
         items = [""] * len(block) if table.items is None else [table.items[row] for row in block]
         confidences = (f"{confidence:.6f}" for confidence in outputs.max(axis=1))
-        yield from zip(map(str, block), items, names[best], confidences, names[second], strict=True)
+        ids = (table.ids[row] for row in block)
+        yield from zip(ids, items, names[best], confidences, names[second], strict=True)
