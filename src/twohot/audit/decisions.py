@@ -14,6 +14,7 @@ import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._checks.numbers import check_within
 from twohot._types import IntArray
 from twohot.review.records import ReviewRows
 from twohot.tables.csv_file import read_csv, unguarded
@@ -138,6 +139,28 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
         n_changed=int(np.sum(labels != rows.given_labels)),
         n_open=int(is_open.sum()),
     )
+
+
+def accept_above(
+    rows: ReviewRows, probability: float, decided: Iterable[Decision] = ()
+) -> list[Decision]:
+    """Return decisions that accept all suggestions which are at least so probable.
+
+    Parameters
+    ----------
+    rows : ReviewRows
+        The rows of an audit; those that are flagged have a suggestion.
+    probability : float
+        Of the suggestion, from 0 to 1.
+    decided : iterable of Decision
+        What a person decided is not decided again.
+    """
+    check_within("accept_all", probability, 0, 1)
+    taken = {decision.id for decision in decided}
+    report, names = rows.report_id(), rows.id_texts()
+    sure = rows.flagged[rows.confidence[rows.flagged] >= probability]
+    accepted = (names[row] for row in sure.tolist())
+    return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
 
 
 def _outcome(decision: Decision, rows: ReviewRows, place: int, code: Mapping[str, int]) -> int:
