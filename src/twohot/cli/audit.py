@@ -61,6 +61,7 @@ def audit(
             probe=judge,
             budget=budget,
             precision=precision,
+            ids=table.ids,
             random_state=seed,
             callback=callback,
         )

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from twohot._checks.column_cells import as_text
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
+from twohot.audit.partly_labelled import naming_rows
 from twohot.cli._table_options import FeatureOptions
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe, load
@@ -37,7 +38,8 @@ def predict(
     table = options.read()
     options.check_width(table, fitted, probe)
     rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
-    write_csv(output, COLUMNS, _lines(fitted, table, rows))
+    with naming_rows(table.features, table.ids):
+        write_csv(output, COLUMNS, _lines(fitted, table, rows))
     say(f"Predicted {counted(len(rows), 'row')}: {output}")
 
 

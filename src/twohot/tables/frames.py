@@ -41,10 +41,21 @@ def frame_ids(source: Any) -> RowIds | None:
     >>> list(frame_ids(pd.DataFrame({"a": [1, 2]}, index=["x", "y"])))
     ['x', 'y']
     """
-    index = nw.maybe_get_index(nw.from_native(source, pass_through=True))
-    if index is None or not index.is_unique or list(index) == list(range(len(index))):
+    index = pandas_index(source)
+    if index is None or not index.is_unique or counts_up(index):
         return None
-    return RowIds(index.to_numpy(), COLUMN, str(index.name or "index"))
+    return RowIds(index, COLUMN, str(index.name or "index"))
+
+
+def pandas_index(data: Any) -> Any:
+    """Return the index of a frame or series of pandas, None of anything else."""
+    native = nw.from_native(data, pass_through=True, allow_series=True)
+    return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None
+
+
+def counts_up(index: Any) -> bool:
+    """Return whether an index is 0, 1, 2 and so on, which nobody chose."""
+    return index.nlevels == 1 and list(index) == list(range(len(index)))
 
 
 def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:

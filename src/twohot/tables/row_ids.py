@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twohot._checks.column_cells import as_text
 from twohot._checks.messages import ArgumentError, counted, first_few
@@ -35,7 +34,7 @@ class RowIds:
     ['0', '1', '2']
     """
 
-    values: Sequence[Any] | NDArray[Any]  # as they came; their text is the id
+    values: Any  # as they came, a sequence, array or index; their text is the id
     kind: str = POSITION  # one of ID_KINDS: what the ids are
     column: str = ""  # the user's column that they come from, if they do
 
@@ -45,7 +44,7 @@ class RowIds:
         return cls(range(n_rows))
 
     @classmethod
-    def of_column(cls, column: str, cells: Sequence[Any] | NDArray[Any]) -> "RowIds":
+    def of_column(cls, column: str, cells: Any) -> "RowIds":
         """Return the ids of a user's column, of which there is one for every row, once."""
         ids = cls(cells, COLUMN, column)
         texts = list(ids)
@@ -72,13 +71,11 @@ class RowIds:
 
     def take(self, rows: Sequence[int] | IntArray) -> "RowIds":
         """Return the ids of some rows."""
-        values = self.values
-        if isinstance(values, range):
-            values = np.arange(values.start, values.stop, values.step)
-        taken = values[np.asarray(rows)] if isinstance(values, np.ndarray) else None
-        return RowIds(
-            tuple(values[row] for row in rows) if taken is None else taken, self.kind, self.column
-        )
+        values: Any = self.values
+        # Arrays and indices are taken from as a whole, and keep their type.
+        listed = isinstance(values, Sequence)
+        taken = [values[row] for row in rows] if listed else values[np.asarray(rows)]
+        return RowIds(taken, self.kind, self.column)
 
     def places_of(
         self, wanted: Iterable[str], origin: str, *, known: Collection[str] = ()
