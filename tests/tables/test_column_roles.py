@@ -130,11 +130,14 @@ def test_truth_in_a_file_is_what_it_is_in_a_frame(tmp_path):
     )
 
 
-def test_a_word_among_numbers_has_to_be_explained():
+def test_a_word_among_numbers_has_to_be_explained(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, "error", 3], "y": list("abc")})
-    with pytest.raises(ValueError, match="'b' holds numbers, but 'error' in row 1, from 0: mend"):
-        read_table(frame)
-    assert read_table(frame, feature_column="a").n_features == 1
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for source in (frame, tmp_path / "t.csv"):
+        with pytest.raises(ValueError, match="'b' holds numbers, but 'error' in row 1, from 0: m"):
+            read_table(source)
+        for features in ("a", ["a"], "a*"):
+            assert read_table(source, feature_column=features).n_features == 1
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", ","])

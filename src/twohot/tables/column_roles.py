@@ -15,9 +15,7 @@ with the choice explained.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fnmatch import fnmatchcase
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +23,7 @@ from numpy.typing import NDArray
 
 from twohot._checks.column_cells import as_text, is_missing
 from twohot._checks.messages import ArgumentError, first_few
+from twohot.tables.number_cells import NUMBERS, holds_features
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
@@ -37,8 +36,6 @@ ITEMS = ("path", "text", "item")
 IDS = ("id", "ids", "Id", "ID")
 ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
 INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
-# What counts as a number in a frame.
-NUMBERS = (Real, Decimal, np.bool_)
 # In fewer rows numbers count up by chance.
 FEWEST_COUNTED = 10
 
@@ -54,10 +51,17 @@ class ColumnChoice:
     item: str | None = None
     id: str | None = None  # "": none, rows go by their position
 
+    @property
+    def patterns(self) -> Sequence[str]:
+        """Names or patterns of the features that were chosen."""
+        return [self.features] if isinstance(self.features, str) else self.features or ()
+
     def is_text(self, name: str) -> bool:
         """Return whether a column is no feature by its name, whatever is in it."""
-        if name == self.features or (self.features is not None and name in self.features):
+        if self.features is not None and name in self.patterns:
             return False
+        if self.features is not None and not any(fnmatchcase(name, p) for p in self.patterns):
+            return True
         chosen = {self.label, self.true_label, self.split, self.item, self.id}
         usual = {*LABELS, *TRUE_LABELS, *SPLITS, *ITEMS}
         return name in chosen | usual or _names_rows(name)
@@ -147,28 +151,10 @@ def both_meant(argument: str, one: str, other: str) -> ArgumentError:
     return ArgumentError("", problem, f"choose one by {{{argument}}}.", **{argument: ...})
 
 
-def holds_features(cells: NDArray[Any]) -> bool:
-    """Return whether a column is one of numbers, some of which may be missing.
-
-    Examples
-    --------
-    >>> holds_features(np.array([Decimal("0.5"), None, True], dtype=object))
-    True
-    >>> holds_features(np.array(["0.5"]))
-    False
-    """
-    if cells.dtype != object:
-        return cells.ndim == 1 and cells.dtype.kind in "fiub"
-    listed = cells.tolist() if cells.ndim == 1 else []
-    there = [cell for cell in listed if not is_missing(cell)]
-    return bool(there) and all(isinstance(cell, NUMBERS) for cell in there)
-
-
 def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
     """Return the columns that hold the features: chosen, of lists, or of numbers."""
     if choice.features is not None:
-        patterns = [choice.features] if isinstance(choice.features, str) else choice.features
-        matching = (name for each in patterns for name in _matching(columns, choice, each))
+        matching = (name for each in choice.patterns for name in _matching(columns, choice, each))
         return tuple(dict.fromkeys(matching))
     lists = {name: column for name, column in columns.items() if column.ndim == 2}
     if lists:

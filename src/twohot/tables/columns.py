@@ -16,7 +16,8 @@ from twohot._checks.labels import NO_LABEL, code_labels
 from twohot._checks.messages import ArgumentError, first_few
 from twohot._types import FloatArray, IntArray
 from twohot.tables.class_names import code_given_and_true
-from twohot.tables.column_roles import LABELS, ColumnRoles, Columns, holds_features
+from twohot.tables.column_roles import LABELS, ColumnRoles, Columns
+from twohot.tables.number_cells import holds_features
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import POSITIONS, FeatureTable
 

@@ -114,17 +114,18 @@ def csv_columns(
         texts: dict[int, list[str]] = {
             place: [] for place in range(len(header)) if place not in numbers
         }
-        n_rows = 0
+        n_rows, read = 0, dict(numbers)
         for n_rows, cells in enumerate(_rows(path, header, lines), start=1):  # noqa: B007
             for place, text in texts.items():
                 text.append(cells[place])
-            append_numbers(numbers, cells)
+            append_numbers(read, cells)
     if not n_rows:
         raise ValueError(f"{path} has no rows after its header.")
-    return {
-        name: numbers[place].column() if place in numbers else np.array(texts[place], dtype=object)
-        for place, name in enumerate(header)
+    columns: dict[int, NDArray[Any]] = {
+        **{place: np.array(text, dtype=object) for place, text in texts.items()},
+        **{place: found.column(n_rows) for place, found in numbers.items()},
     }
+    return {name: columns[place] for place, name in enumerate(header)}
 
 
 def find_delimiter(path: Path) -> str:

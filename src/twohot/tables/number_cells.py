@@ -1,20 +1,25 @@
-"""A column of numbers, from cells of text that arrive one by one.
+"""Columns of numbers: as frames hold them, or from cells of text that arrive one by one.
 
-A cell that is empty or says "NA" is a missing number. What is no number makes a column one of
+A cell of text that is empty or says "NA" is a missing number. What is no number makes a column one of
 words, which is no feature; unless most of its cells are numbers: then somebody has to say.
 """
 
 import re
 from array import array
 from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.column_cells import is_missing
 from twohot._checks.labels import LOOKS_MISSING
 from twohot._checks.messages import ArgumentError
 
+# What counts as a number in a frame.
+NUMBERS = (Real, Decimal, np.bool_)
 TRUTH = {"true": 1.0, "false": 0.0}  # as data frames write them
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
@@ -33,10 +38,15 @@ class NumberCells:
         self.is_words = False  # for sure: what follows is not looked at
         self.first_word = ""  # with its row
         self.n_commas = 0
-        self.n_thousands = 0  # cells with a comma that may separate thousands
+        self.n_thousands = 0  # cells whose comma may separate thousands, up to one that does not
 
     def number(self, cell: str) -> float:
         """Return a cell as a number, NaN for none, and keep count of what is none."""
+        if self.decimal_comma and "," in cell and WITH_COMMA.fullmatch(cell):
+            if self.n_thousands == self.n_commas and THOUSANDS.fullmatch(cell):
+                self.n_thousands += 1
+            self.n_commas += 1
+            return float(cell.replace(",", "."))
         try:
             return float(cell)
         except ValueError:
@@ -46,16 +56,12 @@ class NumberCells:
             return np.nan
         if said in TRUTH:
             return TRUTH[said]
-        if self.decimal_comma and WITH_COMMA.fullmatch(cell):
-            self.n_commas += 1
-            self.n_thousands += THOUSANDS.fullmatch(cell) is not None
-            return float(cell.replace(",", "."))
         self.first_word = self.first_word or f"{cell!r} in row {len(self.numbers)}, from 0"
         self.n_words += 1
         self.is_words = self.n_words == WORDS and bool(np.isnan(self.numbers).all())
         return np.nan
 
-    def column(self) -> NDArray[Any]:
+    def column(self, n_rows: int) -> NDArray[Any]:
         """Return the numbers; None in every row if they are words, or nothing at all."""
         numbers = np.array(self.numbers)
         n_numbers = np.count_nonzero(~np.isnan(numbers))
@@ -66,21 +72,38 @@ class NumberCells:
         if self.n_commas and self.n_commas == self.n_thousands:
             problem = f"{self.place} holds numbers like 1,234, which may be 1.234 or 1234"
             raise ArgumentError("", problem, advice, feature_column=...)
-        return numbers if n_numbers > self.n_words else np.full(len(numbers), None, dtype=object)
+        return numbers if n_numbers > self.n_words else np.full(n_rows, None, dtype=object)
 
 
 def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> None:
-    """Add the cells of a row to the columns at their places."""
+    """Add the cells of a row to the columns at their places; those of words are dropped."""
     try:
         # Nearly always all of them are numbers.
         row = [float(cells[place]) for place in columns]
     except ValueError:
-        row = [
-            np.nan if column.is_words else column.number(cells[place])
-            for place, column in columns.items()
-        ]
+        row = [column.number(cells[place]) for place, column in columns.items()]
+        for place in [place for place, column in columns.items() if column.is_words]:
+            row.pop(list(columns).index(place))
+            del columns[place]
     for column, number in zip(columns.values(), row, strict=True):
         column.numbers.append(number)
+
+
+def holds_features(cells: NDArray[Any]) -> bool:
+    """Return whether a column is one of numbers, some of which may be missing.
+
+    Examples
+    --------
+    >>> holds_features(np.array([Decimal("0.5"), None, True], dtype=object))
+    True
+    >>> holds_features(np.array(["0.5"]))
+    False
+    """
+    if cells.dtype != object:
+        return cells.ndim == 1 and cells.dtype.kind in "fiub"
+    listed = cells.tolist() if cells.ndim == 1 else []
+    there = [cell for cell in listed if not is_missing(cell)]
+    return bool(there) and all(isinstance(cell, NUMBERS) for cell in there)
 
 
 def reads_as_number(cell: str) -> bool:

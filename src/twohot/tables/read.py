@@ -109,7 +109,7 @@ def read_table(
     roles = assign_roles(columns, own if labels is None else choice_among(columns, own))
     features = stack_features(columns, roles.features)
     ids = _row_ids(source, columns, roles, len(features))
-    words = roles.in_words()
+    words = replace(roles, id=ids.column or None).in_words()
     if labels is not None:
         given = None if roles.label is None else columns[roles.label]
         joined = join_labels(
