@@ -1,7 +1,7 @@
 """Columns of numbers: as frames hold them, or from cells of text that arrive one by one.
 
-A cell of text that is empty or says "NA" is a missing number. What is no number makes a column one of
-words, which is no feature; unless most of its cells are numbers: then somebody has to say.
+A cell of text that is empty or says "NA" is a missing number. What is no number makes a column one
+of words, which is no feature; unless most of its cells are numbers: then somebody has to say.
 """
 
 import re
