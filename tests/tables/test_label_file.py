@@ -117,6 +117,16 @@ def test_ids_of_the_features_are_looked_for_by_their_name(tmp_path):
         read_table(features, labels=twice)
 
 
+def test_files_of_an_audit_are_read_with_the_options_of_the_audit(tmp_path):
+    lines = (f"{x},{2 * x},N{x},cat" for x in range(4))
+    table = write_csv(tmp_path / "t.csv", "a,b,nr,kind", *lines)
+    audits = write_csv(tmp_path / "audits.csv", "id,item,label", "N3,,dog", "N0,,dog", "N1,,cat")
+    found = read_table(table, labels=audits, id_column="nr")
+    assert found.given_labels.tolist() == ["dog", "cat", None, "dog"]
+    assert list(found.ids) == ["N0", "N1", "N2", "N3"]
+    assert found.items is None
+
+
 def test_features_without_ids_take_those_of_the_label_file(tmp_path):
     np.save(tmp_path / "x.npy", X)
     lines = ("id,message,label", "9,a,cat", "4,b,dog", "7,c,cat", "2,d,dog")

@@ -64,19 +64,22 @@ def join_labels(
     usual = LABELS if len(columns) > 1 else tuple(columns)
     choice = replace(choice, id=_id_column(columns, choice, ids), features=None)
     roles = assign_roles(columns, choice, with_features=False, labels=usual)
-    if roles.label is None:
+    label = roles.label
+    if label is None:
         problem = f"{file.origin} has the columns {first_few(columns)}"
         raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
+    if roles.item is not None and not any(map(as_text, columns[roles.item].tolist())):
+        roles = replace(roles, item=None)  # as in the files of an audit that knew no items
     places, ids = _places(file, roles, ids, skipped)
     found = {}
-    for name in (roles.label, roles.true_label, roles.split, roles.item):
+    for name in (label, roles.true_label, roles.split, roles.item):
         if name is not None:
             found[name] = np.full(len(ids), None, dtype=object)
             found[name][places[places >= 0]] = columns[name][places >= 0]
     without = np.ones(len(ids), dtype=bool)
     without[places[places >= 0]] = False
     if without.any() and (before := own()) is not None:
-        found[roles.label][without] = before[without]
+        found[label][without] = before[without]
     words = f"{Path(file.origin).name}: {roles.in_words()}" if len(columns) > 1 else ""
     return JoinedLabels(found, roles, ids, words)
 
@@ -123,8 +126,9 @@ def _opened(labels: Any) -> _LabelFile:
 
 
 def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | None:
-    """Return the column of ids: chosen, or named as those of the features."""
-    if choice.id is not None or len(columns) == 1:
+    """Return the column of ids: chosen, unless the features alone have it, or named as theirs."""
+    is_there = bool(choice.id) and choice.id == ids.column and choice.id not in columns
+    if len(columns) == 1 or (choice.id is not None and not is_there):
         return choice.id
     usual = [ids.column] if ids.column else []
     usual += ["id"] + ["path"] * (ids.kind == PATH)
@@ -146,10 +150,11 @@ def _places(
     if known.issuperset(wanted):
         places = ids.places_of(wanted, f"{file.origin}, column {named!r},", known=skipped)
         rows = places[places >= 0]
-        if np.any(np.diff(rows) < 0):
+        # All of them in another order may be ids that happen to count from 0.
+        if len(rows) == len(ids) and np.any(np.diff(rows) < 0):
             problem = f"{file.origin} has the positions of rows as ids {named!r}, in another order"
-            advice = f"call the column {ROW!r} if it holds positions, else pass {{id_column}}=''."
-            raise ArgumentError("", problem, advice, id_column=...)
+            advice = f"call the column {ROW!r} if it holds positions, else pass {{id_column}}."
+            raise ArgumentError("", problem, advice, id_column="")
         return places, ids
     places = _places_in_order(file, ids, skipped)
     kept = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]

@@ -173,7 +173,7 @@ def _relabelled(
     changed: dict[str, Any] = {"provenance": {**table.provenance, "columns": words}}
     if item is not None and (table.items is None or choice.item is not None):
         items = [as_text(cell) for cell in joined.columns[item].tolist()]
-        changed |= {"items": items, "item_kind": item_kind(item, items)} if any(items) else {}
+        changed |= {"items": items, "item_kind": item_kind(item, items)}
     names = tuple(coded.classes.tolist())
     return replace(table, labels=coded.codes, classes=names, ids=joined.ids, **changed)
 
