@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from twohot.review.records import ReviewRows
+from twohot.tables.row_ids import RowIds
 
 ANIMALS = ("cat", "dog", "fox", "owl")
 
@@ -40,7 +41,7 @@ def audit_rows(n_rows: int = 12, **changes: Any) -> ReviewRows:
     flagged = position % 2 == 0
     fields: dict[str, Any] = {
         "classes": ANIMALS,
-        "row": position,
+        "ids": RowIds.by_position(n_rows),
         "given_labels": given,
         "suggested_labels": np.where(flagged, (given + 1) % n_classes, given),
         "second_labels": (given + 2) % n_classes,

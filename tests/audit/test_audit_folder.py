@@ -15,6 +15,7 @@ from twohot.audit import audit_folder
 from twohot.audit.audit_folder import FILES, read_audit_folder, write_audit_folder
 from twohot.audit.issue_files import read_issues, write_issues
 from twohot.review.records import Method, ReviewRows, ReviewSummary
+from twohot.tables.row_ids import RowIds
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1)
 UNIT = st.floats(0, 1)
@@ -32,9 +33,8 @@ def any_rows(draw) -> ReviewRows:
     given_labels = column(st.integers(NO_LABEL, len(classes) - 1), int)
     return ReviewRows(
         classes=classes,
-        row=np.array(
-            draw(st.lists(st.integers(0, 99), min_size=n_rows, max_size=n_rows, unique=True)),
-            dtype=int,
+        ids=RowIds(
+            draw(st.lists(TEXT, min_size=n_rows, max_size=n_rows, unique=True)), "column", "nr"
         ),
         given_labels=given_labels,
         suggested_labels=column(code, int),
@@ -54,7 +54,12 @@ def test_issues_come_back_exactly(tmp_path_factory, rows) -> None:
     path = tmp_path_factory.getbasetemp() / "issues.csv"
     write_issues(path, rows)
     again = read_issues(
-        path, classes=rows.classes, item_kind=rows.item_kind, has_items=rows.items is not None
+        path,
+        classes=rows.classes,
+        item_kind=rows.item_kind,
+        has_items=rows.items is not None,
+        id_kind=rows.ids.kind,
+        id_column=rows.ids.column,
     )
     for field in fields(ReviewRows):
         before, after = getattr(rows, field.name), getattr(again, field.name)
@@ -153,13 +158,13 @@ def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
         ("issues.csv", lambda text: text.replace("0,,cat", "0,,yak"), "was changed .'yak'."),
         ("issues.csv", lambda text: text.replace("true", "yes", 1), "was changed .'yes'."),
         ("issues.csv", lambda text: text.replace("0,,cat", "0,cat"), "was changed"),
-        ("issues.csv", lambda text: text.replace("row,", "line,"), r"has the columns \['line'"),
+        ("issues.csv", lambda text: text.replace("id,", "line,"), r"has the columns \['line'"),
         ("summary.json", lambda text: text[:50], "is no summary of an audit"),
         ("summary.json", lambda text: text.replace('"classes"', '"kinds"'), "no summary of an"),
         (
             "summary.json",
-            lambda text: text.replace('"format_version": 1', '"format_version": 2'),
-            "format_version 2, and this twohot reads 1",
+            lambda text: text.replace('"format_version": 2', '"format_version": 1'),
+            "format_version 1, and this twohot reads 2",
         ),
     ],
 )

@@ -274,7 +274,9 @@ def test_a_value_that_is_missing_is_named_by_its_row_in_x(audit):
     features = X.copy()
     features[[70, 90], 2] = np.nan
     y = np.where((np.arange(len(X)) % 7 == 0) | (np.arange(len(X)) < 30), np.nan, Y)
-    with pytest.raises(ValueError, match="X contains NaN at row 90, column 2"):
+    # An audit judges rows without a label too.
+    row = 70 if audit is find_label_issues else 90
+    with pytest.raises(ValueError, match=f"X contains NaN at row {row}, column 2"):
         audit(features, y)
 
 
@@ -561,7 +563,9 @@ def table():
 
 def test_frames_hold_every_column(table):
     pandas, polars = table.to_pandas(), table.to_polars()
-    assert list(pandas.columns) == list(polars.columns) == list(table.columns) == list(COLUMNS)
+    assert list(pandas.columns) == list(table.columns) == list(COLUMNS)
+    assert list(polars.columns) == ["id", *COLUMNS]
+    assert polars["id"].to_list() == [str(row) for row in range(361)]
     for name in COLUMNS:
         unknown = name in {"label_quality", "probability_wrong", "given_label"}
         assert pandas[name].isna().tolist() == [False] * 360 + [unknown]
@@ -571,6 +575,61 @@ def test_frames_hold_every_column(table):
     assert polars.schema["is_label_issue"] == pl.Boolean
     assert polars.schema["given_label"] == polars.schema["predicted_label"] == pl.String
     assert pandas["label_quality"].dtype == np.float64
+
+
+# Ids ---------------------------------------------------------------------------------------------
+
+ORDER = np.random.default_rng(1).permutation(len(GIVEN))
+
+
+@pytest.mark.parametrize("index", [ORDER + 1000, [f"T{row}" for row in ORDER], ORDER])
+def test_the_index_of_a_frame_joins_what_was_found(index):
+    frame = pd.DataFrame({"y": GIVEN, "mine": np.arange(len(GIVEN))}, index=index)
+    issues = find_label_issues(None, frame["y"], probabilities=ROWS)
+    # The same rows in another order: a join by position would be wrong.
+    joined = frame.sort_index().join(issues.to_pandas())
+    assert (joined["given_label"] == joined["y"]).all()
+    plain = find_label_issues(None, GIVEN, probabilities=ROWS)
+    np.testing.assert_array_equal(joined["confidence"], plain.confidence[joined["mine"]])
+    assert list(issues.ids) == [str(name) for name in index]
+
+
+def test_ids_may_be_given():
+    names = [f"T{row}" for row in ORDER]
+    issues = find_label_issues(None, GIVEN, probabilities=ROWS, ids=names)
+    assert issues.to_polars()["id"].to_list() == names
+    assert issues.to_pandas().index.tolist() == names
+    assert f"{names[issues.rows[0]]:>8}  " in repr(issues)
+    with pytest.raises(ValueError, match="ids has 2 ids for 360 rows: pass one id per row"):
+        find_label_issues(None, GIVEN, probabilities=ROWS, ids=["a", "b"])
+    with pytest.raises(ValueError, match="holds 'a' more than once"):
+        find_label_issues(None, GIVEN, probabilities=ROWS, ids=["a"] * 360)
+
+
+def test_frames_of_other_rows_are_not_audited_together():
+    frame = pd.DataFrame(X, index=np.arange(len(X)) + 7)
+    labels = pd.Series(Y, index=frame.index[::-1])
+    with pytest.raises(ValueError, match=r"y has another index than X.*pass y.loc\[X.index\], or"):
+        find_label_issues(frame, labels, probe=JUDGE)
+    # An index that nobody chose says nothing.
+    bare = find_label_issues(frame.reset_index(drop=True).to_numpy(), labels, probe=JUDGE)
+    assert bare.to_pandas().index.equals(labels.index)
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, pd.DataFrame, pl.DataFrame, sp.csr_array, np.ndarray.tolist]
+)
+@pytest.mark.parametrize("judge", [None, JUDGE])
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_a_number_that_is_none_is_reported_at_its_row(make, judge, monkeypatch):
+    monkeypatch.setattr(class_probabilities, "BLOCK_ROWS", 10)
+    rows, labels = X[:60].copy(), Y[:60].astype(float)
+    labels[:10] = np.nan
+    rows[25, 2] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN at row 25, column 2"):
+        find_label_issues(make(rows), labels, probe=judge)
+    with pytest.raises(ValueError, match="X contains NaN at row T25, column 2"):
+        find_label_issues(make(rows), labels, probe=judge, ids=[f"T{row}" for row in range(60)])
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
@@ -588,7 +647,7 @@ def test_a_column_that_is_not_there(table):
 def test_the_printed_table(table):
     lines = str(table).splitlines()
     assert lines[0] == f"360 labels: {table.share_in_words()}; 120 flagged"
-    assert lines[1].split() == ["row", "quality", "given", "suggested", "second"]
+    assert lines[1].split() == ["id", "quality", "given", "suggested", "second"]
     assert lines[2].split() == ["3", f"{table.label_quality[3]:.3f}", "a", "b", "a"]
     assert str(table).splitlines()[-1] == "Rows without a label: 1, predicted and not counted."
     many = find_label_issues(X, Y, probe=JUDGE, budget=50)

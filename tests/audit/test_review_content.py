@@ -1,5 +1,7 @@
 """What was found about labels becomes a review in the table's own order of classes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from twohot._checks.labels import code_labels
 from twohot.audit.decisions import Decision, apply_decisions
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.tables import FeatureTable
+from twohot.tables.row_ids import RowIds
 
 # Neither sorted as strings nor as numbers; no row is of the last.
 CLASSES = ("30", "2", "10", "none")
@@ -25,14 +28,14 @@ def audited():
 
 def test_rows_are_in_the_codes_and_numbers_of_the_table(audited) -> None:
     table, issues, true = audited
-    rows = review_rows(table, issues, np.arange(150)[::-1] * 2)
+    rows = review_rows(replace(table, ids=RowIds(np.arange(150)[::-1] * 2)), issues)
     assert rows.classes == CLASSES
-    assert rows.row.tolist() == list(range(298, -1, -2))
+    assert list(rows.ids) == [str(number) for number in range(298, -1, -2)]
     assert rows.suggested_labels.tolist() == true.tolist()
     assert rows.given_labels.tolist() == table.labels.tolist()
     assert np.flatnonzero(rows.is_label_issue).tolist() == list(range(0, 150, 7))
     assert np.all(rows.second_labels != rows.suggested_labels)
-    assert review_rows(table, issues).row.tolist() == list(range(150))
+    assert list(review_rows(table, issues).ids) == [str(row) for row in range(150)]
 
 
 def test_the_noise_is_that_of_the_table_and_clean_where_no_row_is(audited) -> None:
@@ -112,6 +115,6 @@ def test_classes_without_a_row_are_offered(audited) -> None:
     review = review_rows(part, issues)
     assert review.classes == CLASSES
     assert set(review.suggested_labels.tolist()) == {0, 2}
-    relabelled = Decision(review.report_id(), 0, "relabel", "none")
+    relabelled = Decision(review.report_id(), review.ids[0], "relabel", "none")
     assert apply_decisions(review, [relabelled]).labels[0] == 3
     assert issues.corruption[1].tolist() == [0, 1, 0, 0]

@@ -12,7 +12,7 @@ from twohot.cli import app
 from twohot.review.records import ReviewSummary
 from twohot.tables.csv_file import read_csv, write_csv
 
-COLUMNS = ["report", "row", "decision", "label"]
+COLUMNS = ["report", "id", "decision", "label"]
 ROWS = audit_rows(12, items=tuple(f"item, {i}" for i in range(12)), item_kind="text")
 REPORT = ROWS.report_id()
 WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
@@ -48,7 +48,7 @@ def test_the_labels_follow_from_the_decisions() -> None:
     expected = np.array(ROWS.given_labels)
     expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
     lines = [[str(i), f"item, {i}", ANIMALS[k]] for i, k in enumerate(expected)]
-    assert read_csv("corrected.csv") == [["row", "item", "label"], *lines]
+    assert read_csv("corrected.csv") == [["id", "item", "label"], *lines]
     assert (
         "4 rows decided: 1 suggestion accepted, 1 second candidate taken, 1 relabelled, "
         "1 given label kept."
@@ -124,4 +124,66 @@ def test_what_is_read_is_not_replaced_even_by_force(folder, output) -> None:
     result = run("decisions.csv", "--audit", "audit", "-o", output, "--force")
     assert result.exit_code == 1
     assert "is the input itself: choose another name" in result.output
+    assert everything(folder) == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> None:
+    sure = ROWS.is_label_issue & (ROWS.confidence >= 0.7)
+    assert 0 < sure.sum() < ROWS.is_label_issue.sum()
+    result = run("--audit", "audit", "--accept-all", "0.7", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    expected = np.where(sure, ROWS.suggested_labels, ROWS.given_labels)
+    assert [line[2] for line in read_csv("out.csv")[1:]] == [ANIMALS[k] for k in expected]
+    assert f"{sure.sum()} rows decided: {sure.sum()} suggestions accepted" in result.output
+    # What a person decided stays decided.
+    run("decisions.csv", "--audit", "audit", "--accept-all", "0", "-o", "all.csv")
+    expected = np.where(ROWS.is_label_issue, ROWS.suggested_labels, ROWS.given_labels)
+    expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
+    assert [line[2] for line in read_csv("all.csv")[1:]] == [ANIMALS[k] for k in expected]
+
+
+def test_a_users_own_file_is_written_again(folder) -> None:
+    lines = [f"{i};'{i}';{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
+    (folder / "own.csv").write_text("n;text;kind\n" + "\n".join([*lines, "12;;cat"]))
+    result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    assert result.exit_code == 0, result.output
+    assert "labels in column 'kind', as they were in 'given_label'. 1 row not in the" in (
+        result.output
+    )
+    expected = np.array(ROWS.given_labels)
+    expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
+    changed = [
+        f"{i};'{i}';{ANIMALS[k]};{ANIMALS[ROWS.given_labels[i]]}" for i, k in enumerate(expected)
+    ]
+    assert (folder / "clean.csv").read_text() == (
+        "n;text;kind;given_label\n" + "\n".join([*changed, "12;;cat;cat"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--audit", "audit"], "nothing to apply: name the decisions, or pass --accept-all=…"),
+        (["decisions.csv", "--audit", "audit", "--to", "own.csv"], "--to=own.csv is not there"),
+        (
+            ["decisions.csv", "--audit", "audit", "--to", "decisions.csv"],
+            "written again under another name: pass --output=…",
+        ),
+        (
+            ["decisions.csv", "--audit", "audit", "--to", "audit", "-o", "clean"],
+            "is a folder, and the ids of the audit are positions in the file",
+        ),
+        (
+            ["decisions.csv", "--audit", "audit", "--to", "audit/issues.csv", "-o", "out.csv",
+             "--label-column", "item"],
+            "in row 0 the column 'item' has 'item, 0', and the audit 'cat'",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_applied_is_said_and_nothing_written(folder, arguments, message) -> None:
+    before = everything(folder)
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert message in result.output
     assert everything(folder) == before

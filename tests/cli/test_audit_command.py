@@ -84,7 +84,7 @@ def test_a_feature_file_goes_all_the_way_to_reviewed_labels(tmp_path, monkeypatc
     rows = [row for row, flag in enumerate(flagged) if flag == "true"]
     report = json.loads((folder / "summary.json").read_text())["report"]
     decisions = [[report, str(rows[0]), "accept", ""], [report, str(rows[1]), "reject", ""]]
-    write_csv(folder / "decisions.csv", ["report", "row", "decision", "label"], decisions)
+    write_csv(folder / "decisions.csv", ["report", "id", "decision", "label"], decisions)
     assert run("apply", folder / "decisions.csv").exit_code == 0
     expected = [table.classes[k] for k in table.labels]
     expected[rows[0]] = column(folder / "issues.csv", "predicted_label")[rows[0]]
@@ -104,7 +104,7 @@ def test_rows_of_a_split_keep_the_numbers_they_have_in_the_file(tmp_path) -> Non
         result = run("audit", table, "-o", tmp_path / asked, "--quiet", *arguments)
         assert result.exit_code == 0, result.output
         issues = tmp_path / asked / "issues.csv"
-        outcomes[asked] = [int(row) for row in column(issues, "row")]
+        outcomes[asked] = [int(row) for row in column(issues, "id")]
         flagged = column(issues, "is_label_issue")
         for row, flag in zip(outcomes[asked], flagged, strict=True):
             assert (flag == "true") == (row % 7 == 0)

@@ -36,7 +36,8 @@ def run(*arguments):
 def test_a_folder_with_real_weights():
     result = run("photos", "--backbone", "efficientnet_lite0", "-o", "photos.features")
     assert result.exit_code == 0
-    said, advice = result.stdout.splitlines()
+    columns, said, advice = result.stdout.splitlines()
+    assert columns == "Columns: label: sub-folder; id: path below photos"
     assert said == (
         "photos.features holds 12 rows of 1280 features, 2 classes. "
         "12 items went through the model."
@@ -133,7 +134,7 @@ def test_unreadable_files_are_listed_but_not_without_end(photos):
 def test_one_unreadable_file_is_all_that_is_listed(photos):
     (photos / "dog" / "003.png").write_text("no image")
     result = run("photos", "--backbone", "pixels", "-o", "photos.features")
-    assert result.stdout.splitlines()[1:] == [
+    assert result.stdout.splitlines()[2:] == [
         "1 item skipped, which could not be read:",
         "  photos/dog/003.png: is not an image in a format that Pillow reads",
         "Next: twohot describe photos.features",

@@ -37,7 +37,7 @@ def test_what_is_fitted_is_what_auto_probe_chooses(noisy) -> None:
 
     # And it predicts as it does in memory, rows without labels too.
     assert run("predict", "p.safetensors", "new.csv", "-o", "new_labels.csv").exit_code == 0
-    assert column("new_labels.csv", "row") == [str(row) for row in range(120)]
+    assert column("new_labels.csv", "id") == [str(row) for row in range(120)]
     assert column("new_labels.csv", "predicted_label") == expected.predict(features).tolist()
     outputs = np.sort(expected.predict_proba(features), axis=1)
     confidence = np.array(column("new_labels.csv", "confidence"), dtype=float)
@@ -70,7 +70,7 @@ def test_all_rows_are_predicted_unless_a_split_is_asked_for(noisy, arguments, ro
     result = run("predict", "p.safetensors", "split.csv", "-o", "out.csv", *arguments)
     assert result.exit_code == 0, result.output
     assert f"Predicted {len(rows)} rows" in result.output
-    assert column("out.csv", "row") == [str(row) for row in rows]
+    assert column("out.csv", "id") == [str(row) for row in rows]
     # Whole floats are the classes that a table names.
     assert column("out.csv", "predicted_label") == [NAMES[row % 3] for row in rows]
 

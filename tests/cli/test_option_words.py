@@ -118,7 +118,7 @@ def folder(tmp_path, monkeypatch):
     features, true = blobs(30)
     labels = [str(label) for label in true]
     write_table(tmp_path / "split='a'.csv", features[:, :2])
-    write_table(tmp_path / "two.csv", features, label=labels, y=labels)
+    write_table(tmp_path / "two.csv", features, label=labels, y=labels, note=["-"] * 30)
     write_table(tmp_path / "apart.csv", features[:, :0], a=labels, b=labels)
     (tmp_path / "names.txt").write_text("0\n1\n")
     np.savez(tmp_path / "t.npz", X=features, y=true, embeddings=features)
@@ -149,8 +149,8 @@ def folder(tmp_path, monkeypatch):
             "column 'a' has 1 label that is none of the 2 classes ('2'): name all classes in --cla",
         ),
         (
-            ["two.csv", "--label-column", "y", "--feature-column", "label"],
-            "column 'label' holds no numbers: choose others by --feature-column=…",
+            ["two.csv", "--label-column", "y", "--feature-column", "note"],
+            "column 'note' holds no numbers: choose others by --feature-column=…",
         ),
         (
             ["two.csv", "--label-column", "y", "--split", "test"],

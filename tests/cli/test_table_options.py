@@ -37,7 +37,10 @@ def test_commands_that_read_labels_have_the_same_options(name):
     assert arguments == ["source"]
     assert {
         "--label-column": "Column or array that holds the labels.",
-        "--feature-column": "Column that holds features; repeat it for more.",
+        "--feature-column": "Column that holds features, or a pattern such as 'e*'; repeat it for "
+        "more.",
+        "--id-column": "Column that names the rows, by default id, else their position.",
+        "--item-column": "Column of texts or image paths that the rows came from.",
         "--labels": "Separate label file: .csv or .npy.",
         "--classes": "Text file that names one class per line.",
         "--missing": "Text that means no label; repeat it for more.",
@@ -63,7 +66,8 @@ def test_the_record_is_made_of_its_options():
     seen = []
     spread = with_table_options(command)
     names = list(inspect.signature(spread).parameters)
-    fields = ["label_column", "feature_column", "labels", "classes", "missing", "split"]
+    own = ["label_column", "feature_column", "id_column", "item_column"]
+    fields = [*own, "labels", "classes", "missing", "split"]
     assert names == ["probe", "source", "before", *fields, "after"]
     given = dict.fromkeys(fields) | {"split": "val", "source": Path("a.csv")}
     spread(probe="p", before=2, after=3, **given)

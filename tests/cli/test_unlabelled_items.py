@@ -53,6 +53,7 @@ def test_from_photos_to_predictions_on_new_photos():
     result = run("extract", "new", "--unlabelled", *PIXELS, "-o", "new.features")
     assert result.exit_code == 0, result.output
     assert result.output.splitlines() == [
+        "Columns: id: path below new",
         "new.features holds 4 rows of 90 features, no labels. 4 items went through the model.",
         "Next: twohot predict PROBE new.features -o predictions.csv",
     ]
@@ -165,8 +166,8 @@ def test_cache_strict_and_what_cannot_be_read(folder):
 def bare(folder):
     """A feature file without labels, and labels for it."""
     assert run("extract", "photos", "--unlabelled", *PIXELS, "-o", "bare.features").exit_code == 0
-    labels = [Path(item).parent.name for item in read_features("bare.features").items]
-    (folder / "labels.csv").write_text("\n".join(["label", *labels]))
+    lines = [f"{name},{Path(name).parent.name}" for name in read_features("bare.features").ids]
+    (folder / "labels.csv").write_text("\n".join(["id,label", *reversed(lines)]))
     return folder
 
 
@@ -184,7 +185,7 @@ def test_commands_that_need_labels_say_so_and_take_a_label_file(bare, name):
     before = everything(bare)
     refused = run(name, "bare.features", *NEED_LABELS[name])
     assert refused.exit_code == 1
-    assert refused.output.strip() == (
+    assert refused.stderr.strip() == (
         "Error: bare.features has no label in any of its 36 rows, and this command needs some: "
         "pass one per row by --labels=…, or predict them by `twohot predict`."
     )

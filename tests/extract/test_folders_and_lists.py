@@ -183,7 +183,7 @@ def test_a_parquet_file_without_rows(tmp_path):
         ),
         ("path,label\na.png,x\nb.png,x\n./a.png,y\n", {}, r"lists \S*a.png 2 times: keep one row"),
         ("path,label\n", {}, "no rows"),
-        ("path,label\na.png\n", {}, "1 cell in row 2"),
+        ("path,label\na.png\n", {}, "1 cell in row 0"),
     ],
     ids=lambda value: value if isinstance(value, str) and "\n" in value else "",
 )
@@ -204,7 +204,9 @@ def test_a_csv_with_missing_files(tmp_path):
 def test_a_table_with_rows_without_a_path(tmp_path):
     frame = pd.DataFrame({"path": ["a.png", None, "c.png", None], "label": ["x"] * 4})
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=r"no path in 2 of its rows \(row 2, 4\): fill these in"):
+    with pytest.raises(
+        ValueError, match=r"no path in 2 of its rows \(row 1, 3, from 0\): fill these in"
+    ):
         read_item_table(tmp_path / "t.parquet")
 
 

@@ -85,9 +85,10 @@ def test_everything_that_is_known_of_items_is_kept(output):
 def test_texts(tmp_path, output):
     (tmp_path / "texts.csv").write_text('text,label\nno,a\n"  ",a\nyes,b\n')
     report = extract(read_item_table(tmp_path / "texts.csv"), Counting().backbone("text"), output)
-    assert report.skipped == (Skipped("  ", "the text is empty"),)
+    assert report.skipped == (Skipped("1", "  ", "the text is empty"),)
     table = read_features(output)
     assert list(table.items) == ["no", "yes"]
+    assert list(table.ids) == ["0", "2"]
     assert table.item_kind == "text"
 
 
@@ -118,7 +119,8 @@ def test_what_cannot_be_read_is_listed_and_left_out(photos, output):
     assert table.labels.tolist() == [0, 0, 1, 1]
     assert len(table.items) == 4
     assert table.provenance["skipped"] == [
-        {"item": skipped.item, "reason": skipped.reason} for skipped in report.skipped
+        {"id": skipped.id, "item": skipped.item, "reason": skipped.reason}
+        for skipped in report.skipped
     ]
     # They take no place in a batch.
     assert counting.batches == [3, 1]

@@ -1,5 +1,6 @@
 """The report in a real browser: what a reviewer sees, does and takes away."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from twohot.review.records import (
     ReviewSummary,
 )
 from twohot.tables.csv_file import read_csv, unguarded
+from twohot.tables.row_ids import RowIds
 
 
 class Page:
@@ -106,8 +108,7 @@ def opened(browser, tmp_path, downloads):
 
 def flagged(rows: ReviewRows, key: Any, **order: Any) -> list[int]:
     """Flagged row numbers in the order of a key: the plain twin of the page's sorting."""
-    positions = sorted(rows.flagged.tolist(), key=key, **order)
-    return rows.row[positions].tolist()
+    return sorted(rows.flagged.tolist(), key=key, **order)
 
 
 def test_rows_stand_in_the_order_asked_for(opened) -> None:
@@ -269,7 +270,7 @@ def test_export_applies_and_imports_again(opened) -> None:
     decided = page.decided()
     path = page.export()
     read = read_decisions(path)
-    assert {d.row: [d.decision, d.label] for d in read} == decided
+    assert {int(d.id): [d.decision, d.label] for d in read} == decided
     applied = apply_decisions(rows, read)
     names = np.array(ANIMALS)
     for row, (_, label) in decided.items():
@@ -280,6 +281,25 @@ def test_export_applies_and_imports_again(opened) -> None:
     assert page.decided() == decided
     page.press("u")
     assert page.decided() == {}
+
+
+def test_decisions_carry_the_ids_of_the_user_whatever_their_text(opened) -> None:
+    # Of two rows each, the first is flagged.
+    names = [text for hostile in HOSTILE for text in (hostile, hostile + ", the second")]
+    rows = audit_rows(len(names), ids=RowIds(names, "column", "ticket"))
+    page = opened(rows)
+    page.press(*"a" * len(HOSTILE))
+    path = page.export()
+    read = read_decisions(path)
+    assert {decision.id for decision in read} == set(HOSTILE)
+    applied = apply_decisions(rows, read)
+    np.testing.assert_array_equal(applied.labels, rows.suggested_labels)
+    page.press(*"u" * len(HOSTILE))
+    assert f"{len(HOSTILE)} decisions imported" in page.bring(path)
+    assert len(page.decided()) == len(HOSTILE)
+    page.choose("sort", "row")
+    shown = page.script("return document.querySelector('#list [data-row] td').textContent")
+    assert shown == HOSTILE[0]
 
 
 @pytest.mark.parametrize(
@@ -357,7 +377,7 @@ def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
     assert len(decided) == len(HOSTILE)
     path = page.export()
     read = read_decisions(path)
-    assert {d.row: [d.decision, d.label] for d in read} == decided
+    assert {int(d.id): [d.decision, d.label] for d in read} == decided
     assert apply_decisions(rows, read).n_changed == len(HOSTILE)
     # As a spreadsheet sees them, no field is a formula.
     assert not any(field[:1] in set("=+-@\t\r\n") for line in read_csv(path) for field in line)
@@ -507,6 +527,7 @@ def test_many_classes_are_mapped_on_a_canvas(opened) -> None:
 
 def test_a_phone_shows_the_page_without_scrolling_sideways(opened, browser) -> None:
     rows = audit_rows(12, classes=("a" * 200, "b" * 200, "c", "d"), items=("x" * 900,) * 12)
+    rows = replace(rows, ids=RowIds([f"{'y' * 400}{row}" for row in range(12)], "column", "nr"))
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:

@@ -138,7 +138,9 @@ def test_safetensors_alone_reads_it(written):
     with safe_open(written, framework="numpy") as file:
         about = json.loads(file.metadata()["twohot.features"])
     assert about == {
-        "format_version": 1,
+        "format_version": 2,
+        "id_column": "",
+        "id_kind": "position",
         "classes": ["größe", "", "日本"],
         "superclass_names": ["a", "b"],
         "split_names": ["train", "test"],
@@ -365,7 +367,7 @@ def rewrite(path, tensors=None, **about):
     save_file(kept, path, {"twohot.features": json.dumps(header)})
 
 
-@pytest.mark.parametrize("version", [2, 100])
+@pytest.mark.parametrize("version", [3, 100])
 def test_a_newer_file(written, version):
     rewrite(written, format_version=version, classes="remove")
     with pytest.raises(ValueError, match=f"format version {version} .* upgrade twohot to read it"):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.tables import FeatureTable, read_features, read_table, write_features
+from twohot.tables.row_ids import RowIds
 
 X = np.eye(4)
 
@@ -56,9 +57,86 @@ def test_own_labels_are_not_read_where_none_is_kept(tmp_path):
     assert read_table(tmp_path / "x.npz", labels=path).labels.tolist() == [0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("rows", [("0", "0"), ("0", "4"), ("0", "-1"), ("0", "x"), ("0", "1.5")])
-def test_rows_that_are_none_are_refused(rows, tmp_path):
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (("0", "0"), r"l.csv, column 'row', has 1 id more than once \('0'\)"),
+        (("0", "4"), r"l.csv, column 'row', has 1 id that no row has \('4'\)"),
+        (("-1", "x"), r"has 2 ids that no row has \('-1', 'x'\), where ids are positions in the"),
+        (("0", "1.5"), r"1 id that no row has \('1.5'\)"),
+    ],
+)
+def test_rows_that_are_none_are_refused(rows, message, tmp_path):
     np.save(tmp_path / "x.npy", X)
     path = write_csv(tmp_path / "l.csv", "row,label", *(f"{row},a" for row in rows))
-    with pytest.raises(ValueError, match=r"'row' of .*l.csv must hold numbers from 0 to 3, each"):
+    with pytest.raises(ValueError, match=message):
         read_table(tmp_path / "x.npy", labels=path)
+
+
+def stored(tmp_path, ids, skipped=()):
+    """Write features of three rows that know their ids, and what was skipped."""
+    table = FeatureTable(
+        features=X[:3],
+        labels=np.array([0, 1, 0]),
+        classes=("cat", "dog"),
+        ids=ids,
+        provenance={"skipped": [{"id": name, "item": "", "reason": ""} for name in skipped]},
+    )
+    write_features(tmp_path / "x.features", table)
+    return tmp_path / "x.features"
+
+
+def test_a_label_file_finds_the_rows_that_were_not_skipped(tmp_path):
+    features = stored(tmp_path, RowIds.by_position(4).take([0, 2, 3]), skipped=["1"])
+    path = write_csv(tmp_path / "l.csv", "text,label", "a,dog", ",cat", "c,dog", "d,cat")
+    table = read_table(features, labels=path)
+    assert table.given_labels.tolist() == ["dog", "dog", "cat"]
+    assert list(table.ids) == ["0", "2", "3"]
+    assert list(table.items) == ["a", "c", "d"]
+    # One line for each row of the features: nobody can tell which is which.
+    short = write_csv(tmp_path / "s.csv", "text,label", "a,dog", "c,dog", "d,cat")
+    with pytest.raises(ValueError, match=r"3 labels for 3 rows of features: .* a column 'id'"):
+        read_table(features, labels=short)
+
+
+def test_ids_of_the_features_are_looked_for_by_their_name(tmp_path):
+    features = stored(tmp_path, RowIds.of_column("ticket", ["T7", "T8", "T9"]), skipped=["T1"])
+    own = write_csv(tmp_path / "own.csv", "ticket,id,label", "T9,1,dog", "T1,2,cat", "T7,3,dog")
+    audits = write_csv(tmp_path / "audits.csv", "id,item,label", "T9,,dog", "T7,,dog")
+    for path in (own, audits):
+        assert read_table(features, labels=path).given_labels.tolist() == ["dog"] * 3
+    other = write_csv(tmp_path / "other.csv", "nr,label", "T7,cat", "T8,cat", "T9,cat")
+    assert read_table(features, labels=other, id_column="nr").labels.tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match=r"other.csv has no column of ids.*the column 'ticket'"):
+        read_table(features, labels=other)
+    strange = write_csv(tmp_path / "strange.csv", "ticket,label", "T7,cat", "T5,cat", "T6,dog")
+    with pytest.raises(ValueError, match=r"has 2 ids that no row has \('T5', 'T6'\)"):
+        read_table(features, labels=strange)
+    twice = write_csv(tmp_path / "twice.csv", "ticket,label", "T7,cat", "T7,cat")
+    with pytest.raises(ValueError, match=r"has 1 id more than once \('T7'\)"):
+        read_table(features, labels=twice)
+
+
+def test_files_of_an_audit_are_read_with_the_options_of_the_audit(tmp_path):
+    lines = (f"{x},{2 * x},N{x},cat" for x in range(4))
+    table = write_csv(tmp_path / "t.csv", "a,b,nr,kind", *lines)
+    audits = write_csv(tmp_path / "audits.csv", "id,item,label", "N3,,dog", "N0,,dog", "N1,,cat")
+    found = read_table(table, labels=audits, id_column="nr")
+    assert found.given_labels.tolist() == ["dog", "cat", None, "dog"]
+    assert list(found.ids) == ["N0", "N1", "N2", "N3"]
+    assert found.items is None
+
+
+def test_features_without_ids_take_those_of_the_label_file(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    lines = ("id,message,label", "9,a,cat", "4,b,dog", "7,c,cat", "2,d,dog")
+    path = write_csv(tmp_path / "l.csv", *lines)
+    table = read_table(tmp_path / "x.npy", labels=path, item_column="message")
+    assert (list(table.ids), table.ids.column) == (["9", "4", "7", "2"], "id")
+    assert (list(table.items), table.item_kind) == (["a", "b", "c", "d"], "text")
+    # Positions in another order may be either.
+    shuffled = write_csv(tmp_path / "s.csv", "id,label", "3,a", "1,a", "0,b", "2,b")
+    with pytest.raises(ValueError, match=r"positions of rows as ids 'id', in another order: call"):
+        read_table(tmp_path / "x.npy", labels=shuffled)
+    in_order = read_table(tmp_path / "x.npy", labels=shuffled, id_column="")
+    assert in_order.given_labels.tolist() == ["a", "a", "b", "b"]

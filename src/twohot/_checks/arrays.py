@@ -1,5 +1,6 @@
 """Arrays that a user passes: features, probabilities, coefficients."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,16 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
     raise ArgumentError({"dtype": dtype}, problem, "pass float32 or float64.")
 
 
-def check_finite(name: str, block: Matrix, first_row: int, places: IntArray | None = None) -> None:
+class NotFiniteError(ArgumentError):
+    """Features that hold NaN or infinity."""
+
+
+def check_finite(
+    name: str, block: Matrix, first_row: int, places: IntArray | Sequence[str] | None = None
+) -> None:
     """Raise if a block of rows holds NaN or infinity, with the place of the first.
 
-    A row has the number that `places` gives it, by default counted from the block's first.
+    A row is called what `places` calls it, by default it is counted from the block's first.
     """
     values = block.data if sp.issparse(block) else block
     # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
@@ -41,7 +48,7 @@ def check_finite(name: str, block: Matrix, first_row: int, places: IntArray | No
     place = first_row + row if places is None else places[row]
     problem = f"contains {kind} at row {place}, column {column}"
     advice = "features must be finite, so drop or impute the row (NaN and inf cannot be used)."
-    raise ArgumentError(name, problem, advice)
+    raise NotFiniteError(name, problem, advice)
 
 
 def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:

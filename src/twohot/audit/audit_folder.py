@@ -2,7 +2,7 @@
 
     report.html     the review, for a browser
     issues.csv      one line per row of the data: its given label and what the audit says about it
-    corrected.csv   row, item, label: the suggestions taken where the audit is sure
+    corrected.csv   id, item, label: the suggestions taken where the audit is sure
     summary.json    the numbers of the report, its name, and the sha256 of the given labels
 
 Every file is written whole. summary.json comes last and names the report, and the report is named
@@ -23,7 +23,7 @@ from twohot.audit.issue_files import read_issues, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FILES = ("report.html", "issues.csv", "corrected.csv", "summary.json")
 DIGEST = "given_labels_sha256"
 
@@ -119,6 +119,8 @@ def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> di
         "classes": rows.classes,
         "has_items": rows.items is not None,
         "item_kind": rows.item_kind,
+        "id_kind": rows.ids.kind,
+        "id_column": rows.ids.column,
         "corruption": summary.corruption,
         "methods": [asdict(method) for method in summary.methods],
         "choice": None if summary.choice is None else asdict(summary.choice),
@@ -134,7 +136,7 @@ def _read_summary(path: Path) -> dict[str, Any]:
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
         version = fields["format_version"]
-        needed = ("report", DIGEST, "classes", "has_items", "item_kind")
+        needed = ("report", DIGEST, "classes", "has_items", "item_kind", "id_kind", "id_column")
         found = {name: fields[name] for name in needed}
     except (ValueError, KeyError, TypeError) as error:
         problem = f"{path} is no summary of an audit ({error!r})"

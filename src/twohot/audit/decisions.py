@@ -14,6 +14,7 @@ import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._checks.numbers import check_within
 from twohot._types import IntArray
 from twohot.review.records import ReviewRows
 from twohot.tables.csv_file import read_csv, unguarded
@@ -27,7 +28,7 @@ class Decision:
     """One line of a decisions file."""
 
     report: str  # name of the report that was reviewed
-    row: int  # number of the row in the data
+    id: str  # what the row is called in the data
     decision: str  # one of DECISIONS
     label: str  # the label that follows; may be empty unless the decision is relabel
     given_label: str | None = None  # as the reviewer saw it, checked against the audit;
@@ -60,9 +61,9 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
     Examples
     --------
     >>> from pathlib import Path
-    >>> _ = Path("decisions.csv").write_text("report,row,decision,label\nr1,7,relabel,cat\n")
+    >>> _ = Path("decisions.csv").write_text("report,id,decision,label\nr1,7,relabel,cat\n")
     >>> read_decisions("decisions.csv")
-    [Decision(report='r1', row=7, decision='relabel', label='cat', given_label=None, ...)]
+    [Decision(report='r1', id='7', decision='relabel', label='cat', given_label=None, ...)]
     """
     header, *lines = read_csv(path) or [[]]
     _check_header(path, header)
@@ -102,30 +103,30 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
     >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
     >>> rows = review_rows(table, issues)
-    >>> applied = apply_decisions(rows, [Decision(rows.report_id(), 0, "accept", "")])
+    >>> applied = apply_decisions(rows, [Decision(rows.report_id(), "0", "accept", "")])
     >>> applied.labels, applied.n_changed
     (array([1, 0, 1, 1]), 1)
     """
     report = rows.report_id()
-    position = {row: i for i, row in enumerate(rows.row.tolist())}
+    position = {name: i for i, name in enumerate(rows.id_texts())}
     code = {name: i for i, name in enumerate(rows.classes)}
     outcomes: dict[int, tuple[int, str]] = {}  # position → label, decision
     for decision in decisions:
         if decision.report != report:
             seen = f"report {decision.report!r}, and the audit's is {report!r}"
-            problem = f"row {decision.row} was decided in {seen}"
+            problem = f"row {decision.id} was decided in {seen}"
             advice = "pass the folder of the report that was reviewed by {audit}."
             raise ArgumentError("", problem, advice, audit=...)
-        if decision.row not in position:
+        if decision.id not in position:
             audit = f"the audit, which has {counted(rows.n_rows, 'row')}"
-            problem = f"row {decision.row} was decided and is not in {audit}"
+            problem = f"row {decision.id} was decided and is not in {audit}"
             raise ValueError(f"{problem}: take the decisions exported from its report.html.")
-        place = position[decision.row]
+        place = position[decision.id]
         label = _outcome(decision, rows, place, code)
         before = outcomes.setdefault(place, (label, decision.decision))[0]
         if before != label:
             raise ValueError(
-                f"row {decision.row} was decided twice, as {rows.label_name(before)!r} and as "
+                f"row {decision.id} was decided twice, as {rows.label_name(before)!r} and as "
                 f"{rows.label_name(label)!r}: keep one of the two lines."
             )
     labels, is_open = rows.given_labels.copy(), rows.is_label_issue.copy()
@@ -140,9 +141,31 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     )
 
 
+def accept_above(
+    rows: ReviewRows, probability: float, decided: Iterable[Decision] = ()
+) -> list[Decision]:
+    """Return decisions that accept all suggestions which are at least so probable.
+
+    Parameters
+    ----------
+    rows : ReviewRows
+        The rows of an audit; those that are flagged have a suggestion.
+    probability : float
+        Of the suggestion, from 0 to 1.
+    decided : iterable of Decision
+        What a person decided is not decided again.
+    """
+    check_within("accept_all", probability, 0, 1)
+    taken = {decision.id for decision in decided}
+    report, names = rows.report_id(), rows.id_texts()
+    sure = rows.flagged[rows.confidence[rows.flagged] >= probability]
+    accepted = (names[row] for row in sure.tolist())
+    return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
+
+
 def _outcome(decision: Decision, rows: ReviewRows, place: int, code: Mapping[str, int]) -> int:
     """Return the label that a decision leads to, or say what contradicts it."""
-    row, named, made = f"row {decision.row}", decision.label, decision.decision
+    row, named, made = f"row {decision.id}", decision.label, decision.decision
     columns = (rows.given_labels, rows.suggested_labels, rows.second_labels)
     given, suggested, second = (int(codes[place]) for codes in columns)
     for column, label in (("given_label", given), ("suggested_label", suggested)):
@@ -186,9 +209,7 @@ def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decisio
         fields_found = f"{len(line)} fields and the header has {len(header)}"
         raise ValueError(f"{place} has {fields_found}: export the decisions again.")
     cells: dict[str, Any] = dict(zip(header, line, strict=True))
-    row, decision = cells["row"], cells["decision"]
-    if not (row.isascii() and row.isdigit()):
-        raise ValueError(f"{place} has row {row!r}: pass the number of a row, from 0.")
+    decision = cells["decision"]
     if decision not in DECISIONS:
         raise ValueError(f"{place} has decision {decision!r}: pass one of {', '.join(DECISIONS)}.")
-    return Decision(**(cells | {"row": int(row)}))
+    return Decision(**cells)

@@ -1,6 +1,7 @@
 """Which labels are wrong, what they should be, and how sure that is."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from twohot._checks.numbers import check_count, check_within
 from twohot._types import Matrix
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
+from twohot.audit.issue_ids import audited_ids
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
-from twohot.audit.partly_labelled import check_lengths
+from twohot.audit.partly_labelled import check_lengths, naming_rows
 from twohot.audit.two_likeliest import CLOSE
 from twohot.audit.verdict import LabelVerdict, reach_verdict
 from twohot.select.auto_probe import AutoProbe
@@ -42,6 +44,7 @@ def find_label_issues(
     budget: int | None = None,
     precision: float | None = None,
     missing: Collection[str] = (),
+    ids: Any = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
     callback: Callable[[str], None] | None = None,
@@ -72,6 +75,9 @@ def find_label_issues(
         far as that can be promised: doubts that may be overlap of classes do not count.
     missing : collection of str
         Texts that mean no label, as "NA": they are classes otherwise.
+    ids : array, list or RowIds of shape (n_samples,), optional
+        What the rows are called, `table.ids` for instance; by default the index of a pandas X or y,
+        else their positions.
     n_jobs, random_state
         Of the `AutoProbe`.
     callback : callable, optional
@@ -103,21 +109,24 @@ def find_label_issues(
     given = code_labels(y, missing=missing)
     if probabilities is None:
         X = _check_rows(X, given)
+    row_ids = audited_ids(X, y, ids, len(given.codes))
     by_heart: tuple[str, ...] = ()
     # Coded as the columns of the probabilities are; the result is coded as the labels came.
     labels = given.among(known_classes(given, probe, classes))
     check_two_classes(labels)
-    if probabilities is not None:
-        opinions = given_opinions(given_blocks(probabilities, labels))
-    elif probe is not None:
-        opinions = given_opinions(probe_blocks(probe, X, len(labels.codes)))
-        by_heart = _learnt_by_heart(labels, probe, opinions)
-    else:
-        probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
-        opinions = unseen_opinions(probe, X, labels, callback)
+    with naming_rows(X, row_ids):
+        if probabilities is not None:
+            opinions = given_opinions(given_blocks(probabilities, labels))
+        elif probe is not None:
+            opinions = given_opinions(probe_blocks(probe, X, len(labels.codes)))
+            by_heart = _learnt_by_heart(labels, probe, opinions)
+        else:
+            probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
+            opinions = unseen_opinions(probe, X, labels, callback)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     messages = (*by_heart, *_messages(labels, probe), *label_notes(given.present()))
-    return _issues(labels, opinions, offered, budget, precision, probe=probe, messages=messages)
+    found = _issues(labels, opinions, offered, budget, precision, probe=probe, messages=messages)
+    return replace(found, ids=row_ids)
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:

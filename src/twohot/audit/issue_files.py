@@ -11,10 +11,11 @@ from twohot._checks.labels import NO_LABEL
 from twohot._types import IntArray
 from twohot.review.records import ReviewRows
 from twohot.tables.csv_file import read_csv, write_csv
+from twohot.tables.row_ids import RowIds
 
 # Columns of issues.csv: the field of `ReviewRows` that each holds, and of which kind it is.
 ISSUE_COLUMNS = {
-    "row": ("row", "count"),
+    "id": ("ids", "id"),
     "item": ("items", "text"),
     "given_label": ("given_labels", "label"),
     "is_label_issue": ("is_label_issue", "flag"),
@@ -25,34 +26,40 @@ ISSUE_COLUMNS = {
     "confidence": ("confidence", "score"),
     "is_undecided": ("is_undecided", "flag"),
 }
-LABEL_COLUMNS = ("row", "item", "label")
+LABEL_COLUMNS = ("id", "item", "label")
 
 
 def write_labels(path: str | os.PathLike[str], rows: ReviewRows, labels: IntArray) -> None:
     """Write the labels of all rows by name; no label is an empty field."""
-    numbers, names = map(str, rows.row.tolist()), map(rows.label_name, labels.tolist())
-    write_csv(path, LABEL_COLUMNS, zip(numbers, _items(rows), names, strict=True))
+    names = map(rows.label_name, labels.tolist())
+    write_csv(path, LABEL_COLUMNS, zip(rows.id_texts(), _items(rows), names, strict=True))
 
 
 def write_issues(path: str | os.PathLike[str], rows: ReviewRows) -> None:
     """Write all rows, numbers so that reading gives them back; what is not known is empty."""
     write: dict[str, Callable[[Any], str]] = {
-        "count": str,
         "label": rows.label_name,
         # As pandas and polars read and write them.
         "flag": lambda flag: str(flag).lower(),
         "score": lambda score: "" if math.isnan(score) else repr(score),
     }
     write["derived"] = write["score"]
+    texts = {"id": rows.id_texts(), "text": _items(rows)}
     columns = (
-        _items(rows) if kind == "text" else map(write[kind], getattr(rows, field).tolist())
+        texts[kind] if kind in texts else map(write[kind], getattr(rows, field).tolist())
         for field, kind in ISSUE_COLUMNS.values()
     )
     write_csv(path, ISSUE_COLUMNS, zip(*columns, strict=True))
 
 
 def read_issues(
-    path: str | os.PathLike[str], *, classes: Sequence[str], item_kind: str, has_items: bool
+    path: str | os.PathLike[str],
+    *,
+    classes: Sequence[str],
+    item_kind: str,
+    has_items: bool,
+    id_kind: str,
+    id_column: str,
 ) -> ReviewRows:
     """Return the rows that `write_issues` wrote."""
     header, *lines = read_csv(path) or [[]]
@@ -61,7 +68,7 @@ def read_issues(
         raise ValueError(f"{path} has the columns {header}: {expected}")
     code = {"": NO_LABEL, **{name: i for i, name in enumerate(classes)}}
     read: dict[str, tuple[Any, Any]] = {
-        "count": (int, np.int64),
+        "id": (str, object),
         "text": (str, object),
         "label": (code.__getitem__, np.int64),
         "flag": ({"true": True, "false": False}.__getitem__, bool),
@@ -75,6 +82,7 @@ def read_issues(
                 continue
             value, dtype = read[kind]
             found[field] = np.array([value(cell) for cell in cells], dtype=dtype)
+        found["ids"] = RowIds(found["ids"], id_kind, id_column)
         found["items"] = tuple(found["items"]) if has_items else None
         return ReviewRows(classes=tuple(classes), item_kind=item_kind, **found)
     except (KeyError, ValueError) as error:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray
+from twohot.tables.row_ids import RowIds
+from twohot.tables.table import POSITIONS
 
 COLUMNS = (
     "is_label_issue",
@@ -34,6 +36,7 @@ class LabelIssues:
 
     A small frame: `issues["label_quality"]` is a column, `issues.to_pandas()` and
     `issues.to_polars()` are data frames, `issues.rows` the flagged rows, most doubtful first.
+    Rows have the ids of the data: the index of a pandas frame is that of `issues.to_pandas()`.
     """
 
     is_label_issue: NDArray[np.bool_]  # (n_rows,)
@@ -49,6 +52,11 @@ class LabelIssues:
     corruption: FloatArray  # (n_classes, n_classes), row true class, column given label
     messages: tuple[str, ...]  # what a reader should know, in plain words
     probe: Any = None  # the probe that judged, None for a user's own probabilities
+    ids: RowIds = POSITIONS  # (n_rows,), what the rows are called in the user's data
+
+    def __post_init__(self) -> None:
+        if self.ids is POSITIONS:
+            object.__setattr__(self, "ids", RowIds.by_position(len(self)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -122,23 +130,28 @@ class LabelIssues:
         return len(self.is_label_issue)
 
     def to_pandas(self) -> Any:
-        """Return a pandas data frame."""
+        """Return a pandas data frame, whose index is that of the data, or else the ids."""
         pandas = load_extra("pandas", "frames", "data frames")
-        return pandas.DataFrame({name: self[name] for name in COLUMNS})
+        # An index keeps its own name, or none.
+        values, column = self.ids.values, self.ids.column
+        named = values if isinstance(values, pandas.Index) else list(values)
+        index = pandas.Index(named, name=getattr(values, "name", column or None))
+        return pandas.DataFrame({name: self[name] for name in COLUMNS}, index=index)
 
     def to_polars(self) -> Any:
-        """Return a polars data frame."""
+        """Return a polars data frame; its first column, "id", has the ids as text."""
         polars = load_extra("polars", "frames", "data frames")
-        return polars.DataFrame({name: self[name].tolist() for name in COLUMNS}, strict=False)
+        columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
+        return polars.DataFrame(columns, strict=False)
 
     def __repr__(self) -> str:
         n_labels = np.count_nonzero(self.given != NO_LABEL)
         head = f"{n_labels} labels: {self.share_in_words()}; {self.n_issues} flagged"
         lines = [
-            f"{'row':>8}  {'quality':>7}  {'given':20.20}  {'suggested':20.20}  {'second':20.20}"
+            f"{'id':>8.20}  {'quality':>7}  {'given':20.20}  {'suggested':20.20}  {'second':20.20}"
         ]
         for row in self.rows[:SHOWN]:
             codes = (self.given[row], self.predicted[row], self.second[row])
             names = "  ".join(f"{self.classes[code]!s:20.20}" for code in codes)
-            lines.append(f"{row:>8}  {self.label_quality[row]:>7.3f}  {names}")
+            lines.append(f"{self.ids[row]:>8.20}  {self.label_quality[row]:>7.3f}  {names}")
         return "\n".join([head, *(lines if self.n_issues else []), *self.messages])

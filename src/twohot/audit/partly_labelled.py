@@ -1,18 +1,24 @@
 """Rows of which some have no label: checked against their labels, and taken without a copy."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
-from twohot._checks.arrays import STORED
+from twohot._checks.arrays import STORED, NotFiniteError, check_finite
 from twohot._checks.labels import Labels, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
 from twohot.distill._inputs import check_features
 from twohot.distill.estimators import LinearProbe
 from twohot.rows.selected import SelectedRows
+from twohot.tables.row_ids import RowIds
+
+# Rows that are looked at together.
+BLOCK_ROWS = 10_000
 
 
 def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
@@ -40,6 +46,21 @@ def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
     if isinstance(X, np.ndarray | SelectedRows) and len(X.shape) == 2 and X.dtype in STORED:
         return SelectedRows(X, rows)
     return take_rows(X, rows)
+
+
+@contextmanager
+def naming_rows(X: Matrix, ids: RowIds | None = None) -> Iterator[None]:
+    """Say which row of X is not finite by its id or position, whatever part of X was being read."""
+    try:
+        yield
+    except NotFiniteError:
+        n_rows = _num_samples(X)
+        for first in range(0, n_rows, BLOCK_ROWS):
+            rows = slice(first, min(first + BLOCK_ROWS, n_rows))
+            block = check_features(LinearProbe(), take_rows(X, rows), reset=True)
+            names = None if ids is None else list(ids.take(range(*rows.indices(n_rows))))
+            check_finite("X", block, first, names)
+        raise
 
 
 def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 import twohot
 from twohot._checks.column_cells import as_text
@@ -19,9 +18,7 @@ from twohot.tables.table import FeatureTable
 FEWEST_CLASSES = 3
 
 
-def review_rows(
-    table: FeatureTable, issues: LabelIssues, rows: NDArray[np.intp] | None = None
-) -> ReviewRows:
+def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
     """Return the rows of a review.
 
     Parameters
@@ -31,12 +28,10 @@ def review_rows(
     issues : LabelIssues
         What was found. Of the table's classes those are offered that it knows: all of them if
         the labels were `table.coded`.
-    rows : array of shape (n_rows,), optional
-        Their numbers in the user's data, if these were only some of it.
     """
     return ReviewRows(
         classes=tuple(as_text(name) for name in issues.classes.tolist()),
-        row=np.arange(table.n_rows) if rows is None else rows,
+        ids=table.ids,
         given_labels=issues.given,
         suggested_labels=issues.predicted,
         second_labels=issues.second,

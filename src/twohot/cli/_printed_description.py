@@ -39,7 +39,9 @@ def print_overview(source: Path, found: Description) -> None:
             f"rows per class: {sizes.min()} to {sizes.max()}, median {np.median(sizes):g}; "
             f"classes without a row: {np.count_nonzero(sizes == 0)}"
         )
-    lines += [f"{name}: {_short(value)}" for name, value in found.provenance.items()]
+    # Columns were said when the table was read.
+    known = {name: value for name, value in found.provenance.items() if name != "columns"}
+    lines += [f"{name}: {_short(value)}" for name, value in known.items()]
     if found.structure is None:
         lines.append("No correlations: fewer than two classes have rows.")
     say("\n".join(lines))

@@ -36,7 +36,14 @@ class FeatureOptions:
         None
     )
     feature_column: Annotated[
-        list[str] | None, Option(help="Column that holds features; repeat it for more.")
+        list[str] | None,
+        Option(help="Column that holds features, or a pattern such as 'e*'; repeat it for more."),
+    ] = None
+    id_column: Annotated[
+        str | None, Option(help="Column that names the rows, by default id, else their position.")
+    ] = None
+    item_column: Annotated[
+        str | None, Option(help="Column of texts or image paths that the rows came from.")
     ] = None
 
     def read(self) -> FeatureTable:
@@ -46,12 +53,16 @@ class FeatureOptions:
     def _read(self, **others: Any) -> FeatureTable:
         # One column may hold lists; several are numbers; none given, they are looked for.
         columns = self.feature_column or None
-        return read_table(
+        table = read_table(
             self.source,
             label_column=self.label_column,
             feature_column=columns[0] if columns is not None and len(columns) == 1 else columns,
+            id_column=self.id_column,
+            item_column=self.item_column,
             **others,
         )
+        say_columns(table.provenance.get("columns", ""))
+        return table
 
     def check_width(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
         """Raise if a probe was fitted on other features than those of the table."""
@@ -94,6 +105,12 @@ class TableOptions(FeatureOptions):
             problem = f"{self.source} has no label in any of {rows}, and this command needs some"
             advice = "pass one per row by {labels}, or predict them by `twohot predict`."
             raise ArgumentError("", problem, advice, labels=...)
+
+
+def say_columns(words: str) -> None:
+    """Print which column is what, if that is known."""
+    if words:
+        say(f"Columns: {words}")
 
 
 def say_label_notes(labels: Labels, missing: str) -> None:

@@ -5,12 +5,15 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from twohot._checks.messages import counted
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.outputs import check_output
 from twohot.audit.audit_folder import read_audit_folder
-from twohot.audit.decisions import Applied, apply_decisions, read_decisions
+from twohot.audit.corrected_file import write_corrected_file
+from twohot.audit.decisions import Applied, accept_above, apply_decisions, read_decisions
 from twohot.audit.issue_files import write_labels
+from twohot.audit.sorted_folder import write_sorted_folder
 from twohot.cli._terminal import say
+from twohot.review.records import ReviewRows
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
@@ -19,29 +22,95 @@ AUDIT_FILES = ("report.html", "issues.csv", "summary.json")
 
 
 def apply(
-    decisions: Annotated[Path, Argument(help="Decisions exported from the report, a CSV.")],
+    decisions: Annotated[
+        Path | None,
+        Argument(help="Decisions exported from the report, a CSV; none with --accept-all."),
+    ] = None,
     *,
     audit: Annotated[
         Path | None,
         Option(help="Folder of the audit; else that of the decisions, then the current one."),
     ] = None,
+    accept_all: Annotated[
+        float | None,
+        Option(
+            min=0, max=1, help="Accept undecided suggestions that are at least this probable too."
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        Option(help="Your own file, CSV or Parquet, or folder of images, to write corrected."),
+    ] = None,
+    label_column: Annotated[
+        str | None, Option(help="With --to a file: its labels; else those that were audited.")
+    ] = None,
+    copy: Annotated[
+        bool, Option("--copy", help="With --to a folder: copy the images, never link them.")
+    ] = False,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help=f"Corrected labels, CSV; else the audit's {DEFAULT_OUTPUT}."),
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
-    """Write the labels that follow from the decisions of a review."""
-    beside = decisions.parent
+    """Write the labels that follow from the decisions of a review, into a copy of your own data."""
+    if decisions is None and accept_all is None:
+        problem, advice = "there is nothing to apply", "name the decisions, or pass {accept_all}."
+        raise ArgumentError("", problem, advice, accept_all=...)
+    beside = Path() if decisions is None else decisions.parent
     folder = audit or (beside if (beside / "summary.json").exists() else Path())
-    target = output or folder / DEFAULT_OUTPUT
-    made = read_decisions(decisions)
+    target = _target(to, output, folder)
+    made = [] if decisions is None else read_decisions(decisions)
     rows = read_audit_folder(folder)
-    check_output(target, (decisions, *(folder / name for name in AUDIT_FILES)), force=force)
+    if to is None or not to.is_dir():
+        inputs = (decisions, to, *(folder / name for name in AUDIT_FILES))
+        check_output(target, inputs, force=force)
+    if accept_all is not None:
+        made += accept_above(rows, accept_all, made)
     applied = apply_decisions(rows, made)
-    write_labels(target, rows, applied.labels)
+    if to is None:
+        write_labels(target, rows, applied.labels)
+        done = ""
+    elif to.is_dir():
+        done = _sort_folder(to, target, rows, applied, copy=copy)
+    else:
+        done = _correct_file(to, target, rows, applied, label_column)
     say(_account(applied, rows.n_rows))
-    say(f"Written to {target}")
+    say(f"Written to {target}{done}")
+
+
+def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
+    """Return where to write."""
+    if to is None:
+        return output or folder / DEFAULT_OUTPUT
+    if not to.exists():
+        raise ArgumentError({"to": to}, "is not there", "pass your own file or folder of images.")
+    if output is None:
+        problem, advice = "is written again under another name", "pass {output}."
+        raise ArgumentError({"to": to}, problem, advice, output=...)
+    return output
+
+
+def _correct_file(
+    to: Path, target: Path, rows: ReviewRows, applied: Applied, label_column: str | None
+) -> str:
+    """Write a user's file with the labels, and return where they are."""
+    written = write_corrected_file(to, target, rows, applied.labels, label_column=label_column)
+    done = f": labels in column {written.label_column!r}, as they were in {written.before_column!r}"
+    if written.n_not_audited:
+        keep = "keeps its label" if written.n_not_audited == 1 else "keep their labels"
+        done += f". {counted(written.n_not_audited, 'row')} not in the audit {keep}"
+    return done
+
+
+def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied, *, copy: bool) -> str:
+    """Sort a user's images by class, and return what was done."""
+    made = write_sorted_folder(to, target, rows, applied.labels, copy=copy)
+    how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
+    done = f": {counted(made.n_images, 'image')}, {how}; {made.n_moved} in another class"
+    if made.left_out:
+        done += f". Left out without a label: {first_few(made.left_out)}"
+    return done
 
 
 def _account(applied: Applied, n_rows: int) -> str:

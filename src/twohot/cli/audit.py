@@ -61,13 +61,15 @@ def audit(
             probe=judge,
             budget=budget,
             precision=precision,
+            ids=table.ids,
             random_state=seed,
             callback=callback,
         )
     source = options.source.name
-    details = {"source": source} | ({"seed": str(seed)} if probe is None else {"probe": probe.name})
+    details = {"source": source, "columns": table.provenance.get("columns", "")}
+    details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
     summary = review_summary(table, issues, title=f"Labels of {source}", details=details)
-    content = review_rows(table, issues, rows)
+    content = review_rows(table, issues)
     name = write_audit_folder(
         output, content, summary, image_root=root, embed_limit=embed, force=force
     )

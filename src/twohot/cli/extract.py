@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
-from twohot.cli._table_options import Missing, say_label_notes
+from twohot.cli._table_options import Missing, say_columns, say_label_notes
 from twohot.cli._terminal import say
 from twohot.extract import Extraction, LabelledItems, read_image_folder, read_item_table
 from twohot.extract import extract as extract_features
@@ -47,6 +47,9 @@ def extract(
     ] = None,
     text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
     label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
+    id_column: Annotated[
+        str | None, Option(help="Column that names the rows, by default id, else their position.")
+    ] = None,
     missing: Missing = None,
     unlabelled: Annotated[
         bool, Option("--unlabelled", help="Take no labels: any images of a folder, any table.")
@@ -64,10 +67,16 @@ def extract(
     quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
 ) -> None:
     """Turn images or texts into a feature file; run it again to resume after an interruption."""
-    columns = {"path_column": path_column, "text_column": text_column, "label_column": label_column}
-    of_tables = {**columns, "missing": missing}
+    of_tables = {
+        "path_column": path_column,
+        "text_column": text_column,
+        "label_column": label_column,
+        "id_column": id_column,
+        "missing": missing,
+    }
     chosen = {name: value for name, value in of_tables.items() if value not in (None, [])}
     items = _items(source, root, labels, chosen, unlabelled=unlabelled)
+    say_columns(items.columns)
     coded = Labels(items.labels, np.array(items.classes, dtype=object))
     # A text of a table can be named here, the folder of a class not before its features are read.
     is_table = source not in NAMES and Path(source).is_file()
@@ -151,7 +160,8 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     if extraction.skipped:
         say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
         for skipped in extraction.skipped[:N_LISTED]:
-            say(f"  {skipped.item}: {skipped.reason}")
+            what = f"row {skipped.id}" if items.kind == "text" else skipped.item
+            say(f"  {what}: {skipped.reason}")
         n_more = len(extraction.skipped) - N_LISTED
         if n_more > 0:
             say(f"  … and {n_more} more, all listed in the file's provenance.")

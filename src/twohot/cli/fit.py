@@ -8,6 +8,7 @@ from typer import Option
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
+from twohot.audit.partly_labelled import naming_rows
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, say
 from twohot.figures.file import METADATA, write_figure
@@ -33,7 +34,7 @@ def fit(
     rows = options.rows_of(whole)
     table = whole.take(rows[whole.coded.labelled[rows]])
     probe = AutoProbe(random_state=seed)
-    with choosing(quiet=quiet) as callback:
+    with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
         probe.fit(table.features, table.coded.present(), callback=callback)
     probe.save(output)
     say(str(probe.choice_))

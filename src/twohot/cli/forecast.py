@@ -11,6 +11,7 @@ from twohot._checks.labels import label_notes
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot._files import write_json
+from twohot.audit.partly_labelled import naming_rows
 from twohot.cli._outputs import write_report
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, print_table, say
@@ -48,7 +49,7 @@ def forecast(
         check_output(json, options.inputs, force=True, name="json")
     whole = options.read()
     table = whole.take(options.rows_of(whole))
-    with choosing(quiet=quiet) as callback:
+    with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
         found = make_forecast(
             table.features,
             table.coded,
@@ -62,7 +63,7 @@ def forecast(
     # What is odd about the labels was said when they were read.
     noted = {f"- {note}" for note in label_notes(table.coded)}
     _print_forecast(options.source, found, noted)
-    for path in _write(found, json, output):
+    for path in _write(found, table, json, output):
         say(f"Wrote {path}")
 
 
@@ -145,9 +146,11 @@ def _number(value: float) -> str:
     return "never" if np.isinf(value) else f"{value:.3g}"
 
 
-def _write(found: Forecast, json: Path | None, output: Path | None) -> list[Path]:
+def _write(
+    found: Forecast, table: FeatureTable, json: Path | None, output: Path | None
+) -> list[Path]:
     """Write the files asked for, and return their paths."""
-    record = forecast_record(found)
+    record = {**forecast_record(found), "columns": table.provenance.get("columns", "")}
     written = []
     if output is not None:
         figure = forecast_figure(candidate_rows(found), class_rows(found), found.theory.ridge)

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from twohot._checks.column_cells import as_text
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
+from twohot.audit.partly_labelled import naming_rows
 from twohot.cli._table_options import FeatureOptions
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe, load
@@ -20,7 +21,7 @@ from twohot.tables.csv_file import write_csv
 # Rows that are predicted at once.
 BLOCK_ROWS = 10_000
 
-COLUMNS = ("row", "item", "predicted_label", "confidence", "second_label")
+COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
 
 def predict(
@@ -37,7 +38,8 @@ def predict(
     table = options.read()
     options.check_width(table, fitted, probe)
     rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
-    write_csv(output, COLUMNS, _lines(fitted, table, rows))
+    with naming_rows(table.features, table.ids):
+        write_csv(output, COLUMNS, _lines(fitted, table, rows))
     say(f"Predicted {counted(len(rows), 'row')}: {output}")
 
 
@@ -52,4 +54,5 @@ def _lines(
         best, second = np.argsort(-outputs, axis=1, kind="stable")[:, :2].T
         items = [""] * len(block) if table.items is None else [table.items[row] for row in block]
         confidences = (f"{confidence:.6f}" for confidence in outputs.max(axis=1))
-        yield from zip(map(str, block), items, names[best], confidences, names[second], strict=True)
+        ids = (table.ids[row] for row in block)
+        yield from zip(ids, items, names[best], confidences, names[second], strict=True)

@@ -13,9 +13,19 @@ from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.extract.items import LabelledItems
 from twohot.tables.class_names import code_given_and_true
-from twohot.tables.columns import LABELS, SPLITS, TRUE_LABELS, Columns, code_splits, pick
+from twohot.tables.column_roles import (
+    LABELS,
+    ColumnChoice,
+    ColumnRoles,
+    Columns,
+    assign_roles,
+    pick,
+)
+from twohot.tables.columns import code_splits
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.frames import parquet_columns
+from twohot.tables.row_ids import PATH, RowIds
+from twohot.tables.table import POSITIONS
 
 # What torchvision's ImageFolder takes for an image, and GIF.
 IMAGE_SUFFIXES = frozenset(
@@ -37,7 +47,7 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     Returns
     -------
     LabelledItems
-        The items are paths that begin with `folder`.
+        The items are paths that begin with `folder`, and their ids are these paths below it.
 
     Examples
     --------
@@ -67,6 +77,8 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
         labels=np.repeat(codes, [len(found) for found in images]),
         classes=() if unlabelled else tuple(entry.name for entry in folders),
         source=str(root),
+        ids=RowIds([path.relative_to(root).as_posix() for found in images for path in found], PATH),
+        columns=f"{'' if unlabelled else 'label: sub-folder; '}id: path below {root.name}",
     )
 
 
@@ -76,6 +88,7 @@ def read_item_table(
     path_column: str | None = None,
     text_column: str | None = None,
     label_column: str | None = None,
+    id_column: str | None = None,
     missing: Collection[str] = (),
     unlabelled: bool = False,
 ) -> LabelledItems:
@@ -92,6 +105,9 @@ def read_item_table(
     label_column : str, optional
         The column of class names, by default "label" or another usual name. An empty cell means
         that the item has no label.
+    id_column : str, optional
+        What each item is called, as for `read_table`: by default the column "id", or one whose
+        name ends so and that differs in every row, else the position of the row, from 0.
     missing : collection of str
         Texts that mean that an item has no label, "NA" for instance.
     unlabelled : bool, default False
@@ -115,14 +131,16 @@ def read_item_table(
     items = [as_text(cell) for cell in columns[column].tolist()]
     if not items:
         raise ValueError(f"{file_path} has no rows: list at least one item.")
-    labels: dict[str, Any] = {"labels": np.full(len(items), NO_LABEL), "classes": ()}
-    if not unlabelled:
-        labels = _labels(file_path, columns, label_column, missing)
-    elif label_column is not None:
+    if unlabelled and label_column is not None:
         both = {"label_column": label_column, "unlabelled": True}
         raise ArgumentError(both, "contradict each other", "leave one out.")
-    split = pick("split_column", None, SPLITS, columns)
-    split_codes, split_names = code_splits(columns[split]) if split else (None, ())
+    choice = ColumnChoice(label=label_column, item=column, id=id_column)
+    usual = () if unlabelled else LABELS
+    roles = assign_roles(columns, choice, with_features=False, labels=usual)
+    labels: dict[str, Any] = {"labels": np.full(len(items), NO_LABEL), "classes": ()}
+    if not unlabelled:
+        labels = _labels(file_path, columns, roles, missing)
+    split_codes, split_names = code_splits(columns[roles.split]) if roles.split else (None, ())
     return LabelledItems(
         kind=kind,
         items=_checked_paths(file_path, items) if kind == "image" else items,
@@ -130,6 +148,8 @@ def read_item_table(
         source=str(file_path),
         split=split_codes,
         split_names=split_names,
+        ids=POSITIONS if roles.id is None else RowIds.of_column(roles.id, columns[roles.id]),
+        columns=roles.in_words(),
     )
 
 
@@ -152,16 +172,14 @@ def _class_folders(root: Path) -> list[Path]:
 
 
 def _labels(
-    path: Path, columns: Columns, label_column: str | None, missing: Collection[str]
+    path: Path, columns: Columns, roles: ColumnRoles, missing: Collection[str]
 ) -> dict[str, Any]:
     """Return the fields of the labels: the given ones, the true ones, and their classes."""
-    label = pick("label_column", label_column, LABELS, columns)
-    if label is None:
+    if roles.label is None:
         problem = f"{path} has the columns {first_few(columns)}"
         advice = "say by {label_column} which holds the labels, or pass {unlabelled} if none does."
         raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
-    true_label = pick("true_label_column", None, TRUE_LABELS, columns)
-    given, true = code_given_and_true(columns, label, true_label, missing=missing)
+    given, true = code_given_and_true(columns, roles.label, roles.true_label, missing=missing)
     labels = {"labels": given.codes, "classes": tuple(given.classes.tolist())}
     return labels if true is None else {**labels, "true_labels": true.codes}
 
@@ -206,9 +224,9 @@ def _item_column(
 
 def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
     """Return the paths of a table as seen from here; each must be a file, and another one."""
-    empty = [number for number, cell in enumerate(cells, start=1) if not cell]
+    empty = [row for row, cell in enumerate(cells) if not cell]
     if empty:
-        rows = f"{len(empty)} of its rows (row {first_few(empty)})"
+        rows = f"{len(empty)} of its rows (row {first_few(empty)}, from 0)"
         raise ValueError(f"{path} has no path in {rows}: fill these in, or remove them.")
     image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
     twice, n_times = Counter(image_paths).most_common(1)[0]

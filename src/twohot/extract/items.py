@@ -10,6 +10,8 @@ from twohot._checks.classes import check_codes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import IntArray
+from twohot.tables.row_ids import RowIds
+from twohot.tables.table import POSITIONS
 
 KINDS = ("image", "text")
 
@@ -39,6 +41,8 @@ class LabelledItems:
     split_names: tuple[str, ...] = ()
     true_labels: IntArray | None = None  # (n_items,), positions in classes; None: not known
     images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: read from paths
+    ids: RowIds = POSITIONS  # (n_items,), what each is called in the user's data
+    columns: str = ""  # which column of their table is what, in words
 
     def __post_init__(self) -> None:
         """Raise if there is nothing, or not one label for each item, a position or -1."""
@@ -51,6 +55,8 @@ class LabelledItems:
             entries = counted(len(self.images), "entry", "entries")
             advice = "pass one for each, or None to read the items as paths."
             raise ArgumentError("images", f"has {entries} for {counted(n_items, 'item')}", advice)
+        if self.ids is POSITIONS:
+            object.__setattr__(self, "ids", RowIds.by_position(n_items))
 
     def __len__(self) -> int:
         return len(self.items)

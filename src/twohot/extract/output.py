@@ -22,6 +22,7 @@ OF_CLASSES = ("classes", "superclass", "superclass_names", "split_names", "item_
 class Skipped:
     """An item that is not in the feature file."""
 
+    id: str  # what it is called in the user's data
     item: str  # its path, or its text
     reason: str  # why it could not be read
 
@@ -45,7 +46,9 @@ def assemble(
     items = plan.items
     kept = np.array([loaded.row for loaded in outcomes if not loaded.problem], dtype=np.intp)
     skipped = tuple(
-        Skipped(items.items[loaded.row], loaded.problem) for loaded in outcomes if loaded.problem
+        Skipped(items.ids[loaded.row], items.items[loaded.row], loaded.problem)
+        for loaded in outcomes
+        if loaded.problem
     )
     if not kept.size:
         said = f"(the first: {skipped[0].item}: {skipped[0].reason}): pass images or texts."
@@ -57,11 +60,13 @@ def assemble(
     table = FeatureTable(
         features=FeatureBlocks(blocks, shape, plan.dtype),
         items=[items.items[row] for row in kept],
+        ids=items.ids if len(kept) == len(items) else items.ids.take(kept),
         **{name: codes[kept] for name, codes in by_row.items() if codes is not None},
         **{name: getattr(items, name) for name in OF_CLASSES},
         provenance={
             "made_by": "twohot extract",
             "source": items.source,
+            "columns": items.columns,
             **plan.recipe,
             "batch_size": plan.batch_size,
             "content": plan.content_digest([loaded.key for loaded in outcomes]),

@@ -58,5 +58,6 @@ class ExtractionPlan:
                 for values in (items.labels, items.superclass, items.split, items.true_labels)
             ),
             *(list(items.items), [key.hex() for key in keys]),
+            *(list(items.ids), items.ids.kind, items.ids.column),
         )
         return hashlib.sha256(json.dumps(described).encode()).hexdigest()

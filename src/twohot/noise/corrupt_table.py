@@ -90,7 +90,7 @@ def read_matrix(path: Path, classes: tuple[str, ...]) -> FloatArray:
         raise FileNotFoundError(f"{path} is not a file: pass a corruption matrix, .csv or .npy.")
     if path.suffix == ".npy":
         return map_array(path)
-    columns = csv_columns(path, text_columns=())
+    columns = csv_columns(path, lambda _: False, has_header=True)
     if sorted(columns) != sorted(classes) or len(columns[classes[0]]) != len(classes):
         raise ValueError(
             f"{path} has the columns {first_few(columns)} and "

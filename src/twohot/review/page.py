@@ -24,7 +24,7 @@ from twohot._files import json_safe, whole_file
 from twohot._pages import page_templates
 from twohot._types import FloatArray
 from twohot.review.charts import choice_plot, method_bars
-from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.review.records import ReviewRows, ReviewSummary, readable
 from twohot.review.thumbnails import link, thumbnail
 
 EMBED_LIMIT = 2000
@@ -72,9 +72,10 @@ def write_review(
 
     Examples
     --------
+    >>> from twohot.tables.row_ids import RowIds
     >>> rows = ReviewRows(
     ...     classes=("cat", "dog"),
-    ...     row=np.arange(2),
+    ...     ids=RowIds.by_position(2),
     ...     given_labels=np.array([0, 1]),
     ...     suggested_labels=np.array([1, 1]),
     ...     second_labels=np.array([0, 0]),
@@ -143,12 +144,15 @@ def embedded_json(data: Any) -> str:
 def _columns(rows: ReviewRows) -> dict[str, Any]:
     """Return the flagged rows as columns, the most suspicious first."""
     order = rows.flagged
+    ids = [readable(rows.ids[i]) for i in order.tolist()]
     items = [rows.item(i) for i in order.tolist()] if rows.items is not None else None
     if items is not None and rows.item_kind != "image":
         items = [item[:TEXT_LIMIT] + "…" * (len(item) > TEXT_LIMIT) for item in items]
     return {
         "classes": rows.classes,
-        "row": rows.row[order],
+        "row": order,
+        "id": None if ids == list(map(str, order.tolist())) else ids,
+        "idKind": rows.ids.kind,
         "given": rows.given_labels[order],
         "suggested": rows.suggested_labels[order],
         "second": rows.second_labels[order],

@@ -18,6 +18,7 @@ from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import FloatArray, IntArray
+from twohot.tables.row_ids import RowIds
 
 ITEM_KINDS = ("image", "text", "")
 # Digits of the hash that name a report: 80 bits, so no two reports on earth share them by chance.
@@ -29,7 +30,7 @@ class ReviewRows:
     """Every row of the data, with the verdict of the audit on its label."""
 
     classes: tuple[str, ...]
-    row: IntArray  # (n_rows,), number of the row in the user's data, from 0
+    ids: RowIds  # (n_rows,), what each row is called in the user's data
     given_labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: none
     suggested_labels: IntArray  # (n_rows,), what the audit takes for right
     second_labels: IntArray  # (n_rows,), its second candidate; NO_LABEL: none
@@ -51,27 +52,26 @@ class ReviewRows:
             column = getattr(self, name)
             if column is not None and len(column) != self.n_rows:
                 found = counted(len(column), "entry", "entries")
-                problem = f"has {found} and row has {self.n_rows}"
+                problem = f"has {found} and ids has {self.n_rows}"
                 raise ArgumentError(name, problem, "pass one per row.")
         n_classes = len(self.classes)
         check_codes("given_labels", self.given_labels, self.n_rows, n_classes)
         check_codes("suggested_labels", self.suggested_labels, self.n_rows, n_classes, least=0)
         check_codes("second_labels", self.second_labels, self.n_rows, n_classes)
-        numbers, counts = np.unique(self.row, return_counts=True)
-        wrong = numbers[(counts > 1) | (numbers < 0)]
-        if wrong.size:
-            problem = f"has {wrong[0]} twice or below zero"
-            raise ArgumentError("row", problem, "number every row once, from 0.")
+        name, count = next(iter(Counter(self.id_texts()).most_common(1)), ("", 0))
+        if count > 1:
+            problem = f"has {name!r} {counted(count, 'time')}"
+            raise ArgumentError("ids", problem, "name every row once.")
         unlabelled = np.flatnonzero(self.is_label_issue & (self.given_labels == NO_LABEL))
         if unlabelled.size:
-            problem = f"flags row {self.row[unlabelled[0]]}, which has no label"
+            problem = f"flags row {self.ids[unlabelled[0]]}, which has no label"
             advice = "flag rows with a given label only (the others cannot be wrong)."
             raise ArgumentError("is_label_issue", problem, advice)
 
     @property
     def n_rows(self) -> int:
         """Number of rows, flagged or not."""
-        return len(self.row)
+        return len(self.ids)
 
     @property
     def n_unlabelled(self) -> int:
@@ -89,6 +89,10 @@ class ReviewRows:
         positions = np.flatnonzero(self.is_label_issue)
         return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
+    def id_texts(self) -> list[str]:
+        """Return the ids as text that any file can hold."""
+        return [readable(text) for text in self.ids]
+
     def item(self, position: int) -> str:
         """Return what a row came from as text that any file can hold, empty if not known."""
         return readable(self.items[position]) if self.items is not None else ""
@@ -104,7 +108,7 @@ class ReviewRows:
         person decided does not depend on them.
         """
         content = [
-            *(list(self.classes), self.row.tolist(), self.given_labels.tolist()),
+            *(list(self.classes), self.id_texts(), self.given_labels.tolist()),
             *(self.suggested_labels.tolist(), self.second_labels.tolist()),
             np.flatnonzero(self.is_label_issue).tolist(),
             None if self.items is None else [self.item(i) for i in range(self.n_rows)],

@@ -5,12 +5,14 @@ from twohot.rows.selected import SelectedRows
 from twohot.tables.feature_file import read_features, write_features
 from twohot.tables.feature_stream import FeatureBlocks
 from twohot.tables.read import read_table
+from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
 __all__ = [
     "FeatureBlocks",
     "FeatureTable",
     "Labels",
+    "RowIds",
     "SelectedRows",
     "read_features",
     "read_table",

@@ -1,30 +1,36 @@
-"""CSV files: UTF-8, commas, fields of any length, and a first line that names the columns.
+"""CSV files: UTF-8, fields of any length, and a first line that names the columns.
 
-What is written is read back exactly, whatever the text.
+Commas, semicolons or tabs separate cells. What is written, with commas, is read back exactly,
+whatever the text.
 """
 
 import csv
 import os
 import re
 import sys
-from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.messages import counted
 from twohot._files import whole_file
+from twohot.tables.number_cells import NumberCells, append_numbers, reads_as_number
 
 # Characters that a field can hold only in quotes. A reader drops a byte order mark at the start.
 QUOTED = re.compile('[",\r\n\ufeff]')
 # Fields that a spreadsheet would compute or refuse: a review's decisions carry an apostrophe in
 # front of them, and one more if they had some, so that taking one away gives the text back.
 GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
+
+# In the order in which they are taken where two fit as well.
+DELIMITERS = (",", ";", "\t")
+LOOK_LINES = 50  # that tell what separates cells
 
 
 def csv_line(fields: Iterable[str]) -> str:
@@ -78,90 +84,114 @@ def unguarded(field: str) -> str:
     return field[1:] if GUARDED.match(field) else field
 
 
-def csv_columns(path: Path, text_columns: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
+def csv_columns(
+    path: Path,
+    is_text: Callable[[str], bool] | None = None,
+    *,
+    has_header: bool = False,
+) -> dict[str, NDArray[Any]]:
     r"""Return the columns of a CSV file, whose first line names them.
 
-    A column is one of numbers if its first cell is, unless it is one of the text columns, which
-    by default are all.
+    Columns for which `is_text` holds are text, by default all. The others are numbers, NaN where a
+    cell is empty or "NA", and with a decimal comma where no comma separates cells. None stands in
+    every row of a column of words that nobody asked for. With `has_header` the first line may hold
+    any numbers as names.
 
     Examples
     --------
-    >>> _ = Path("pets.csv").write_text("size,label\n0.5,cat\n2,dog\n")
-    >>> csv_columns(Path("pets.csv"), text_columns=["label"])
+    >>> _ = Path("pets.csv").write_text("size;label\n0,5;cat\n2;dog\n")
+    >>> csv_columns(Path("pets.csv"), is_text=lambda name: name == "label")
     {'size': array([0.5, 2. ]), 'label': array(['cat', 'dog'], dtype=object)}
     """
-    with _opened(path) as lines:
-        header = _checked_header(path, next(lines, []))
-        texts = header if text_columns is None else text_columns
-        columns: list[array[float] | list[str]] = []
-        for number, cells in _rows(path, header, lines):
-            columns = columns or [
-                [] if name in texts or not _is_number(cell) else array("d")
-                for name, cell in zip(header, cells, strict=True)
-            ]
-            for name, column, cell in zip(header, columns, cells, strict=True):
-                try:
-                    column.append(cell if isinstance(column, list) else float(cell))  # type: ignore[arg-type]
-                except ValueError as error:
-                    place = f"{path}, row {number}, column {name!r}"
-                    problem = f"{place}: {cell!r} is not a number as in the rows before"
-                    advice = "mend the cell, or choose the features by {feature_column}."
-                    raise ArgumentError("", problem, advice, feature_column=...) from error
-    if not columns:
+    delimiter = find_delimiter(path)
+    with _opened(path, delimiter) as lines:
+        header = _checked_header(path, next(lines, []), has_header=has_header)
+        numbers = {
+            place: NumberCells(f"{path}, column {name!r}", decimal_comma=delimiter != ",")
+            for place, name in enumerate(header)
+            if is_text is not None and not is_text(name)
+        }
+        texts: dict[int, list[str]] = {
+            place: [] for place in range(len(header)) if place not in numbers
+        }
+        n_rows, read = 0, dict(numbers)
+        for n_rows, cells in enumerate(_rows(path, header, lines), start=1):  # noqa: B007
+            for place, text in texts.items():
+                text.append(cells[place])
+            append_numbers(read, cells)
+    if not n_rows:
         raise ValueError(f"{path} has no rows after its header.")
-    return {
-        name: np.array(column, dtype=object if isinstance(column, list) else np.float64)
-        for name, column in zip(header, columns, strict=True)
+    columns: dict[int, NDArray[Any]] = {
+        **{place: np.array(text, dtype=object) for place, text in texts.items()},
+        **{place: found.column(n_rows) for place, found in numbers.items()},
     }
+    return {name: columns[place] for place, name in enumerate(header)}
+
+
+def find_delimiter(path: Path) -> str:
+    r"""Return what separates the cells of a CSV file: a comma, a semicolon or a tab.
+
+    It is the one that separates the names of the header. Where two could, it is the one by which
+    the first lines have as many cells as the header.
+
+    Examples
+    --------
+    >>> _ = Path("pets.csv").write_text("text;label\nso, so;cat\n")
+    >>> find_delimiter(Path("pets.csv"))
+    ';'
+    """
+    found = {}
+    for delimiter in DELIMITERS:
+        try:
+            with _opened(path, delimiter) as lines:
+                widths = [len(line) for line in islice(lines, LOOK_LINES) if line]
+        except ValueError:  # by another it may be one
+            continue
+        if widths and widths[0] > 1:
+            found[delimiter] = (len(set(widths)) == 1, widths[0])
+    return max(found, key=lambda delimiter: found[delimiter], default=DELIMITERS[0])
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Iterator[list[str]]]:
+def _opened(path: Path, delimiter: str = ",") -> Iterator[Iterator[list[str]]]:
     """Open a CSV file for reading line by line, or say that it is none."""
     # A long text exceeds the csv module's limit, which is one of the process.
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         # A spreadsheet may have put a byte order mark in front.
         with path.open(encoding="utf-8-sig", newline="") as file:
-            yield csv.reader(file, strict=True)
+            yield csv.reader(file, delimiter=delimiter, strict=True)
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}).") from error
     finally:
         csv.field_size_limit(limit)
 
 
-def _rows(
-    path: Path, header: Sequence[str], lines: Iterable[list[str]]
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row with its number in the file, the header being the first."""
-    for number, line in enumerate(lines, start=2):
+def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yield the cells of each row."""
+    row = 0
+    for line in lines:
         # A blank line is an empty cell where there is one column, and nothing where there are more.
         cells = line or [""] * (len(header) == 1)
         if cells and len(cells) != len(header):
-            found = f"{counted(len(cells), 'cell')} in row {number} and {len(header)} in its header"
-            raise ValueError(f"{path} has {found}: quote cells that hold a comma.")
+            found = f"{counted(len(cells), 'cell')} in row {row} (from 0, without the header)"
+            advice = "quote cells that hold what separates them."
+            raise ValueError(f"{path} has {found} and {len(header)} in its header: {advice}")
         if cells:
-            yield number, cells
+            yield cells
+            row += 1
 
 
-def _checked_header(path: Path, header: list[str]) -> list[str]:
+def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[str]:
     """Return the names of the columns, or say why the first line does not name them."""
     if not header:
         raise ValueError(f"{path} is empty: a CSV file begins with a line that names its columns.")
-    # Integers may be names, of classes for instance.
-    if all(map(_is_number, header)) and not all(map(str.isdecimal, header)):
+    # Columns that nobody named are counted from 0, by pandas for one.
+    counts = header == [str(place) for place in range(len(header))]
+    if not (has_header or counts) and all(map(reads_as_number, header)):
         numbers = f"the numbers {', '.join(header[:3])}, …"
         raise ValueError(f"{path} begins with {numbers}: no line names the columns, so add one.")
     twice, n_times = Counter(header).most_common(1)[0]
     if n_times > 1:
         raise ValueError(f"{path} has two columns named {twice!r}: rename one.")
     return header
-
-
-def _is_number(cell: str) -> bool:
-    """Return whether a cell reads as a number."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -1,9 +1,12 @@
 """Feature files: a feature table as safetensors, with everything but the arrays as JSON.
 
     metadata   {"twohot.features": JSON of format_version, classes, superclass_names, split_names,
-               item_kind, provenance}
+               item_kind, id_kind, id_column, provenance}
     tensors    "features" (F16, F32 or F64), "labels" (I32); if there are any, "true_labels" (I32),
-               "split" (I32), "superclass" (I32), "item_bytes" (U8) and "item_offsets" (I64)
+               "split" (I32), "superclass" (I32), "item_bytes" and "id_bytes" (U8), "item_offsets"
+               and "id_offsets" (I64)
+
+Without "id_bytes" the id of a row is its position, as in all files of format version 1.
 
 Features are mapped when read and go through memory block by block when written. The same table
 gives the same bytes: no time, no machine and no path is in a file that the table does not name.
@@ -11,6 +14,7 @@ gives the same bytes: no time, no machine and no path is in a file that the tabl
 
 import json
 import os
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,7 @@ from twohot._files import whole_file
 from twohot._types import Matrix
 from twohot.tables.feature_stream import stored_blocks
 from twohot.tables.packed_strings import Items
+from twohot.tables.row_ids import RowIds
 from twohot.tables.safetensors_file import (
     DTYPES,
     StreamedTensor,
@@ -32,7 +37,7 @@ from twohot.tables.safetensors_file import (
 )
 from twohot.tables.table import FeatureTable
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 HEADER = "twohot.features"
 FEATURE_DTYPES = (DTYPES["F16"], DTYPES["F32"], DTYPES["F64"])
 CODES = ("labels", "true_labels", "split", "superclass")
@@ -66,9 +71,9 @@ def write_features(path: str | os.PathLike[str], table: FeatureTable) -> None:
     blocks = partial(stored_blocks, features, dtype)
     tensors["features"] = StreamedTensor(dtype, features.shape, blocks)
     if table.items is not None:
-        items = Items.encode(table.items)
-        tensors["item_bytes"] = streamed(items.text, DTYPES["U8"])
-        tensors["item_offsets"] = streamed(items.offsets, DTYPES["I64"])
+        tensors |= _strings("item", table.items)
+    if not isinstance(table.ids.values, range):
+        tensors |= _strings("id", table.ids)
     with whole_file(path) as file:
         write_tensors(file, tensors, {HEADER: _description(table)})
 
@@ -107,6 +112,13 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     raise ValueError(f"{path} has format version {version} and {reads}")
 
 
+def _strings(name: str, strings: Iterable[str]) -> dict[str, StreamedTensor]:
+    """Return many strings as two tensors."""
+    packed = Items.encode(strings)
+    text, offsets = streamed(packed.text, DTYPES["U8"]), streamed(packed.offsets, DTYPES["I64"])
+    return {f"{name}_bytes": text, f"{name}_offsets": offsets}
+
+
 def _stored_dtype(features: Matrix) -> np.dtype[Any]:
     """Return the type that features are stored as, or say why they cannot be."""
     dtype: np.dtype[Any] = np.dtype(features.dtype).newbyteorder("<")
@@ -126,6 +138,7 @@ def _description(table: FeatureTable) -> str:
     """Return all of a table that is not an array, as JSON in one order."""
     parts = {"format_version": FORMAT_VERSION, "provenance": dict(table.provenance)}
     parts |= {name: getattr(table, name) for name in (*NAMES, "item_kind")}
+    parts |= {"id_kind": table.ids.kind, "id_column": table.ids.column}
     try:
         return json.dumps(parts, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -144,5 +157,8 @@ def _table(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FeatureT
     parts |= {name: tuple(header[name]) for name in NAMES}
     if "item_offsets" in arrays:
         parts["items"] = Items(arrays["item_bytes"], arrays["item_offsets"])
+    if "id_offsets" in arrays:
+        ids = Items(arrays["id_bytes"], arrays["id_offsets"])
+        parts["ids"] = RowIds(ids, str(header["id_kind"]), str(header["id_column"]))
     kind, provenance = str(header["item_kind"]), dict(header["provenance"])
     return FeatureTable(features=features, item_kind=kind, provenance=provenance, **parts)

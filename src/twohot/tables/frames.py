@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from twohot._checks.column_cells import as_cells
 from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
+from twohot.tables.row_ids import COLUMN, RowIds
 
 
 def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
@@ -29,6 +30,32 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
         raise ArgumentError("source", f"is a {type(frame).__name__}", advice) from error
     # Names may be numbers, as pandas gives them by itself.
     return {str(series.name): _cells(str(series.name), series) for series in columns.iter_columns()}
+
+
+def frame_ids(source: Any) -> RowIds | None:
+    """Return the index of a pandas frame as ids, None where it has none that names the rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(frame_ids(pd.DataFrame({"a": [1, 2]}, index=["x", "y"])))
+    ['x', 'y']
+    """
+    index = pandas_index(source)
+    if index is None or not index.is_unique or counts_up(index):
+        return None
+    return RowIds(index, COLUMN, str(index.name or "index"))
+
+
+def pandas_index(data: Any) -> Any:
+    """Return the index of a frame or series of pandas, None of anything else."""
+    native = nw.from_native(data, pass_through=True, allow_series=True)
+    return nw.maybe_get_index(native) if isinstance(native, nw.DataFrame | nw.Series) else None
+
+
+def counts_up(index: Any) -> bool:
+    """Return whether an index is 0, 1, 2 and so on, which nobody chose."""
+    return index.nlevels == 1 and list(index) == list(range(len(index)))
 
 
 def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:

@@ -1,11 +1,15 @@
 """Labels that are not stored with the features: an array, or a separate label file.
 
-A CSV file with a column "row", as an audit writes it, says which row of the features each label is
-for, counted from 0; rows that it does not name keep their own label, if they have one.
+A label file is joined to the features by the ids of their rows, in any order; rows that it does not
+name keep their own label, if they have one. Its column of ids is the one that the features were
+made with, else "id", as in the files of an audit; a column "row" holds positions. Features that
+have no ids of their own, a plain array, take those of the label file. Without any, a label file has
+one line for every row, in order, those included that were skipped on the way to the features.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,61 +18,163 @@ from numpy.typing import NDArray
 
 from twohot._checks.column_cells import as_cells, as_text
 from twohot._checks.messages import ArgumentError, counted, first_few
-from twohot.tables.columns import LABELS, Columns, pick
+from twohot._types import IntArray
+from twohot.tables.column_roles import LABELS, ColumnChoice, ColumnRoles, Columns, assign_roles
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.numpy_files import map_array
+from twohot.tables.row_ids import PATH, POSITION, RowIds
 
 ROW = "row"
 
 
-def read_labels(
-    labels: Any, label_column: str | None, n_rows: int, *, own: Callable[[], NDArray[Any] | None]
-) -> tuple[Columns, str]:
-    """Return the columns of labels in the order of the features, and the one that holds the labels.
+@dataclass(frozen=True, eq=False)
+class JoinedLabels:
+    """What a label file says about every row of the features."""
 
-    `own` returns the labels that the features came with.
+    columns: Columns  # (n_rows,) each: the label, and what else has a role
+    roles: ColumnRoles
+    ids: RowIds  # of the features, or of the label file if the features have none of their own
+    words: str  # which file, and which of its columns is what; nothing for an array
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelFile:
+    """Labels as they came."""
+
+    origin: str  # for errors
+    columns: Columns
+    is_file: bool
+
+
+def join_labels(
+    labels: Any,
+    choice: ColumnChoice,
+    ids: RowIds,
+    skipped: Collection[str],
+    own: Callable[[], NDArray[Any] | None],
+) -> JoinedLabels:
+    """Return labels in the order of the features.
+
+    The user's rows that are not among the features have the ids `skipped`. `own` returns the labels
+    that the features came with.
     """
-    if isinstance(labels, str | os.PathLike):
-        origin, path = str(labels), Path(labels)
-        columns = {"labels": map_array(path)} if path.suffix == ".npy" else csv_columns(path)
-    else:
-        origin, columns = "labels", {"labels": as_cells(labels, "labels")}
+    file = _opened(labels)
+    columns = file.columns
+    # The one column there is holds the labels, whatever its name.
     usual = LABELS if len(columns) > 1 else tuple(columns)
-    name = pick("label_column", label_column, usual, columns)
-    if name is None:
-        problem = f"{origin} has the columns {first_few(columns)}"
+    choice = replace(choice, id=_id_column(columns, choice, ids), features=None)
+    roles = assign_roles(columns, choice, with_features=False, labels=usual)
+    label = roles.label
+    if label is None:
+        problem = f"{file.origin} has the columns {first_few(columns)}"
         raise ArgumentError("", problem, "choose one by {label_column}.", label_column=...)
-    if ROW in columns:
-        rows = _row_numbers(origin, columns[ROW], n_rows)
-        placed = np.full(n_rows, None, dtype=object)
-        if len(rows) < n_rows and (found := own()) is not None:
-            placed[:] = found
-        placed[rows] = columns[name]
-        return {name: placed}, name
-    if len(columns[name]) != n_rows:
-        n_labels = counted(len(columns[name]), "label")
-        header = "the first line of a CSV file names its columns and is no label"
-        advice = f"pass one per row ({header}), or say by a column {ROW!r} which rows they are for."
-        raise ValueError(f"{origin} has {n_labels} for {n_rows} rows of features: {advice}")
-    return columns, name
+    if roles.item is not None and not any(map(as_text, columns[roles.item].tolist())):
+        roles = replace(roles, item=None)  # as in the files of an audit that knew no items
+    places, ids = _places(file, roles, ids, skipped)
+    found = {}
+    for name in (label, roles.true_label, roles.split, roles.item):
+        if name is not None:
+            found[name] = np.full(len(ids), None, dtype=object)
+            found[name][places[places >= 0]] = columns[name][places >= 0]
+    without = np.ones(len(ids), dtype=bool)
+    without[places[places >= 0]] = False
+    if without.any() and (before := own()) is not None:
+        found[label][without] = before[without]
+    words = f"{Path(file.origin).name}: {roles.in_words()}" if len(columns) > 1 else ""
+    return JoinedLabels(found, roles, ids, words)
 
 
-def replace_labels(columns: Columns, labels: Columns, origin: Any) -> Columns:
-    """Return the columns of the features with those of a label file in place of their labels."""
-    kept = {name: column for name, column in columns.items() if name not in LABELS}
-    both = [name for name in labels if name in kept]
-    if both:
-        problem = f"and the features both have a column {both[0]!r}"
-        raise ArgumentError({"labels": origin}, problem, "rename one.")
-    return {**kept, **labels}
+def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
+    """Return the choice of columns that are there."""
+    chosen = ("true_label", "split", "item", "id")
+    missing = [name for name in chosen if getattr(choice, name) not in (None, "", *columns)]
+    return replace(choice, **dict.fromkeys(missing))
 
 
-def _row_numbers(origin: str, cells: NDArray[Any], n_rows: int) -> list[int]:
+def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
+    """Return the choice of columns that the features do not have; ids may be in both."""
+    chosen = ("true_label", "split", "item")
+    there = [name for name in chosen if getattr(choice, name) in columns]
+    return replace(choice, **dict.fromkeys(there))
+
+
+def with_labels(
+    columns: Columns, roles: ColumnRoles, joined: JoinedLabels, labels: Any
+) -> tuple[Columns, ColumnRoles]:
+    """Return the columns of the features with the labels of a label file, and what they lacked."""
+    found: dict[str, Any] = {"label": joined.roles.label}
+    for role in ("true_label", "split", "item"):
+        ours, theirs = getattr(roles, role), getattr(joined.roles, role)
+        if ours and theirs and role != "item":  # an audit's files repeat the items
+            problem = f"and the features both have a column {theirs!r}"
+            raise ArgumentError({"labels": labels}, problem, "rename one.")
+        found[role] = ours or theirs
+    taken = {name: joined.columns[name] for name in found.values() if name in joined.columns}
+    kept = {name: cells for name, cells in columns.items() if name != roles.label}
+    if roles.item is not None:
+        taken.pop(roles.item, None)
+    return {**kept, **taken}, replace(roles, **found)
+
+
+def _opened(labels: Any) -> _LabelFile:
+    if not isinstance(labels, str | os.PathLike):
+        return _LabelFile("labels", {"labels": as_cells(labels, "labels")}, is_file=False)
+    path = Path(labels)
+    if path.suffix == ".npy":
+        return _LabelFile(str(labels), {"labels": map_array(path)}, is_file=False)
+    return _LabelFile(str(labels), csv_columns(path), is_file=True)
+
+
+def _id_column(columns: Columns, choice: ColumnChoice, ids: RowIds) -> str | None:
+    """Return the column of ids: chosen, unless the features alone have it, or named as theirs."""
+    is_there = bool(choice.id) and choice.id == ids.column and choice.id not in columns
+    if len(columns) == 1 or (choice.id is not None and not is_there):
+        return choice.id
+    usual = [ids.column] if ids.column else []
+    usual += ["id"] + ["path"] * (ids.kind == PATH)
+    return next((name for name in usual if name in columns), None)
+
+
+def _places(
+    file: _LabelFile, roles: ColumnRoles, ids: RowIds, skipped: Collection[str]
+) -> tuple[IntArray, RowIds]:
+    """Return the row of the features that each label is for, -1 for none, and the ids of rows."""
+    named = roles.id or (ROW if ROW in file.columns and ids.kind == POSITION else None)
+    if named is None:
+        return _places_in_order(file, ids, skipped), ids
+    cells = file.columns[named]
     wanted = [as_text(cell) for cell in cells.tolist()]
-    rows = [int(cell) for cell in wanted if cell.isdecimal() and int(cell) < n_rows]
-    if len(rows) < len(wanted) or len(set(rows)) < len(rows):
-        raise ValueError(
-            f"the column {ROW!r} of {origin} must hold numbers from 0 to {n_rows - 1}, each once: "
-            "it says which row of the features a label is for. Rename it if it means another thing."
-        )
-    return rows
+    if ids.kind != POSITION or named == ROW:
+        return ids.places_of(wanted, f"{file.origin}, column {named!r},", known=skipped), ids
+    known = {*ids, *skipped}
+    if known.issuperset(wanted):
+        places = ids.places_of(wanted, f"{file.origin}, column {named!r},", known=skipped)
+        rows = places[places >= 0]
+        # All of them in another order may be ids that happen to count from 0.
+        if len(rows) == len(ids) and np.any(np.diff(rows) < 0):
+            problem = f"{file.origin} has the positions of rows as ids {named!r}, in another order"
+            advice = f"call the column {ROW!r} if it holds positions, else pass {{id_column}}."
+            raise ArgumentError("", problem, advice, id_column="")
+        return places, ids
+    places = _places_in_order(file, ids, skipped)
+    kept = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]
+    return places, RowIds.of_column(named, cells[kept])
+
+
+def _places_in_order(file: _LabelFile, ids: RowIds, skipped: Collection[str]) -> IntArray:
+    """Return where labels without ids belong: each at its own position in the user's file."""
+    n_labels = len(next(iter(file.columns.values())))
+    if n_labels == len(ids) and (not file.is_file or isinstance(ids.values, range)):
+        return np.arange(n_labels)
+    origin, n_rows = file.origin, len(ids)
+    if ids.kind != POSITION and file.is_file:
+        problem = f"{origin} has no column of ids, and those of the features are {ids.in_words()}"
+        advice = "add such a column, or name it by {id_column}."
+        raise ArgumentError("", problem, advice, id_column=...)
+    positions = [str(row) for row in range(n_labels)]
+    if {*ids, *skipped} != {*positions}:
+        header = "the first line of a CSV file names its columns and is no label"
+        advice = f"pass one per row ({header}), or say by a column 'id' which rows they are for."
+        counts = f"{counted(n_labels, 'label')} for {n_rows} rows of features"
+        raise ValueError(f"{origin} has {counts}: {advice}")
+    return ids.places_of(positions, origin, known=skipped)

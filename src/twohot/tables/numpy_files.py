@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.tables.columns import FEATURES, LABELS, ColumnChoice, Columns, both_meant, pick
+from twohot.tables.column_roles import (
+    FEATURES,
+    LABELS,
+    ColumnChoice,
+    Columns,
+    both_meant,
+    pick,
+)
 
 
 def map_array(path: Path) -> NDArray[Any]:

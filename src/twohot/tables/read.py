@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from twohot._checks.column_cells import as_text
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
 from twohot.tables.class_names import code_by_name
-from twohot.tables.columns import LABELS, ColumnChoice, Columns, find_features, table_from_columns
+from twohot.tables.column_roles import ColumnChoice, ColumnRoles, Columns, assign_roles
+from twohot.tables.columns import item_kind, stack_features, table_from_columns
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.feature_file import read_features
-from twohot.tables.frames import frame_columns, parquet_columns
-from twohot.tables.label_file import read_labels, replace_labels
+from twohot.tables.frames import frame_columns, frame_ids, parquet_columns
+from twohot.tables.label_file import choice_among, choice_beside, join_labels, with_labels
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
+from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
 SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv")
@@ -33,6 +36,7 @@ def read_table(
     feature_column: str | Sequence[str] | None = None,
     split_column: str | None = None,
     item_column: str | None = None,
+    id_column: str | None = None,
     classes: Sequence[object] | str | os.PathLike[str] | None = None,
     missing: Collection[str] = (),
     labelled: bool = True,
@@ -43,22 +47,26 @@ def read_table(
     ----------
     source : path or frame
         A `.features`, `.npz`, `.npy`, `.parquet` or `.csv` file, or a pandas, polars or pyarrow
-        table. Features are one column of lists, or all columns of numbers that are nothing else.
+        table. Features are one column of lists, or all columns of numbers that are nothing else:
+        neither ids nor an index.
     labels : array, list, series or path, optional
         Labels that are not in `source`, and replace those that are: one per row, or a separate
-        label file, `.csv` (the first line names its columns) or `.npy`. Needed for `.npy`. Where a
-        CSV file has a column "row", as those of an audit, its labels are for these rows, counted
-        from 0, and the others keep their own.
+        label file, `.csv` (the first line names its columns) or `.npy`. Needed for `.npy`. A CSV
+        file is joined by its column of ids, and rows that it does not name keep their own label.
     label_column : str, optional
         Where the labels are; by default the column "label", "labels", "y", "target" or "class".
     true_label_column : str, optional
         Where labels known to be right are; by default "true_label" or "true_labels", if there.
     feature_column : str or sequence of str, optional
-        Where the features are.
+        Where the features are; patterns as "e*" take all columns that match.
     split_column : str, optional
         Which split a row belongs to; by default the column "split", if there.
     item_column : str, optional
         The path or text a row came from; by default "path", "text" or "item", if there.
+    id_column : str, optional
+        What each row is called; by default the column "id", or one whose name ends so and that
+        differs in every row, else the index of a data frame, else the position of the row, from 0.
+        Pass "" to go by position anyway.
     classes : sequence or path, optional
         The classes in their order, or a text file with one per line; by default what the file
         says, else the labels that occur: numbers by value, then text.
@@ -87,34 +95,41 @@ def read_table(
         true_label=true_label_column,
         split=split_column,
         item=item_column,
+        id=id_column,
     )
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and _suffix(path) == ".features":
-        if replace(choice, label=None) != ColumnChoice() or classes is not None:
-            problem = f"{path} is a feature file, which says itself what its columns are"
-            advice = "leave {classes} and the names of columns out."
-            raise ArgumentError("", problem, advice, classes=...)
+        _check_says_itself(path, choice, labels, classes)
         table = _without_classes(read_features(path), missing)
-        return _relabelled(table, labels, label_column, missing)
-    here = choice if labels is None else replace(choice, label=None)
-    columns, chosen, about = _read_columns(source, path, here)
-    features = find_features(columns, chosen)
+        return table if labels is None else _relabelled(table, labels, choice, missing)
+    own = choice if labels is None else replace(choice, label=None)
+    columns, own, about = _read_columns(source, path, own)
     named = about.get("classes") if classes is None else _class_names(classes)
+    # With a separate label file a column that was chosen may be in either.
+    roles = assign_roles(columns, own if labels is None else choice_among(columns, own))
+    features = stack_features(columns, roles.features)
+    ids = _row_ids(source, columns, roles, len(features))
+    words = replace(roles, id=ids.column or None).in_words()
     if labels is not None:
-        own = next((columns[name] for name in LABELS if name in columns), None)
-        given, label = read_labels(
+        given = None if roles.label is None else columns[roles.label]
+        joined = join_labels(
             labels,
-            label_column,
-            len(features),
-            own=lambda: None if own is None else code_by_name(own, named, missing=missing).values,
+            choice_beside(columns, choice),
+            ids,
+            (),
+            lambda: None if given is None else code_by_name(given, named, missing=missing).values,
         )
-        columns, chosen = replace_labels(columns, given, labels), replace(chosen, label=label)
-    table = table_from_columns(features, columns, chosen, named, missing=missing, labelled=labelled)
+        columns, roles = with_labels(columns, roles, joined, labels)
+        ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
+    table = table_from_columns(
+        features, columns, replace(roles, id=None), named, missing=missing, labelled=labelled
+    )
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
         names = tuple(groups.classes.tolist())
         table = replace(table, superclass=groups.codes, superclass_names=names)
-    return replace(table, provenance={} if path is None else {"read_from": path.name})
+    read_from = {} if path is None else {"read_from": path.name}
+    return replace(table, ids=ids, provenance={**read_from, "columns": words})
 
 
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
@@ -131,21 +146,44 @@ def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTa
     return replace(table, labels=given.codes, classes=names, true_labels=true, superclass=groups)
 
 
+def _check_says_itself(path: Path, choice: ColumnChoice, labels: Any, classes: Any) -> None:
+    """Raise if columns of a feature file are chosen, and not those of a label file beside it."""
+    beside = replace(choice, label=None, id=None, item=None)
+    if beside != ColumnChoice() or classes is not None:
+        problem = f"{path} is a feature file, which says itself what its columns are"
+        advice = "leave {classes} and the names of columns out."
+        raise ArgumentError("", problem, advice, classes=...)
+    chosen = {"label_column": choice.label, "id_column": choice.id, "item_column": choice.item}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    if labels is None and given:
+        problem = "is for a separate label file, and the source is a feature file"
+        raise ArgumentError(given, problem, "pass {labels} too, or leave it out.", labels=...)
+
+
 def _relabelled(
-    table: FeatureTable, labels: Any, label_column: str | None, missing: Collection[str]
+    table: FeatureTable, labels: Any, choice: ColumnChoice, missing: Collection[str]
 ) -> FeatureTable:
-    """Return a table with the labels of a separate file in place of its own, if there are any."""
-    if labels is None:
-        if label_column is not None:
-            problem = "is for a separate label file, and the source is a feature file"
-            advice = "pass {labels} too, or leave it out."
-            raise ArgumentError({"label_column": label_column}, problem, advice, labels=...)
-        return table
-    given, name = read_labels(labels, label_column, table.n_rows, own=lambda: table.given_labels)
+    """Return a table with the labels of a separate file in place of its own."""
+    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.given_labels)
+    name, item = str(joined.roles.label), joined.roles.item
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"
-    coded = code_by_name(given[name], classes, name=said, missing=missing)
-    return replace(table, labels=coded.codes, classes=tuple(coded.classes.tolist()))
+    coded = code_by_name(joined.columns[name], classes, name=said, missing=missing)
+    words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words]))
+    changed: dict[str, Any] = {"provenance": {**table.provenance, "columns": words}}
+    if item is not None and (table.items is None or choice.item is not None):
+        items = [as_text(cell) for cell in joined.columns[item].tolist()]
+        changed |= {"items": items, "item_kind": item_kind(item, items)}
+    names = tuple(coded.classes.tolist())
+    return replace(table, labels=coded.codes, classes=names, ids=joined.ids, **changed)
+
+
+def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> RowIds:
+    """Return the ids of a column, else those of a data frame's index, else positions."""
+    if roles.id is not None:
+        return RowIds.of_column(roles.id, columns[roles.id])
+    is_frame = not isinstance(source, str | os.PathLike)
+    return (frame_ids(source) if is_frame else None) or RowIds.by_position(n_rows)
 
 
 def _suffix(path: Path) -> str:
@@ -170,7 +208,7 @@ def _read_columns(
     if path.suffix == ".parquet":
         return parquet_columns(path), choice, {}
     if path.suffix == ".csv":
-        return csv_columns(path, choice.text_columns()), choice, {}
+        return csv_columns(path, choice.is_text), choice, {}
     if path.suffix == ".npy":
         return {"X": map_array(path)}, choice, {}
     arrays = load_arrays(path)

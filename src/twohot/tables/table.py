@@ -13,9 +13,12 @@ from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray, Matrix
 from twohot.rows.selected import SelectedRows
+from twohot.tables.row_ids import RowIds
 
 ALL_ROWS = "all"  # stands for the rows of every split
 TRAINING = "train"  # the split that is meant where none is named
+# Stands for the ids of a table that was given none: the positions of its rows.
+POSITIONS = RowIds(())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,8 +37,9 @@ class FeatureTable:
     ... )
     >>> table.given_labels.tolist()
     ['dog', None, 'cat']
-    >>> table.take(table.rows_of_split("test")).labels
-    array([0])
+    >>> test = table.take(table.rows_of_split("test"))
+    >>> test.labels, list(test.ids)
+    (array([0]), ['2'])
     """
 
     features: Matrix  # (n_rows, n_features), floats; may be a read-only memory map
@@ -48,6 +52,7 @@ class FeatureTable:
     items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
     item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
     true_labels: IntArray | None = None  # (n_rows,), positions in classes; -1: not known
+    ids: RowIds = POSITIONS  # (n_rows,), what each row is called in the user's data
     provenance: Mapping[str, Any] = field(default_factory=dict)  # JSON: how the table was made
 
     def __post_init__(self) -> None:
@@ -69,6 +74,11 @@ class FeatureTable:
         if self.items is not None and len(self.items) != n_rows:
             problem = f"has {counted(len(self.items), 'entry', 'entries')} for {n_rows} rows"
             raise ArgumentError("items", problem, "pass one path or text per row, or None.")
+        if self.ids is POSITIONS:
+            object.__setattr__(self, "ids", RowIds.by_position(n_rows))
+        if len(self.ids) != n_rows:
+            problem = f"has {counted(len(self.ids), 'id')} for {n_rows} rows"
+            raise ArgumentError("ids", problem, "pass one id per row.")
 
     @property
     def n_rows(self) -> int:
@@ -79,6 +89,11 @@ class FeatureTable:
     def n_features(self) -> int:
         """Number of features."""
         return int(self.features.shape[1])
+
+    @property
+    def skipped_ids(self) -> tuple[str, ...]:
+        """Ids of the user's rows that could not be read, and are not in the table."""
+        return tuple(entry["id"] for entry in self.provenance.get("skipped", ()) if "id" in entry)
 
     @property
     def coded(self) -> Labels:
@@ -125,7 +140,8 @@ class FeatureTable:
         codes = {name: getattr(self, name) for name in ("labels", "split", "true_labels")}
         taken = {name: array[chosen] for name, array in codes.items() if array is not None}
         items = None if self.items is None else tuple(self.items[row] for row in chosen)
-        return replace(self, features=features, items=items, **taken)
+        ids = self.ids.take(chosen)
+        return replace(self, features=features, items=items, ids=ids, **taken)
 
 
 def _check_names(name: str, names: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
    A decision is { kind, label }: accept, reject, second or relabel, and the label that follows. */
 
 const KINDS = ["accept", "reject", "second", "relabel"];
-const COLUMNS = ["report", "row", "given_label", "suggested_label", "decision", "label"];
+const COLUMNS = ["report", "id", "given_label", "suggested_label", "decision", "label"];
 /* Decisions are stored in parts of this many rows: one key press writes one part. */
 const PART = 500;
 
@@ -88,7 +88,7 @@ function loadDecisions() {
 
 function decisionsAsCsv() {
   const decided = [...decisions.keys()].sort((a, b) => report.row[a] - report.row[b]);
-  const lines = decided.map((i) => [report.report, report.row[i], className(report.given[i]),
+  const lines = decided.map((i) => [report.report, report.id[i], className(report.given[i]),
     className(report.suggested[i]), decisions.get(i).kind, className(decisions.get(i).label)]);
   /* The mark in front tells spreadsheets that the text is UTF-8. */
   return "\ufeff" + csvText([COLUMNS, ...lines]);
@@ -98,13 +98,13 @@ function decisionsAsCsv() {
 function changesFromCsv(text) {
   const [header = [], ...lines] = parseCsv(text);
   const place = Object.fromEntries(header.map((name, column) => [name, column]));
-  const missing = ["report", "row", "decision", "label"].filter((name) => !(name in place));
+  const missing = ["report", "id", "decision", "label"].filter((name) => !(name in place));
   if (missing.length) throw new Error(`the file has no column ${missing.join(", ")}`);
-  const position = new Map(report.row.map((row, i) => [String(row), i]));
+  const position = new Map(report.id.map((id, i) => [id, i]));
   const code = new Map(report.classes.map((name, label) => [name, label]));
   const changes = new Map();
   for (const fields of lines) {
-    const [name, row, kind, label] = ["report", "row", "decision", "label"].map((column) => fields[place[column]]);
+    const [name, row, kind, label] = ["report", "id", "decision", "label"].map((column) => fields[place[column]]);
     if (name !== report.report) throw new Error(`the decisions are those of report ${name}, and this is ${report.report}`);
     const i = position.get(row);
     if (i === undefined) throw new Error(`row ${row} is not in this report`);

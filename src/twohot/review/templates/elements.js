@@ -27,7 +27,7 @@ function picture(i) {
   const source = report.thumbnails[i] ?? (i < report.thumbnails.length ? "" : report.links[i]);
   const fail = () => box.replaceChildren("no picture");
   if (!source) { fail(); return box; }
-  const image = element("img", { alt: `row ${report.row[i]}`, loading: "lazy", decoding: "async" });
+  const image = element("img", { alt: rowName(i), loading: "lazy", decoding: "async" });
   image.addEventListener("error", fail);
   image.addEventListener("load", () => {
     image.classList.toggle("is-tiny", Math.max(image.naturalWidth, image.naturalHeight) <= TINY);
@@ -96,13 +96,13 @@ function labelLine(i) {
 }
 
 function describe(i) {
-  return `Row ${report.row[i]}: given ${className(report.given[i])}, suggested ${className(report.suggested[i])}`;
+  return `${rowName(i, "Row")}: given ${className(report.given[i])}, suggested ${className(report.suggested[i])}`;
 }
 
 function card(i) {
   const made = element("li", { className: "card", "aria-label": describe(i) },
     element("div", { className: "head" },
-      element("span", { textContent: `row ${report.row[i]}` }), undecidedMark(i)),
+      element("span", { textContent: rowName(i) }), undecidedMark(i)),
     report.kind === "image" ? picture(i) : null, itemText(i), labelLine(i),
     element("div", { className: "scores" },
       element("span", { textContent: `label quality ${share(report.quality[i])}` }),
@@ -116,7 +116,7 @@ function tableLine(i) {
   const number = (text) => element("td", { className: "number", textContent: text });
   const second = report.second[i];
   const made = element("tr", {},
-    number(report.row[i]),
+    element("td", { className: report.idKind === "position" ? "number" : "id", textContent: report.id[i] }),
     ...(report.kind === "image" ? [cell(picture(i))] : []),
     ...(report.items ? [cell(itemText(i))] : []),
     cell(labelChip(report.given[i], "given", "given")),
@@ -136,6 +136,6 @@ function asRow(made, i) {
 
 /* Headings of the table: [text, name to sort by or null, class of the cell]. */
 function headings() {
-  return [["Row", "row", "number"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
+  return [report.idKind === "position" ? ["Row", "row", "number"] : ["Id", "row"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
     ["Given", "given"], ["Suggested", "suggested"], ["Second", null], ["Quality", "quality", "number"], ["Confidence", "confidence", "number"], ["Decision", null]];
 }

@@ -9,7 +9,7 @@ let chosen = 0;
 
 function openRelabel(i) {
   relabelled = i;
-  byId("relabel-title").textContent = `Choose a label for row ${report.row[i]}`;
+  byId("relabel-title").textContent = `Choose a label for ${rowName(i)}`;
   byId("relabel-search").value = "";
   showMatches();
   byId("relabel").showModal();

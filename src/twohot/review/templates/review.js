@@ -7,7 +7,7 @@ function take(i, decision) {
   if (decision && decision.label === NO_LABEL) return say("This row has no second candidate.");
   decide([[i, decision]]);
   redraw([i]);
-  say(decision ? `Row ${report.row[i]}: ${className(decision.label)}` : `Row ${report.row[i]}: open again`);
+  say(decision ? `${rowName(i, "Row")}: ${className(decision.label)}` : `${rowName(i, "Row")}: open again`);
 }
 
 /* Decide the current row and move on to the next. */
@@ -25,7 +25,7 @@ function undoLast() {
   redraw(rows);
   const place = page.view.indexOf(rows[0]);
   if (place >= 0) goTo(place);
-  say(rows.length === 1 ? `Row ${report.row[rows[0]]}: undone` : `${rows.length} decisions undone`);
+  say(rows.length === 1 ? `${rowName(rows[0], "Row")}: undone` : `${rows.length} decisions undone`);
 }
 
 function onListClick(event) {

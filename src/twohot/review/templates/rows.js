@@ -1,8 +1,11 @@
 "use strict";
 /* The flagged rows as columns, and the view of them: which ones, in which order.
-   A row is named by its position in the columns; the number in the user's data is report.row. */
+   A row is named here by its position in the columns; report.row is its place in the user's data, by
+   which rows are sorted, and report.id what it is called there. */
 
 const report = JSON.parse(document.getElementById("report-data").textContent);
+/* Ids that are the places of the rows are not written twice. */
+report.id ??= report.row.map(String);
 const N_ROWS = report.row.length;
 const NO_LABEL = -1;
 
@@ -11,6 +14,11 @@ const SORT_SIGN = { quality: 1, confidence: -1, given: 1, suggested: 1, row: 1 }
 
 function className(code) {
   return code === NO_LABEL ? "" : report.classes[code];
+}
+
+/* What a row is called: a number alone would say little. */
+function rowName(i, word = "row") {
+  return report.idKind === "position" ? `${word} ${report.id[i]}` : report.id[i];
 }
 
 /* Classes in the order people look for them: 2 before 10, case aside. */
@@ -33,7 +41,7 @@ const classOrder = (() => {
 let haystack = null;
 function searchable(i) {
   haystack ??= Array.from({ length: N_ROWS }, (_, k) =>
-    [report.row[k], className(report.given[k]), className(report.suggested[k]),
+    [report.id[k], className(report.given[k]), className(report.suggested[k]),
       report.items ? report.items[k] : ""].join("\n").toLowerCase());
   return haystack[i];
 }

@@ -1,0 +1,142 @@
+"""Corrected labels in a user's own file, each at the row that was audited.
+
+Rows are found by their ids. The labels of the file have to be those that were audited: a file that
+is another, or was changed since, is refused before anything is written.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from twohot._checks.labels import NO_LABEL
+from twohot._checks.messages import ArgumentError, first_few
+from twohot._types import IntArray
+from twohot.review.records import ReviewRows
+from twohot.tables.column_roles import both_meant, pick
+from twohot.tables.own_file import OwnFile, open_own_file
+from twohot.tables.row_ids import COLUMN, PATH, RowIds
+
+
+@dataclass(frozen=True)
+class CorrectedFile:
+    """What was written."""
+
+    label_column: str  # the column whose labels are corrected
+    before_column: str  # the column that keeps them as they were
+    n_changed: int  # labels that are others now
+    n_not_audited: int  # rows of the file that keep their label, because nobody judged it
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelColumn:
+    """A column of the file, read as labels of the audit."""
+
+    name: str
+    spelling: tuple[str, ...]  # (n_classes,), what the file calls each class
+    wrong: IntArray  # positions in the audit whose given label is another
+
+
+def write_corrected_file(
+    source: Path,
+    target: Path,
+    rows: ReviewRows,
+    labels: IntArray,
+    *,
+    label_column: str | None = None,
+) -> CorrectedFile:
+    """Write a user's file with other labels, all else as it is, and the old labels beside.
+
+    Parameters
+    ----------
+    source : path
+        The CSV or Parquet file that the labels came from.
+    target : path
+        Where to write.
+    rows : ReviewRows
+        The rows that were audited.
+    labels : array of shape (n_rows,)
+        Their labels now, as positions in the classes; NO_LABEL where there is none.
+    label_column : str, optional
+        The column of labels; by default the one that holds those that were audited.
+
+    Returns
+    -------
+    CorrectedFile
+        Which column holds what, and how many labels changed.
+    """
+    file = open_own_file(source)
+    place = _file_ids(file, rows).places_of(rows.id_texts(), "the audit")
+    found = _label_column(file, rows, place, label_column)
+    cells = file.cells(found.name)
+    n_changed = 0
+    for position in np.flatnonzero(labels != rows.given_labels):
+        code = labels[position]
+        cells[place[position]] = "" if code == NO_LABEL else found.spelling[code]
+        n_changed += 1
+    before = file.write(target, found.name, cells)
+    return CorrectedFile(found.name, before, n_changed, len(cells) - rows.n_rows)
+
+
+def _file_ids(file: OwnFile, rows: ReviewRows) -> RowIds:
+    """Return the ids of the rows of a file."""
+    if rows.ids.kind == PATH:
+        problem = "is a file, and the rows that were audited are images of a folder"
+        raise ArgumentError({"to": file.path}, problem, "pass that folder.")
+    if rows.ids.kind == COLUMN:
+        if rows.ids.column not in file.names:
+            problem = f"has no column {rows.ids.column!r}, by which rows were audited"
+            columns = f"its columns are {first_few(file.names)}."
+            raise ArgumentError({"to": file.path}, problem, columns)
+        return RowIds.of_column(rows.ids.column, file.cells(rows.ids.column))
+    return RowIds.by_position(len(file.cells(file.names[0])))
+
+
+def _label_column(
+    file: OwnFile, rows: ReviewRows, place: IntArray, chosen: str | None
+) -> _LabelColumn:
+    """Return the column that holds the labels which were audited, or say what differs."""
+    names = file.names
+    if chosen is not None:
+        pick("label_column", chosen, (), dict.fromkeys(names, np.empty(0)))
+        names = [chosen]
+    read = [column for name in names for column in _readings(file, name, rows, place)]
+    right = [column for column in read if not column.wrong.size]
+    if len({column.name for column in right}) > 1:
+        raise both_meant("label_column", right[0].name, right[1].name)
+    if right:
+        return right[0]
+    best = min(read, key=lambda column: column.wrong.size)
+    row = int(best.wrong[0])
+    cell = file.cells(best.name)[place[row]]
+    given = rows.label_name(int(rows.given_labels[row]))
+    problem = (
+        f"holds other labels than those that were audited: in row {rows.ids[row]} the column "
+        f"{best.name!r} has {cell!r}, and the audit {given!r}"
+    )
+    advice = "pass the file that was audited, name its column by {label_column}, or audit it again."
+    raise ArgumentError({"to": file.path}, problem, advice, label_column=...)
+
+
+def _readings(
+    file: OwnFile, name: str, rows: ReviewRows, place: IntArray
+) -> Iterator[_LabelColumn]:
+    """Yield a column read as the names of classes, and as their positions."""
+    cells = file.cells(name)
+    found = [cells[row] for row in place.tolist()]
+    for spelling in (rows.classes, tuple(map(str, range(len(rows.classes))))):
+        yield _LabelColumn(name, spelling, _differing(found, rows.given_labels, spelling))
+
+
+def _differing(found: Sequence[str], given: IntArray, spelling: tuple[str, ...]) -> IntArray:
+    # What means no label is none of the classes, whatever it is.
+    classes = set(spelling)
+    return np.array(
+        [
+            position
+            for position, (cell, code) in enumerate(zip(found, given.tolist(), strict=True))
+            if (cell in classes if code == NO_LABEL else cell != spelling[code])
+        ],
+        dtype=np.intp,
+    )

@@ -1,0 +1,134 @@
+"""A folder of images sorted by their corrected classes.
+
+An image that lay in the folder of its given class, at any depth, lies at the same depth in the
+folder of its corrected class. Images are linked (hard links, which take no space and outlive the
+folder they came from), or copied where that cannot be done or is asked for.
+"""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from twohot._checks.labels import NO_LABEL
+from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._types import IntArray
+from twohot.review.records import ReviewRows
+from twohot.tables.row_ids import PATH
+
+
+@dataclass(frozen=True)
+class SortedFolder:
+    """What was made."""
+
+    n_images: int
+    n_moved: int  # images in another class than before
+    n_copied: int  # copied and not linked
+    left_out: tuple[str, ...]  # images without a label
+
+
+def write_sorted_folder(
+    source: Path, target: Path, rows: ReviewRows, labels: IntArray, *, copy: bool = False
+) -> SortedFolder:
+    """Make a folder with a sub-folder for each class, and in it the images of that class.
+
+    Parameters
+    ----------
+    source : path
+        The folder of the images that were audited.
+    target : path
+        The folder to make; it must not be there, or be empty.
+    rows : ReviewRows
+        The images that were audited.
+    labels : array of shape (n_rows,)
+        Their labels now, as positions in the classes.
+    copy : bool, default=False
+        Copy the images, and never link them.
+    """
+    names = _checked_names(source, target, rows)
+    moved = labels != rows.given_labels
+    places: dict[PurePosixPath, str] = {}
+    # Images that stay in their class keep their names, whatever comes to lie beside them.
+    for row in np.argsort(moved, kind="stable").tolist():
+        if labels[row] != NO_LABEL:
+            before, after = rows.label_name(rows.given_labels[row]), rows.classes[labels[row]]
+            within = _within_class(names[row], before)
+            places[_free_place(places, _folder_name(after), within, before)] = names[row]
+    # Made beside and renamed: the folder is there whole or not at all.
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
+        n_copied = 0
+        whole = Path(made) / "whole"
+        whole.mkdir()
+        for place, name in places.items():
+            (whole / place).parent.mkdir(parents=True, exist_ok=True)
+            n_copied += _put(source / name, whole / place, copy=copy)
+        whole.replace(target)
+    left_out = tuple(names[row] for row in np.flatnonzero(labels == NO_LABEL))
+    return SortedFolder(len(places), int(moved.sum()), n_copied, left_out)
+
+
+def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
+    """Return the paths of the images below their folder, or say why there is nothing to sort."""
+    if rows.ids.kind != PATH:
+        problem = f"is a folder, and the ids of the audit are {rows.ids.in_words()}"
+        raise ArgumentError({"to": source}, problem, "pass the file that the labels came from.")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ArgumentError({"output": target}, "is there already", "choose another name.")
+    names = list(rows.ids)
+    outside = [name for name in names if not _is_below(PurePosixPath(name))]
+    if outside:
+        problem = f"the audit names images outside of their folder ({first_few(outside)})"
+        raise ArgumentError("", problem, "extract the features again.")
+    missing = [name for name in names if not (source / name).is_file()]
+    if missing:
+        few = f"{counted(len(missing), 'image')} of the audit ({first_few(missing)})"
+        raise ArgumentError({"to": source}, f"lacks {few}", "pass the folder that was audited.")
+    return names
+
+
+def _is_below(path: PurePosixPath) -> bool:
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _folder_name(name: str) -> str:
+    """Return the name of a class if a folder can have it."""
+    if name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
+        problem, advice = f"the class {name!r} cannot be the name of a folder", "rename the class."
+        raise ArgumentError("", problem, advice)
+    return name
+
+
+def _within_class(name: str, given: str) -> PurePosixPath:
+    """Return where an image lies within the folder of its given class, if it lies in one."""
+    path = PurePosixPath(name)
+    return path.relative_to(given) if len(path.parts) > 1 and path.parts[0] == given else path
+
+
+def _free_place(
+    taken: dict[PurePosixPath, str], folder: str, within: PurePosixPath, before: str
+) -> PurePosixPath:
+    """Return a place that no other image has: two classes may have images of one name."""
+    place = PurePosixPath(folder) / within
+    number = 1
+    while place in taken:
+        came_from = f" ({before})" if number == 1 and "/" not in before else f" ({number})"
+        place = PurePosixPath(folder) / within.with_stem(within.stem + came_from)
+        number += 1
+    return place
+
+
+def _put(source: Path, target: Path, *, copy: bool) -> bool:
+    """Link an image, or copy it; return whether it was copied."""
+    real = source.resolve()  # of a link, what it leads to
+    if not copy:
+        try:
+            os.link(real, target)
+        except OSError:  # on another disk, or one that knows no links
+            pass
+        else:
+            return False
+    shutil.copy2(real, target)
+    return True

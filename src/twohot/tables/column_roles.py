@@ -1,0 +1,234 @@
+"""Which columns of a table are features, label, id, item and split: the one rule.
+
+* A column that somebody named is what it was named as. Features may be named by patterns, "e*".
+* Else labels, true labels, splits, items and ids are looked for by their usual names. A column is
+  an id by its name alone where that is "id". Where it only ends so, "ticket_id", it is one if no
+  two rows share a value.
+* Features are the column of lists, else all columns of numbers that are nothing else. Indices as
+  data frames write them, "Unnamed: 0", and whatever is named as an id are never features.
+* All others are not used.
+
+Two columns that could both be meant, and a column that numbers the rows under another name, stop
+with the choice explained.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._checks.column_cells import as_text, is_missing
+from twohot._checks.messages import ArgumentError, first_few
+from twohot.tables.number_cells import NUMBERS, holds_features
+
+Columns: TypeAlias = Mapping[str, NDArray[Any]]
+
+# The names looked for where none is chosen. Two of them at once are an error, never a guess.
+FEATURES = ("X", "features", "embeddings", "embedding")
+LABELS = ("label", "labels", "y", "target", "class")
+TRUE_LABELS = ("true_label", "true_labels")
+SPLITS = ("split",)
+ITEMS = ("path", "text", "item")
+IDS = ("id", "ids", "Id", "ID")
+ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
+INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
+# In fewer rows numbers count up by chance.
+FEWEST_COUNTED = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnChoice:
+    """The columns that somebody chose; None: look for one of the usual names."""
+
+    features: str | Sequence[str] | None = None  # one of lists, or any of numbers; patterns too
+    label: str | None = None
+    true_label: str | None = None
+    split: str | None = None
+    item: str | None = None
+    id: str | None = None  # "": none, rows go by their position
+
+    @property
+    def patterns(self) -> Sequence[str]:
+        """Names or patterns of the features that were chosen."""
+        return [self.features] if isinstance(self.features, str) else self.features or ()
+
+    def is_text(self, name: str) -> bool:
+        """Return whether a column is no feature by its name, whatever is in it."""
+        if self.features is not None and name in self.patterns:
+            return False
+        if self.features is not None and not any(fnmatchcase(name, p) for p in self.patterns):
+            return True
+        chosen = {self.label, self.true_label, self.split, self.item, self.id}
+        usual = {*LABELS, *TRUE_LABELS, *SPLITS, *ITEMS}
+        return name in chosen | usual or _names_rows(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnRoles:
+    """What every column of a table is; None where there is none of a kind."""
+
+    features: tuple[str, ...] = ()
+    label: str | None = None
+    true_label: str | None = None
+    split: str | None = None
+    item: str | None = None
+    id: str | None = None  # None: rows go by their position
+    unused: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """Return what is what in one line.
+
+        Examples
+        --------
+        >>> print(ColumnRoles(features=("e0", "e1", "e2"), label="kind", unused=("",)).in_words())
+        features: 3 columns e0 … e2; label: kind; id: position of the row; not used: (no name)
+        """
+        said = {
+            "features": _listed(self.features),
+            "label": self.label,
+            "true label": self.true_label,
+            "item": self.item,
+            "split": self.split,
+            "id": "position of the row" if self.id is None else self.id,
+            "not used": first_few(self.unused, write=lambda name: name or "(no name)"),
+        }
+        return "; ".join(f"{role}: {name}" for role, name in said.items() if name)
+
+
+def assign_roles(
+    columns: Columns,
+    choice: ColumnChoice,
+    *,
+    with_features: bool = True,
+    labels: Sequence[str] = LABELS,
+) -> ColumnRoles:
+    """Return what every column is, by the rule above.
+
+    Without features, in a list of texts for instance, columns of numbers are not used. Labels are
+    looked for under the names `labels`.
+
+    Examples
+    --------
+    >>> columns = {"id": np.array([7, 9]), "x": np.ones(2), "y": np.array(["cat", "dog"])}
+    >>> assign_roles(columns, ColumnChoice())
+    ColumnRoles(features=('x',), label='y', ..., id='id', unused=())
+    """
+    found = {
+        "label": pick("label_column", choice.label, labels, columns),
+        "true_label": pick("true_label_column", choice.true_label, TRUE_LABELS, columns),
+        "split": pick("split_column", choice.split, SPLITS, columns),
+        "item": pick("item_column", choice.item, ITEMS, columns),
+    }
+    features = _pick_features(columns, choice) if with_features else ()
+    free = {name: cells for name, cells in columns.items() if name not in features}
+    free = {name: cells for name, cells in free.items() if name not in found.values()}
+    found["id"] = _pick_id(columns, free, choice.id)
+    taken = {*features, *found.values()}
+    unused = tuple(name for name in columns if name not in taken)
+    return ColumnRoles(features=features, unused=unused, **found)
+
+
+def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Columns) -> str | None:
+    """Return the column that was chosen, else the one with a usual name, else None."""
+    if chosen is not None:
+        if chosen not in columns:
+            known = f"the columns are {first_few(columns)}."
+            raise ArgumentError({argument: chosen}, "is missing", known)
+        return chosen
+    found = [name for name in usual if name in columns]
+    if len(found) > 1:
+        raise both_meant(argument, *found[:2])
+    return found[0] if found else None
+
+
+def both_meant(argument: str, one: str, other: str) -> ArgumentError:
+    """Return what is said where an argument has to choose between two columns."""
+    problem = f"{one!r} and {other!r} could both be meant"
+    return ArgumentError("", problem, f"choose one by {{{argument}}}.", **{argument: ...})
+
+
+def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
+    """Return the columns that hold the features: chosen, of lists, or of numbers."""
+    if choice.features is not None:
+        matching = (name for each in choice.patterns for name in _matching(columns, choice, each))
+        return tuple(dict.fromkeys(matching))
+    lists = {name: column for name, column in columns.items() if column.ndim == 2}
+    if lists:
+        usual = pick("feature_column", None, FEATURES, lists)
+        return (usual or pick("feature_column", None, list(lists), lists) or "",)
+    free = {name: cells for name, cells in columns.items() if not choice.is_text(name)}
+    numbers = tuple(name for name, cells in free.items() if holds_features(cells))
+    _check_doubtful(free, numbers)
+    if not numbers:
+        problem = f"no features among {first_few(columns)}"
+        advice = "name a column of lists, or columns of numbers, by {feature_column}."
+        raise ArgumentError("", problem, advice, feature_column=...)
+    return numbers
+
+
+def _check_doubtful(free: Columns, numbers: tuple[str, ...]) -> None:
+    """Raise where a column may be a feature or not: somebody has to say."""
+    for name in free.keys() - set(numbers):
+        cells = free[name].tolist() if free[name].dtype == object else []
+        words = [cell for cell in cells if not (isinstance(cell, NUMBERS) or is_missing(cell))]
+        n_numbers = sum(isinstance(cell, NUMBERS) and not is_missing(cell) for cell in cells)
+        if n_numbers >= len(words) > 0:
+            problem = f"holds numbers, but {words[0]!r} in row {cells.index(words[0])}, from 0"
+            advice = "mend the cells, or choose the features by {feature_column}."
+            raise ArgumentError(f"column {name!r}", problem, advice, feature_column=...)
+    for name in numbers if len(numbers) > 1 else ():
+        if _counts_rows(free[name]):
+            problem = f"column {name!r} numbers the rows, so it is no feature but an id or an index"
+            advice = "pass {id_column}, or name the features by {feature_column}, by patterns too."
+            raise ArgumentError("", problem, advice, id_column=name, feature_column=...)
+
+
+def _matching(columns: Columns, choice: ColumnChoice, pattern: str) -> list[str]:
+    """Return the column of a name, else those that match a pattern and are nothing else by name."""
+    free = (name for name in columns if not choice.is_text(name))
+    matching = [name for name in free if fnmatchcase(name, pattern)]
+    if pattern in columns or not matching:
+        return [str(pick("feature_column", pattern, (), columns))]
+    return matching
+
+
+def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
+    """Return the column of ids: chosen, called so, or named so and different in every row."""
+    if chosen is not None:
+        return pick("id_column", chosen, (), columns) if chosen else None
+    found = pick("id_column", None, IDS, free)
+    if found is not None:
+        return found
+    named = [name for name in free if ID_NAME.search(name) and _all_differ(free[name])]
+    if len(named) > 1:
+        raise both_meant("id_column", *named[:2])
+    return named[0] if named else None
+
+
+def _names_rows(name: str) -> bool:
+    return ID_NAME.search(name) is not None or INDEX_NAME.fullmatch(name) is not None
+
+
+def _all_differ(cells: NDArray[Any]) -> bool:
+    if cells.ndim != 1:
+        return False
+    texts = [as_text(cell) for cell in cells.tolist()]
+    return "" not in texts and len(set(texts)) == len(texts)
+
+
+def _counts_rows(cells: NDArray[Any]) -> bool:
+    """Return whether a column holds every number from 0 or 1 on once, in any order."""
+    if len(cells) < FEWEST_COUNTED or cells.dtype.kind not in "fiu":
+        return False
+    ordered = np.sort(cells)
+    return ordered[0] in (0, 1) and bool(np.array_equal(np.diff(ordered), np.ones(len(cells) - 1)))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    if len(names) <= 2:
+        return ", ".join(names)
+    return f"{len(names)} columns {names[0]} … {names[-1]}"

@@ -1,0 +1,116 @@
+"""The ids of rows: what a row is called from a user's file to their corrected file.
+
+An id is the text of the user's own id column, else the position of the row in their file (from 0,
+the header not counted), or the path of an image below its folder. A row that is left out, because
+it could not be read for instance, leaves the ids of the others as they are. What belongs to rows is
+joined by their ids, never by the order it comes in.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.column_cells import as_text
+from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._types import IntArray
+
+POSITION, COLUMN, PATH = "position", "column", "path"
+ID_KINDS = (POSITION, COLUMN, PATH)
+
+
+@dataclass(frozen=True, eq=False)
+class RowIds:
+    """The id of every row, no two alike.
+
+    Examples
+    --------
+    >>> ids = RowIds.of_column("ticket", ["T7", "T9", "T4"])
+    >>> list(ids.take([2, 0])), ids.places_of(["T4", "T7"], "labels.csv").tolist()
+    (['T4', 'T7'], [2, 0])
+    >>> list(RowIds.by_position(3))
+    ['0', '1', '2']
+    """
+
+    values: Any  # as they came, a sequence, array or index; their text is the id
+    kind: str = POSITION  # one of ID_KINDS: what the ids are
+    column: str = ""  # the user's column that they come from, if they do
+
+    @classmethod
+    def by_position(cls, n_rows: int) -> "RowIds":
+        """Return the ids of rows that have no others: positions, from 0."""
+        return cls(range(n_rows))
+
+    @classmethod
+    def of_column(cls, column: str, cells: Any) -> "RowIds":
+        """Return the ids of a user's column, of which there is one for every row, once."""
+        ids = cls(cells, COLUMN, column)
+        texts = list(ids)
+        if "" in texts:
+            rows = [row for row, text in enumerate(texts) if not text]
+            problem = f"has no id in {counted(len(rows), 'row')} (row {first_few(rows)}, from 0)"
+            raise _no_id(column, problem)
+        twice = _repeated(texts)
+        if twice:
+            rows = [row for row, text in enumerate(texts) if text == twice[0]]
+            more = f", and {counted(len(twice) - 1, 'other id')} too" if twice[1:] else ""
+            where = f"in rows {first_few(rows)}, from 0{more}"
+            raise _no_id(column, f"holds {twice[0]!r} more than once ({where})")
+        return ids
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, row: int) -> str:
+        return as_text(self.values[row])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def take(self, rows: Sequence[int] | IntArray) -> "RowIds":
+        """Return the ids of some rows."""
+        values: Any = self.values
+        # Arrays and indices are taken from as a whole, and keep their type.
+        listed = isinstance(values, Sequence)
+        taken = [values[row] for row in rows] if listed else values[np.asarray(rows)]
+        return RowIds(taken, self.kind, self.column)
+
+    def places_of(
+        self, wanted: Iterable[str], origin: str, *, known: Collection[str] = ()
+    ) -> IntArray:
+        """Return the place of each id that is wanted, -1 for one that is only known.
+
+        Raises
+        ------
+        ArgumentError
+            Names the ids of `origin` that no row has, and those that it has twice.
+        """
+        listed = list(wanted)
+        place = {text: row for row, text in enumerate(self)}
+        place |= {text: -1 for text in known if text not in place}
+        strangers = [text for text in listed if text not in place]
+        if strangers:
+            few = f"{counted(len(strangers), 'id')} that no row has ({first_few(strangers)})"
+            problem = f"{origin} has {few}, where ids are {self.in_words()}"
+            raise ArgumentError("", problem, "take these lines out, or pass what they belong to.")
+        twice = _repeated(listed)
+        if twice:
+            problem = f"{origin} has {counted(len(twice), 'id')} more than once"
+            raise ArgumentError("", f"{problem} ({first_few(twice)})", "keep one line for each.")
+        return np.array([place[text] for text in listed], dtype=np.intp)
+
+    def in_words(self) -> str:
+        """Return what the ids are, for people."""
+        words = {POSITION: "positions in the file, from 0", PATH: "paths below the folder"}
+        return words.get(self.kind, f"those of the column {self.column!r}")
+
+
+def _repeated(texts: list[str]) -> list[str]:
+    return [text for text, count in Counter(texts).items() if count > 1]
+
+
+def _no_id(column: str, problem: str) -> ArgumentError:
+    advice = "name another column by {id_column}, or pass '' there to go by the position of rows."
+    return ArgumentError(f"column {column!r}", problem, advice, id_column=...)

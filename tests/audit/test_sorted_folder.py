@@ -1,0 +1,96 @@
+"""Images come to lie in the folders of their corrected classes, and the others stay."""
+
+import numpy as np
+import pytest
+
+from audits import audit_rows
+from twohot._checks.labels import NO_LABEL
+from twohot.audit import sorted_folder
+from twohot.audit.sorted_folder import write_sorted_folder
+from twohot.tables.row_ids import RowIds
+
+# Classes cat and dog; two images have one name.
+NAMES = ["cat/1.png", "cat/deep/2.png", "dog/1.png", "dog/3.png"]
+GIVEN = np.array([0, 0, 1, 1])
+
+
+def audited(names=NAMES, given=GIVEN, **changes):
+    fields = {
+        "ids": RowIds(names, "path"),
+        "given_labels": given,
+        "is_label_issue": given != NO_LABEL,
+    }
+    return audit_rows(len(names), **(fields | changes))
+
+
+@pytest.fixture
+def photos(tmp_path):
+    for name in NAMES:
+        (tmp_path / "photos" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "photos" / name).write_text(name)
+    return tmp_path / "photos"
+
+
+def content(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_images_are_sorted_by_their_corrected_class(photos, tmp_path, copy):
+    target = tmp_path / "clean"
+    done = write_sorted_folder(photos, target, audited(), np.array([1, 1, 1, 0]), copy=copy)
+    assert (done.n_images, done.n_moved, done.n_copied) == (4, 3, 4 * copy)
+    assert content(target) == {
+        "dog/1 (cat).png": "cat/1.png",
+        "dog/deep/2.png": "cat/deep/2.png",
+        "dog/1.png": "dog/1.png",
+        "cat/3.png": "dog/3.png",
+    }
+    linked = (target / "cat/3.png").samefile(photos / "dog/3.png")
+    assert linked is not copy
+    assert content(photos) == {name: name for name in NAMES}
+
+
+def test_where_nothing_can_be_linked_images_are_copied(photos, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError("another disk")
+
+    monkeypatch.setattr(sorted_folder.os, "link", refuse)
+    assert write_sorted_folder(photos, tmp_path / "clean", audited(), GIVEN).n_copied == 4
+    assert sorted(content(tmp_path / "clean").values()) == sorted(NAMES)
+
+
+def test_an_image_without_a_label_is_left_out(photos, tmp_path):
+    labels = np.array([0, NO_LABEL, 1, 1])
+    done = write_sorted_folder(photos, tmp_path / "clean", audited(given=labels), labels)
+    assert done.left_out == ("cat/deep/2.png",)
+    assert set(content(tmp_path / "clean")) == {"cat/1.png", "dog/1.png", "dog/3.png"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (audited(ids=RowIds(range(4))), "is a folder, and the ids of the audit are positions in"),
+        (audited([*NAMES[:3], "dog/4.png"]), r"lacks 1 image of the audit \('dog/4.png'\)"),
+        (audited([*NAMES[:3], "../x.png"]), r"images outside of their folder \('../x.png'\)"),
+        (audited([*NAMES[:3], "/x.png"]), r"images outside of their folder \('/x.png'\)"),
+        (audited(classes=("../up", "dog", "fox", "owl")), "class '../up' cannot be the name of"),
+    ],
+)
+def test_nothing_is_made_of_another_folder(photos, tmp_path, rows, message):
+    (tmp_path / "x.png").write_text("mine")
+    with pytest.raises(ValueError, match=message):
+        write_sorted_folder(photos, tmp_path / "clean", rows, GIVEN)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["photos", "x.png"]
+
+
+def test_a_folder_that_is_there_is_not_touched(photos, tmp_path):
+    (tmp_path / "clean").mkdir()
+    (tmp_path / "clean" / "mine.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"output=.*clean is there already: choose another name"):
+        write_sorted_folder(photos, tmp_path / "clean", audited(), GIVEN)
+    assert content(tmp_path / "clean") == {"mine.txt": "mine"}

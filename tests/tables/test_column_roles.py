@@ -1,0 +1,171 @@
+"""One rule says what every column is, in any format."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from twohot.tables import read_table
+
+N_ROWS = 12
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "e0": RNG.normal(size=N_ROWS),
+        "e1": RNG.normal(size=N_ROWS),
+        "category": ["a", "b"] * 6,
+        "note": "words",
+    }
+)
+
+
+def read_csv(frame, tmp_path, index=False, **options):
+    frame.to_csv(tmp_path / "t.csv", index=index)
+    return read_table(tmp_path / "t.csv", label_column="category", **options)
+
+
+def features_of(table) -> str:
+    return table.provenance["columns"].split("; ")[0]
+
+
+def test_every_role_is_said(tmp_path):
+    frame = FRAME.assign(ticket_id=[f"T{row}" for row in range(N_ROWS)], e2=0.5)
+    assert read_csv(frame, tmp_path).provenance["columns"] == (
+        "features: 3 columns e0 … e2; label: category; id: ticket_id; not used: note"
+    )
+
+
+@pytest.mark.parametrize("rows", [slice(None), [3, 1, 7, 5, 0, 2]])
+def test_the_index_that_a_frame_is_saved_with_is_no_feature(rows, tmp_path):
+    frame = FRAME.iloc[rows]
+    table = read_csv(frame, tmp_path, index=True)
+    np.testing.assert_array_equal(table.features, frame[["e0", "e1"]])
+    assert table.provenance["columns"].endswith("not used: (no name), note")
+    again = pd.read_csv(tmp_path / "t.csv")  # which calls it Unnamed: 0
+    for found in (read_csv(again, tmp_path), read_table(again, label_column="category")):
+        np.testing.assert_array_equal(found.features, frame[["e0", "e1"]])
+        assert "not used: Unnamed: 0, note" in found.provenance["columns"]
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "ticket_id", "Ticket ID", "ticketId", "ids"])
+def test_ids_are_found_by_their_name(name, tmp_path):
+    frame = FRAME.assign(**{name: np.arange(N_ROWS)[::-1] + 100})
+    for table in (
+        read_csv(frame, tmp_path),
+        read_table(frame, label_column="category"),
+        read_table(pl.DataFrame(frame), label_column="category"),
+    ):
+        assert table.n_features == 2
+        assert list(table.ids)[:2] == ["111", "110"]
+        assert table.ids.column == name
+
+
+@pytest.mark.parametrize("name", ["grid", "valid", "humid", "paid"])
+def test_other_names_that_end_so_are_features(name, tmp_path):
+    assert read_csv(FRAME.assign(**{name: 0.5}), tmp_path).n_features == 3
+
+
+def test_a_number_of_customers_is_neither_feature_nor_id(tmp_path):
+    table = read_csv(FRAME.assign(customer_id=[1, 2] * 6), tmp_path)
+    assert list(table.ids) == [str(row) for row in range(N_ROWS)]
+    assert "not used: note, customer_id" in table.provenance["columns"]
+
+
+def test_two_columns_of_ids_are_not_chosen_between(tmp_path):
+    frame = FRAME.assign(a_id=range(N_ROWS), b_id=range(N_ROWS))
+    with pytest.raises(ValueError, match=r"'a_id' and 'b_id' could both be meant: .* id_column"):
+        read_csv(frame, tmp_path)
+    assert read_csv(frame, tmp_path, id_column="b_id").ids.column == "b_id"
+    assert read_csv(frame, tmp_path, id_column="").ids.kind == "position"
+
+
+def test_a_column_that_numbers_the_rows_has_to_be_explained(tmp_path):
+    frame = FRAME.assign(nr=RNG.permutation(N_ROWS) + 1)
+    with pytest.raises(ValueError, match=r"'nr' numbers the rows.*id_column='nr', or name the f"):
+        read_csv(frame, tmp_path)
+    assert read_csv(frame, tmp_path, id_column="nr").n_features == 2
+    assert read_csv(frame, tmp_path, feature_column=["e*", "nr"]).n_features == 3
+
+
+def test_features_by_patterns(tmp_path):
+    frame = FRAME.assign(other=0.0, emotion="sad")
+    for pattern in ("e?", ["e[01]"], ["e1", "e0"]):
+        table = read_csv(frame, tmp_path, feature_column=pattern)
+        assert sorted(table.provenance["columns"].split(";")[0][10:].split(", ")) == ["e0", "e1"]
+    with pytest.raises(ValueError, match=r"feature_column='z\*' is missing: the columns are"):
+        read_csv(frame, tmp_path, feature_column="z*")
+    # A pattern takes nothing that is something else.
+    assert features_of(read_csv(FRAME[["e0", "category"]], tmp_path, feature_column="*")) == (
+        "features: e0"
+    )
+
+
+@pytest.mark.parametrize("first", ["", "NA", "nan", "null", "None"])
+def test_a_column_whose_first_cell_is_missing_does_not_vanish(first, tmp_path):
+    (tmp_path / "t.csv").write_text(f"a,b,label\n{first},1,x\n2,3,y\n4,5,y\n")
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table.features, [[np.nan, 1], [2, 3], [4, 5]])
+
+
+def test_numbers_of_any_kind_in_a_frame_are_features():
+    numbers = {
+        "python": np.array([1, 2.5], dtype=object),
+        "decimals": [Decimal("0.5"), Decimal(2)],
+        "bools": [True, False],
+        "objects": np.array([True, None], dtype=object),
+        "fractions": [Fraction(1, 2), Fraction(2)],
+    }
+    table = read_table(pd.DataFrame(numbers | {"y": ["a", "b"]}))
+    expected = [[1, 0.5, 1, 1, 0.5], [2.5, 2, 0, np.nan, 2]]
+    np.testing.assert_array_equal(table.features, expected)
+
+
+def test_truth_in_a_file_is_what_it_is_in_a_frame(tmp_path):
+    frame = FRAME.assign(urgent=[True, False] * 6)
+    np.testing.assert_array_equal(
+        read_csv(frame, tmp_path).features, read_table(frame, label_column="category").features
+    )
+
+
+def test_a_word_among_numbers_has_to_be_explained(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, "error", 3], "y": list("abc")})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for source in (frame, tmp_path / "t.csv"):
+        with pytest.raises(ValueError, match="'b' holds numbers, but 'error' in row 1, from 0: m"):
+            read_table(source)
+        for features in ("a", ["a"], "a*"):
+            assert read_table(source, feature_column=features).n_features == 1
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", ","])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_semicolons_tabs_decimal_commas_and_marks(delimiter, mark, tmp_path):
+    lines = [["size", "text", "label"], ["0,5", "a; b, c\td", "x"], ["-1,25e1", "", "y"], ["3"] * 3]
+    if delimiter == ",":
+        lines[1][0], lines[2][0] = "0.5", "-12.5"
+    text = "\r\n".join(
+        delimiter.join(f'"{cell}"' if delimiter in cell else cell for cell in line)
+        for line in lines
+    )
+    (tmp_path / "t.csv").write_bytes((mark + text).encode())
+    table = read_table(tmp_path / "t.csv")
+    assert table.features.tolist() == [[0.5], [-12.5], [3]]
+    assert table.classes == ("3", "x", "y")
+    assert list(table.items) == ["a; b, c\td", "", "3"]
+
+
+def test_a_long_column_of_words_is_not_used(tmp_path):
+    frame = pd.DataFrame(
+        {"a": range(300), "b": ["word"] * 299 + ["7"], "category": ["x", "y"] * 150}
+    )
+    frame["a"] = frame["a"] / 2
+    assert read_csv(frame, tmp_path).provenance["columns"].endswith("not used: b")
+
+
+@pytest.mark.parametrize(("cell", "kind"), [("a/b.jpg", "image"), ("Hello there.", "text")])
+def test_items_of_a_chosen_column_are_what_they_look_like(cell, kind, tmp_path):
+    table = read_csv(FRAME.assign(shown=cell), tmp_path, item_column="shown")
+    assert (table.items[3], table.item_kind) == (cell, kind)
