@@ -50,6 +50,21 @@ def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
+def parse_json(text: str) -> Any:
+    """Return what JSON from anyone says; ValueError for all that is none.
+
+    Examples
+    --------
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+    ValueError: lists or objects stand too deep in each other
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("lists or objects stand too deep in each other") from error
+
+
 def json_safe(value: Any) -> Any:
     """Return a value as JSON has it: arrays as lists, and None for what is not finite.
 

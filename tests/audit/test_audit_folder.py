@@ -141,6 +141,11 @@ def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
         read_audit_folder(tmp_path)
 
 
+def changed(summary, **fields):
+    """Return the text of summary.json with other fields."""
+    return json.dumps(json.loads(summary) | fields)
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -161,6 +166,19 @@ def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
             lambda text: text.replace('"format_version": 1', '"format_version": 2'),
             "format_version 2, and this twohot reads 1",
         ),
+        (
+            "summary.json",
+            lambda text: text.replace('"format_version": 1', '"format_version": Infinity'),
+            "format_version inf, and this twohot reads 1",
+        ),
+        ("summary.json", lambda text: changed(text, classes=None), "classes=None is not as it was"),
+        ("summary.json", lambda text: changed(text, classes="cat"), "classes='cat' is not as it"),
+        ("summary.json", lambda text: changed(text, classes=["cat", 3]), "pass a tuple of strings"),
+        ("summary.json", lambda text: changed(text, classes=["cat"] * 2), "holds 'cat' twice"),
+        ("summary.json", lambda text: changed(text, has_items=1), "has_items=1 is not as it was"),
+        ("summary.json", lambda text: changed(text, item_kind=None), "item_kind=None is not as"),
+        ("summary.json", lambda _: "[" * 100_000, "is no summary of an audit .*too deep"),
+        ("issues.csv", lambda text: text.replace("0,,cat", f"{'1' * 30},,cat"), "was changed"),
     ],
 )
 def test_a_changed_folder_is_refused(tmp_path, name, change, message) -> None:

@@ -9,7 +9,6 @@ Every file is written whole. summary.json comes last and names the report, and t
 after what issues.csv holds, so files of two audits in one folder do not go unnoticed.
 """
 
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -17,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.messages import ArgumentError, FileThereError
-from twohot._files import json_safe, write_json
+from twohot._checks.messages import ArgumentError, FileThereError, cause_of
+from twohot._checks.names import check_names
+from twohot._files import json_safe, parse_json, write_json
 from twohot.audit.issue_files import read_issues, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
@@ -132,14 +132,24 @@ def _read_summary(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: pass the folder that `twohot audit` wrote.")
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = parse_json(path.read_text(encoding="utf-8"))
         version = fields["format_version"]
         needed = ("report", DIGEST, "classes", "has_items", "item_kind")
         found = {name: fields[name] for name in needed}
-    except (ValueError, KeyError, TypeError) as error:
-        problem = f"{path} is no summary of an audit ({error!r})"
+        _check_fields(found)
+    except (ValueError, LookupError, TypeError) as error:
+        problem = f"{path} is no summary of an audit ({cause_of(error)})"
         raise ValueError(f"{problem}: run the audit again.") from error
     if version != FORMAT_VERSION:
         other = f"format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
         raise ValueError(f"{path} has {other}: run the audit again.")
     return found
+
+
+def _check_fields(found: dict[str, Any]) -> None:
+    """Raise if a field is not what was written."""
+    kinds = {"report": str, DIGEST: str, "classes": list, "has_items": bool, "item_kind": str}
+    for name, kind in kinds.items():
+        if not isinstance(found[name], kind):
+            raise ArgumentError({name: found[name]}, "is not as it was written")
+    check_names("classes", found["classes"])

@@ -77,7 +77,7 @@ def read_issues(
             found[field] = np.array([value(cell) for cell in cells], dtype=dtype)
         found["items"] = tuple(found["items"]) if has_items else None
         return ReviewRows(classes=tuple(classes), item_kind=item_kind, **found)
-    except (KeyError, ValueError) as error:
+    except (KeyError, OverflowError, ValueError) as error:
         raise ValueError(f"{path} was changed ({error}): run the audit again.") from error
 
 

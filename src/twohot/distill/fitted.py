@@ -19,7 +19,8 @@ from twohot._checks.labels import check_all_labelled, code_labels
 from twohot._checks.messages import counted
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, choose_intercept, choose_precision
-from twohot.distill.saving import FittedState, damage_named, read_state, write_state
+from twohot.distill.fitted_state import FittedState
+from twohot.distill.saving import damage_named, read_state, write_state
 from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from twohot._checks.numbers import check_positive
 from twohot.distill.base import Probe
 from twohot.distill.estimators import probe_for
 from twohot.distill.recipe import Recipe, recipe_from_json
@@ -132,7 +133,8 @@ def choice_from_json(notes: dict[str, Any]) -> Choice:
         Tried(**(entry | {"recipe": recipe_from_json(entry["recipe"])})) for entry in notes["tried"]
     )
     choice = Choice(**(notes | {"tried": tried}))
-    _ = choice.chosen  # raises StopIteration if there is none
+    # Raises StopIteration if none was chosen; logits are divided by its temperature.
+    check_positive("temperature", choice.chosen.temperature)
     return choice
 
 
