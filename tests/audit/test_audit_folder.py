@@ -131,7 +131,7 @@ def test_files_of_an_earlier_audit_are_replaced_only_when_asked(tmp_path) -> Non
 def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError("disk full")
 
     monkeypatch.setattr(audit_folder, "write_labels", fail)

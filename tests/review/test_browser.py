@@ -25,7 +25,8 @@ from twohot.review.records import (
     ReviewRows,
     ReviewSummary,
 )
-from twohot.tables.csv_file import read_csv, unguarded
+from twohot.tables.csv_file import read_csv
+from twohot.tables.spreadsheet_cells import unguarded
 
 
 class Page:

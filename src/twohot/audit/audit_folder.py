@@ -34,6 +34,7 @@ def write_audit_folder(
     summary: ReviewSummary,
     *,
     force: bool = False,
+    spreadsheet_safe: bool = False,
     **pictures: Any,
 ) -> str:
     """Write the folder of an audit.
@@ -48,6 +49,8 @@ def write_audit_folder(
         What the audit found overall.
     force : bool, default=False
         Replace the files of an earlier audit.
+    spreadsheet_safe : bool, default=False
+        Guard the cells of the CSV files that a spreadsheet would compute.
     pictures
         `image_root`, `embed_limit` and `thumbnail_size`, as for `write_review`.
 
@@ -60,11 +63,11 @@ def write_audit_folder(
     check_audit_folder(target, force=force)
     target.mkdir(parents=True, exist_ok=True)
     report = write_review(target / "report.html", rows, summary, **pictures)
-    write_issues(target / "issues.csv", rows)
+    write_issues(target / "issues.csv", rows, spreadsheet_safe=spreadsheet_safe)
     # Suggestions are taken that nobody needs to decide; rows without a label stay without.
     taken = rows.is_label_issue & ~rows.is_undecided
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
-    write_labels(target / "corrected.csv", rows, labels)
+    write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
     write_json(target / "summary.json", json_safe(_summary_fields(rows, summary, report)))
     return report
 

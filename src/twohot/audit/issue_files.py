@@ -28,13 +28,22 @@ ISSUE_COLUMNS = {
 LABEL_COLUMNS = ("row", "item", "label")
 
 
-def write_labels(path: str | os.PathLike[str], rows: ReviewRows, labels: IntArray) -> None:
+def write_labels(
+    path: str | os.PathLike[str],
+    rows: ReviewRows,
+    labels: IntArray,
+    *,
+    spreadsheet_safe: bool = False,
+) -> None:
     """Write the labels of all rows by name; no label is an empty field."""
     numbers, names = map(str, rows.row.tolist()), map(rows.label_name, labels.tolist())
-    write_csv(path, LABEL_COLUMNS, zip(numbers, _items(rows), names, strict=True))
+    lines = zip(numbers, _items(rows), names, strict=True)
+    write_csv(path, LABEL_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
 
-def write_issues(path: str | os.PathLike[str], rows: ReviewRows) -> None:
+def write_issues(
+    path: str | os.PathLike[str], rows: ReviewRows, *, spreadsheet_safe: bool = False
+) -> None:
     """Write all rows, numbers so that reading gives them back; what is not known is empty."""
     write: dict[str, Callable[[Any], str]] = {
         "count": str,
@@ -48,7 +57,8 @@ def write_issues(path: str | os.PathLike[str], rows: ReviewRows) -> None:
         _items(rows) if kind == "text" else map(write[kind], getattr(rows, field).tolist())
         for field, kind in ISSUE_COLUMNS.values()
     )
-    write_csv(path, ISSUE_COLUMNS, zip(*columns, strict=True))
+    lines = zip(*columns, strict=True)
+    write_csv(path, ISSUE_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
 
 def read_issues(

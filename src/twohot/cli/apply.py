@@ -10,6 +10,7 @@ from twohot._checks.outputs import check_output
 from twohot.audit.audit_folder import read_audit_folder
 from twohot.audit.decisions import Applied, apply_decisions, read_decisions
 from twohot.audit.issue_files import write_labels
+from twohot.cli._table_options import SpreadsheetSafe
 from twohot.cli._terminal import say
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
@@ -29,6 +30,7 @@ def apply(
         Path | None,
         Option("--output", "-o", help=f"Corrected labels, CSV; else the audit's {DEFAULT_OUTPUT}."),
     ] = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Write the labels that follow from the decisions of a review."""
@@ -39,7 +41,7 @@ def apply(
     rows = read_audit_folder(folder)
     check_output(target, (decisions, *(folder / name for name in AUDIT_FILES)), force=force)
     applied = apply_decisions(rows, made)
-    write_labels(target, rows, applied.labels)
+    write_labels(target, rows, applied.labels, spreadsheet_safe=spreadsheet_safe)
     say(_account(applied, rows.n_rows))
     say(f"Written to {target}")
 
