@@ -82,7 +82,9 @@ def _friendly(path: Path) -> Iterator[None]:
     """Say which file could not be read, whatever is wrong with it."""
     try:
         yield
-    except DAMAGE as error:
+    except (*DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # of the system, which names the file
         problem = f"{path} is cut short, or not of plain arrays of numbers and strings ({error})"
         raise ValueError(f"{problem}: write it again by np.save or np.savez.") from error
 

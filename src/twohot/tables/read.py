@@ -16,6 +16,7 @@ from twohot.tables.csv_file import csv_columns
 from twohot.tables.feature_file import read_features
 from twohot.tables.frames import frame_columns, parquet_columns
 from twohot.tables.label_file import read_labels, replace_labels
+from twohot.tables.named_errors import naming_source
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.table import FeatureTable
 
@@ -24,6 +25,7 @@ SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv")
 CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
 
 
+@naming_source
 def read_table(
     source: Any,
     *,
