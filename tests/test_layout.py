@@ -11,7 +11,7 @@ PACKAGE = Path(twohot.__file__).parent
 
 # Read downwards it is the data flow; `theory` stands beside it and imports nothing of the package
 # but the types and the checks of user input.
-FOUNDATION = ["_extras", "_files", "_pages", "_types", "_ties", "_checks"]
+FOUNDATION = ["_extras", "_unfinished", "_files", "_pages", "_types", "_ties", "_checks"]
 ORDER = [
     *FOUNDATION,
     "theory",

@@ -1,6 +1,6 @@
 """`python -m twohot` is the command `twohot`."""
 
-from twohot.cli import app
+from twohot_command import main
 
 if __name__ == "__main__":
-    app(prog_name="twohot")
+    main()

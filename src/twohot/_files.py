@@ -3,7 +3,7 @@
 import json
 import math
 import os
-import tempfile
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +11,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from twohot._unfinished import new_unfinished
+
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file beside `path` for writing, and rename it to `path` when the block ends well.
 
-    No reader sees half a file, and what stood at `path` stays there if the block raises.
+    No reader sees half a file, and what stood at `path` stays there if the block raises. A link is
+    followed, and a file that is replaced keeps its mode.
 
     Examples
     --------
@@ -25,21 +28,43 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     >>> Path("table.csv").read_text()
     'row,label'
     """
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    target = final_path(path)
+    descriptor, unfinished = new_unfinished(target)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files for the owner alone; a new file gets what the umask leaves.
+        put_in_place(unfinished, target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def final_path(path: str | os.PathLike[str]) -> Path:
+    """Return the file that a path leads to, through links; it must be a regular file, or none yet.
+
+    Renaming a file to a link would replace the link, and renaming one to a device the device.
+    """
+    target = Path(path)
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is not a regular file: pass the name of one, or of none yet.")
+    return target
+
+
+def put_in_place(finished: Path, target: Path) -> None:
+    """Rename a finished file to its target, with the mode of what stands there."""
+    if target.exists():
+        mode = stat.S_IMODE(target.stat().st_mode)
+    else:
+        # An unfinished file is for the owner alone; a new one gets what the umask leaves.
         umask = os.umask(0)
         os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        mode = 0o666 & ~umask
+    finished.chmod(mode)
+    finished.replace(target)
 
 
 def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
@@ -48,6 +73,21 @@ def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
     with whole_file(path) as file:
         # A half character has no UTF-8: it is spelt out, which in JSON is its escape.
         file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def parse_json(text: str) -> Any:
+    """Return what JSON from anyone says; ValueError for all that is none.
+
+    Examples
+    --------
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+    ValueError: lists or objects stand too deep in each other
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("lists or objects stand too deep in each other") from error
 
 
 def json_safe(value: Any) -> Any:

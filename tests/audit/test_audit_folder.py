@@ -136,7 +136,7 @@ def test_files_of_an_earlier_audit_are_replaced_only_when_asked(tmp_path) -> Non
 def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
     write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError("disk full")
 
     monkeypatch.setattr(audit_folder, "write_labels", fail)
@@ -144,6 +144,11 @@ def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
         write_audit_folder(tmp_path, audit_rows(14), ReviewSummary(), force=True)
     with pytest.raises(ValueError, match="run the audit again"):
         read_audit_folder(tmp_path)
+
+
+def changed(summary, **fields):
+    """Return the text of summary.json with other fields."""
+    return json.dumps(json.loads(summary) | fields)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +171,19 @@ def test_files_of_two_audits_do_not_go_unnoticed(tmp_path, monkeypatch) -> None:
             lambda text: text.replace('"format_version": 2', '"format_version": 1'),
             "format_version 1, and this twohot reads 2",
         ),
+        (
+            "summary.json",
+            lambda text: text.replace('"format_version": 2', '"format_version": Infinity'),
+            "format_version inf, and this twohot reads 2",
+        ),
+        ("summary.json", lambda text: changed(text, classes=None), "classes=None is not as it was"),
+        ("summary.json", lambda text: changed(text, classes="cat"), "classes='cat' is not as it"),
+        ("summary.json", lambda text: changed(text, classes=["cat", 3]), "pass a tuple of strings"),
+        ("summary.json", lambda text: changed(text, classes=["cat"] * 2), "holds 'cat' twice"),
+        ("summary.json", lambda text: changed(text, has_items=1), "has_items=1 is not as it was"),
+        ("summary.json", lambda text: changed(text, item_kind=None), "item_kind=None is not as"),
+        ("summary.json", lambda _: "[" * 100_000, "is no summary of an audit .*too deep"),
+        ("issues.csv", lambda text: text.replace("0,,cat", f"{'1' * 30},,cat"), "was changed"),
     ],
 )
 def test_a_changed_folder_is_refused(tmp_path, name, change, message) -> None:

@@ -288,3 +288,15 @@ def test_killed_with_a_real_model(photos):
     Path("photos.features").unlink()
     assert "12 items went through the model" in run(*arguments[1:]).stdout
     assert Path("photos.features").read_bytes() == resumed
+
+
+def test_files_that_are_not_taken_are_counted_and_named(photos):
+    (photos / "cat" / "up").symlink_to("..")
+    (photos / "cat" / "x.heic").write_bytes(b"any")
+    result = run("photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
+        "Note: 1 file not taken (no ending of an image): 'photos/cat/x.heic'.",
+    ]
+    assert "holds 12 rows" in result.stdout

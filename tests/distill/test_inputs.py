@@ -174,6 +174,10 @@ def test_labels_and_features_of_different_length_at_score():
         (np.ones(len(X) - 1), "sample_weight.shape == .299,., expected .300,."),
         (np.full(len(X), -1.0), "Negative values in data passed to `sample_weight`"),
         (np.full(len(X), np.nan), "sample_weight contains NaN"),
+        *(
+            (np.full(len(X), weight), "sample_weight adds up to .*: divide the weights by their")
+            for weight in (1e-320, 1e-200, 1e200, 1e308)
+        ),
         (np.zeros(len(X)), "must contain at least one non-zero number"),
         (np.ones((len(X), 2)), "Sample weights must be 1D"),
     ],
@@ -191,7 +195,8 @@ def test_sample_weights(weights, message):
         ({0: np.nan}, r"class_weight\[0\]=nan is not allowed"),
         ({0: np.inf}, r"class_weight\[0\]=inf is not allowed"),
         ({0: "2"}, r"class_weight\[0\]='2' is not allowed"),
-        (dict.fromkeys(range(5), 0), "zero for every row, by itself or times class_weight"),
+        (dict.fromkeys(range(5), 0), "sample_weight times class_weight is zero for every row"),
+        (dict.fromkeys(range(5), 1e300), r"sample_weight times class_weight adds up to 3e\+302"),
     ],
 )
 def test_class_weights(class_weight, message):

@@ -14,7 +14,14 @@ from safetensors.numpy import load_file, save_file
 
 import problems
 import twohot
-from twohot import DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
+from twohot import (
+    AutoProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+    load,
+)
 from twohot.distill import saving
 
 DATA = problems.synthetic()
@@ -323,7 +330,20 @@ def test_a_header_that_is_not_one(saved, text):
         ("classes", {"dtype": "nonsense", "values": [0]}),
         ("classes", {"dtype": "<i8", "values": ["a"]}),
         ("estimator", ["LinearProbe"]),
+        ("classes", {"dtype": "<i8", "values": [0, 1, 2, 3, 3]}),
+        ("classes", {"dtype": "<U3", "values": ["cat", "category", "dog", "emu", "fox"]}),
+        ("classes", {"dtype": "<U2000000000", "values": ["a", "b", "c", "d", "e"]}),
+        ("classes", {"dtype": "<f2", "values": [0.0, 1.0, 2.0, 3.0, 65505.0]}),
         ("preparation", {"normalize": True, "unknown": 1}),
+        ("preparation", {"normalize": True, "mean_error": float("nan")}),
+        ("preparation", {"normalize": True, "mean_error": float("inf")}),
+        ("preparation", {"normalize": True, "mean_error": "small"}),
+        ("preparation", {"normalize": "yes"}),
+        ("format_version", float("inf")),
+        ("n_features_in", float("inf")),
+        ("n_features_in", 1.5),
+        ("feature_names_in", ["height"]),
+        ("notes", 3),
     ],
 )
 def test_a_header_with_nonsense(saved, part, value):
@@ -342,6 +362,41 @@ def test_tensors_that_do_not_fit_together(saved):
         rewrite(saved, tensors=tensors | change)
         with pytest.raises(ValueError, match=r"says it holds a probe"):
             load(saved)
+
+
+@pytest.mark.parametrize("name", ["mean", "round.1.coef", "round.2.intercept"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_number_that_is_not_finite(saved, name, value):
+    tensors = load_file(saved)
+    tensors[name].flat[-1] = value
+    rewrite(saved, tensors=tensors)
+    with pytest.raises(ValueError, match=rf"probe\.safetensors .*{name} holds NaN or infinity"):
+        load(saved)
+
+
+def test_a_probe_that_cannot_predict_is_not_saved(path):
+    probe = LinearProbe().fit(X, Y)
+    probe.coef_[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"round\.1\.coef holds NaN or infinity"):
+        probe.save(path)
+    assert not path.exists()
+
+
+def test_a_header_nested_deep(saved):
+    save_file(load_file(saved), saved, {"twohot": '{"a":' * 100_000})
+    with pytest.raises(ValueError, match=r"probe\.safetensors says it holds a probe.*too deep"):
+        load(saved)
+
+
+@pytest.mark.parametrize("temperature", [float("nan"), 0.0, -1.0])
+def test_a_temperature_that_is_none(path, temperature):
+    AutoProbe(random_state=0).fit(X, Y).save(path)
+    header = header_of(path)
+    for entry in header["notes"]["tried"]:
+        entry["temperature"] = temperature
+    rewrite(path, header)
+    with pytest.raises(ValueError, match=r"says it holds a probe.*temperature"):
+        load(path)
 
 
 def test_a_probe_of_another_kind(saved):

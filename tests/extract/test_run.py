@@ -319,3 +319,17 @@ def test_images_of_several_sizes_as_pixels(photos, output):
     write_picture(photos / "dog" / "003.png", 7, (9, 9))
     with pytest.raises(ValueError, match="gave 243 features per row after 1440"):
         extract(read_image_folder(photos), "pixels", output, batch_size=1)
+
+
+def test_an_output_that_is_a_link_or_for_its_owner_alone_stays_so(photos, tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    target, link = folder / "kept.features", tmp_path / "link.features"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    extract(read_image_folder(photos), "pixels", link, force=True)
+    assert link.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert read_features(target).n_rows == 8
+    assert list(folder.iterdir()) == [target]

@@ -26,8 +26,9 @@ from twohot.review.records import (
     ReviewRows,
     ReviewSummary,
 )
-from twohot.tables.csv_file import read_csv, unguarded
+from twohot.tables.csv_file import read_csv
 from twohot.tables.row_ids import RowIds
+from twohot.tables.spreadsheet_cells import unguarded
 
 
 class Page:

@@ -234,7 +234,8 @@ def test_nan_and_infinity_are_found_with_their_place(stored, bad, kind, tmp_path
 def test_large_finite_values_are_not_taken_for_infinity():
     # Their sum overflows.
     X = np.full((100, 3), 1e308)
-    assert fit_preparation(X, center=False, normalize=False, weights=None).mean is None
+    with pytest.raises(ValueError, match=r"X has rows of norm inf, and float64 computes with"):
+        fit_preparation(X, center=False, normalize=True, weights=None)
 
 
 def peak_bytes(function):

@@ -76,7 +76,7 @@ def test_a_number_of_customers_is_neither_feature_nor_id(tmp_path):
 
 def test_two_columns_of_ids_are_not_chosen_between(tmp_path):
     frame = FRAME.assign(a_id=range(N_ROWS), b_id=range(N_ROWS))
-    with pytest.raises(ValueError, match=r"'a_id' and 'b_id' could both be meant: .* id_column"):
+    with pytest.raises(ValueError, match=r"'a_id' and 'b_id' could both be meant .*: .* id_column"):
         read_csv(frame, tmp_path)
     assert read_csv(frame, tmp_path, id_column="b_id").ids.column == "b_id"
     assert read_csv(frame, tmp_path, id_column="").ids.kind == "position"
@@ -95,7 +95,7 @@ def test_features_by_patterns(tmp_path):
     for pattern in ("e?", ["e[01]"], ["e1", "e0"]):
         table = read_csv(frame, tmp_path, feature_column=pattern)
         assert sorted(table.provenance["columns"].split(";")[0][10:].split(", ")) == ["e0", "e1"]
-    with pytest.raises(ValueError, match=r"feature_column='z\*' is missing: the columns are"):
+    with pytest.raises(ValueError, match=r"feature_column='z\*' is missing .*: the columns are"):
         read_csv(frame, tmp_path, feature_column="z*")
     # A pattern takes nothing that is something else.
     assert features_of(read_csv(FRAME[["e0", "category"]], tmp_path, feature_column="*")) == (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.tables.csv_file import csv_columns, read_csv, unguarded, write_csv
+from twohot.tables.csv_file import csv_columns, read_csv, write_csv
 
 FIELDS = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 
@@ -16,18 +16,6 @@ def test_reading_gives_back_what_was_written(tmp_path_factory, lines) -> None:
     path = tmp_path_factory.getbasetemp() / "any.csv"
     write_csv(path, ["first", "second"], lines)
     assert read_csv(path) == [["first", "second"], *lines]
-
-
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\nx"])
-def test_one_apostrophe_is_taken_from_what_a_spreadsheet_would_compute(text) -> None:
-    assert unguarded("'" + text) == text
-    assert unguarded("''" + text) == "'" + text
-    assert unguarded(text) == text
-
-
-@pytest.mark.parametrize("text", ["", "'", "''", "cat", "'tis", "x=1", "' =1"])
-def test_other_text_stays(text) -> None:
-    assert unguarded(text) == text
 
 
 @given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1))

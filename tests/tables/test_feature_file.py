@@ -387,7 +387,21 @@ def test_a_description_with_a_part_missing_or_wrong(written, part, value):
         read_features(written)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null"])
+@pytest.mark.parametrize("version", [float("inf"), float("nan"), 1.5, 0, "1", True])
+def test_a_version_that_is_none(written, version):
+    rewrite(written, format_version=version)
+    with pytest.raises(ValueError, match=MISSING):
+        read_features(written)
+
+
+def test_metadata_of_any_name_are_no_tensor(written):
+    with safe_open(written, framework="numpy") as file:
+        about = file.metadata()
+    save_file(load_file(written), written, about | {"dtype": "F32", "data_offsets": "0"})
+    assert read_features(written).n_rows == 7
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "[" * 100_000])
 def test_a_description_that_is_none(written, text):
     save_file(load_file(written), written, {"twohot.features": text})
     with pytest.raises(ValueError, match=MISSING):

@@ -217,7 +217,7 @@ def test_separate_labels_of_all_splits(split_archive, tmp_path):
 
 @pytest.mark.parametrize("option", ["label_column", "true_label_column", "split_column"])
 def test_an_array_of_a_split_that_is_not_there(split_archive, option):
-    with pytest.raises(ValueError, match=f"{option}='z' is missing: the columns are"):
+    with pytest.raises(ValueError, match=f"{option}='z' is missing .*: the columns are"):
         read_table(split_archive, **{option: "z"})
 
 
@@ -331,7 +331,7 @@ def test_separate_labels_of_the_wrong_length(tmp_path):
     (tmp_path / "y.csv").write_text("cat\ndog\ncat\ncat\ndog\n")
     with pytest.raises(ValueError, match=r"y.csv has 4 labels for 5 rows .* first line of a CSV"):
         read_table(tmp_path / "X.npy", labels=tmp_path / "y.csv")
-    with pytest.raises(ValueError, match=r"no label column among 'X': .* or pass labels"):
+    with pytest.raises(ValueError, match=r"no label column among 'X' .*: .* or pass labels"):
         read_table(tmp_path / "X.npy")
 
 

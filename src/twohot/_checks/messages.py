@@ -76,6 +76,17 @@ class FileThereError(ArgumentError, FileExistsError):
     """An output that is there already and may not be replaced."""
 
 
+def cause_of(error: BaseException) -> str:
+    """Return what an error says, with its kind where it is not one of ours.
+
+    Examples
+    --------
+    >>> cause_of(KeyError("mean")), cause_of(ArgumentError("mean", "holds NaN"))
+    ("KeyError('mean')", 'mean holds NaN')
+    """
+    return str(error) if isinstance(error, ArgumentError) else repr(error)
+
+
 def in_python(name: str, value: object) -> str:
     """Return an argument with its value, as Python has it."""
     return f"{name}={shown(value)}"

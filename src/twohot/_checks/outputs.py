@@ -25,6 +25,9 @@ def check_output(
         raise ArgumentError(argument, "is in a folder that is not there", "make it first.")
     if path.is_dir():
         raise ArgumentError(argument, "is a folder", "pass the name of a file.")
+    if path.exists() and not path.is_file():
+        problem, advice = "is not a regular file", "pass the name of one, or of none yet."
+        raise ArgumentError(argument, problem, advice)
     if path.exists() and not force:
         advice = "pass {force} to replace it."
         raise FileThereError(argument, "is there already", advice, force=True)

@@ -9,7 +9,6 @@ Every file is written whole. summary.json comes last and names the report, and t
 after what issues.csv holds, so files of two audits in one folder do not go unnoticed.
 """
 
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -17,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.messages import ArgumentError, FileThereError
-from twohot._files import json_safe, write_json
+from twohot._checks.messages import ArgumentError, FileThereError, cause_of
+from twohot._checks.names import check_names
+from twohot._files import json_safe, parse_json, write_json
 from twohot.audit.issue_files import read_issues, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
@@ -34,6 +34,7 @@ def write_audit_folder(
     summary: ReviewSummary,
     *,
     force: bool = False,
+    spreadsheet_safe: bool = False,
     **pictures: Any,
 ) -> str:
     """Write the folder of an audit.
@@ -48,6 +49,8 @@ def write_audit_folder(
         What the audit found overall.
     force : bool, default=False
         Replace the files of an earlier audit.
+    spreadsheet_safe : bool, default=False
+        Guard the cells of the CSV files that a spreadsheet would compute.
     pictures
         `image_root`, `embed_limit` and `thumbnail_size`, as for `write_review`.
 
@@ -60,11 +63,11 @@ def write_audit_folder(
     check_audit_folder(target, force=force)
     target.mkdir(parents=True, exist_ok=True)
     report = write_review(target / "report.html", rows, summary, **pictures)
-    write_issues(target / "issues.csv", rows)
+    write_issues(target / "issues.csv", rows, spreadsheet_safe=spreadsheet_safe)
     # Suggestions are taken that nobody needs to decide; rows without a label stay without.
     taken = rows.is_label_issue & ~rows.is_undecided
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
-    write_labels(target / "corrected.csv", rows, labels)
+    write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
     write_json(target / "summary.json", json_safe(_summary_fields(rows, summary, report)))
     return report
 
@@ -134,14 +137,24 @@ def _read_summary(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: pass the folder that `twohot audit` wrote.")
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = parse_json(path.read_text(encoding="utf-8"))
         version = fields["format_version"]
         needed = ("report", DIGEST, "classes", "has_items", "item_kind", "id_kind", "id_column")
         found = {name: fields[name] for name in needed}
-    except (ValueError, KeyError, TypeError) as error:
-        problem = f"{path} is no summary of an audit ({error!r})"
+        _check_fields(found)
+    except (ValueError, LookupError, TypeError) as error:
+        problem = f"{path} is no summary of an audit ({cause_of(error)})"
         raise ValueError(f"{problem}: run the audit again.") from error
     if version != FORMAT_VERSION:
         other = f"format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
         raise ValueError(f"{path} has {other}: run the audit again.")
     return found
+
+
+def _check_fields(found: dict[str, Any]) -> None:
+    """Raise if a field is not what was written."""
+    kinds = {"report": str, DIGEST: str, "classes": list, "has_items": bool, "item_kind": str}
+    for name, kind in kinds.items():
+        if not isinstance(found[name], kind):
+            raise ArgumentError({name: found[name]}, "is not as it was written")
+    check_names("classes", found["classes"])

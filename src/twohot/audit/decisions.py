@@ -17,7 +17,8 @@ from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_within
 from twohot._types import IntArray
 from twohot.review.records import ReviewRows
-from twohot.tables.csv_file import read_csv, unguarded
+from twohot.tables.csv_file import read_csv
+from twohot.tables.spreadsheet_cells import unguarded
 
 # Take the suggestion, keep the given label, take the second candidate, take any other class.
 DECISIONS = ("accept", "reject", "second", "relabel")

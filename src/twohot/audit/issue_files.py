@@ -29,13 +29,22 @@ ISSUE_COLUMNS = {
 LABEL_COLUMNS = ("id", "item", "label")
 
 
-def write_labels(path: str | os.PathLike[str], rows: ReviewRows, labels: IntArray) -> None:
+def write_labels(
+    path: str | os.PathLike[str],
+    rows: ReviewRows,
+    labels: IntArray,
+    *,
+    spreadsheet_safe: bool = False,
+) -> None:
     """Write the labels of all rows by name; no label is an empty field."""
     names = map(rows.label_name, labels.tolist())
-    write_csv(path, LABEL_COLUMNS, zip(rows.id_texts(), _items(rows), names, strict=True))
+    lines = zip(rows.id_texts(), _items(rows), names, strict=True)
+    write_csv(path, LABEL_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
 
-def write_issues(path: str | os.PathLike[str], rows: ReviewRows) -> None:
+def write_issues(
+    path: str | os.PathLike[str], rows: ReviewRows, *, spreadsheet_safe: bool = False
+) -> None:
     """Write all rows, numbers so that reading gives them back; what is not known is empty."""
     write: dict[str, Callable[[Any], str]] = {
         "label": rows.label_name,
@@ -49,7 +58,8 @@ def write_issues(path: str | os.PathLike[str], rows: ReviewRows) -> None:
         texts[kind] if kind in texts else map(write[kind], getattr(rows, field).tolist())
         for field, kind in ISSUE_COLUMNS.values()
     )
-    write_csv(path, ISSUE_COLUMNS, zip(*columns, strict=True))
+    lines = zip(*columns, strict=True)
+    write_csv(path, ISSUE_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
 
 def read_issues(
@@ -85,7 +95,7 @@ def read_issues(
         found["ids"] = RowIds(found["ids"], id_kind, id_column)
         found["items"] = tuple(found["items"]) if has_items else None
         return ReviewRows(classes=tuple(classes), item_kind=item_kind, **found)
-    except (KeyError, ValueError) as error:
+    except (KeyError, OverflowError, ValueError) as error:
         raise ValueError(f"{path} was changed ({error}): run the audit again.") from error
 
 

@@ -13,10 +13,10 @@ import typer
 
 from twohot._checks.messages import ArgumentError, in_python, shown
 from twohot.cli._terminal import say
+from twohot_command import INTERRUPTED, NOTHING_LOST
 
 # What a user can mend. Anything else is a fault of ours and keeps its traceback.
 USER_ERRORS = (ValueError, OSError, ImportError)
-INTERRUPTED = 130  # what a shell expects of a command that was stopped by the keyboard
 # Arguments of the library whose option has another name.
 OTHER_NAMES = {
     "corruption": "matrix",
@@ -39,7 +39,7 @@ def friendly(command: Callable[..., None]) -> Callable[..., None]:
             say(f"Error: {_in_words(error, command)}", "red", stderr=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
-            say("Interrupted. Nothing was half written: run it again.", "red", stderr=True)
+            say(NOTHING_LOST, "red", stderr=True)
             raise typer.Exit(INTERRUPTED) from error
 
     return wrapped

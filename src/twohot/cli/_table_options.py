@@ -26,6 +26,10 @@ Missing: TypeAlias = Annotated[
     list[str] | None, Option(help="Text that means no label; repeat it for more.")
 ]
 
+SpreadsheetSafe: TypeAlias = Annotated[
+    bool, Option("--spreadsheet-safe", help="Guard CSV cells that a spreadsheet would execute.")
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureOptions:

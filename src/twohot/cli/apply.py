@@ -12,6 +12,7 @@ from twohot.audit.corrected_file import write_corrected_file
 from twohot.audit.decisions import Applied, accept_above, apply_decisions, read_decisions
 from twohot.audit.issue_files import write_labels
 from twohot.audit.sorted_folder import write_sorted_folder
+from twohot.cli._table_options import SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.review.records import ReviewRows
 
@@ -51,6 +52,7 @@ def apply(
         Path | None,
         Option("--output", "-o", help=f"Corrected labels, CSV; else the audit's {DEFAULT_OUTPUT}."),
     ] = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
     """Write the labels that follow from the decisions of a review, into a copy of your own data."""
@@ -69,7 +71,7 @@ def apply(
         made += accept_above(rows, accept_all, made)
     applied = apply_decisions(rows, made)
     if to is None:
-        write_labels(target, rows, applied.labels)
+        write_labels(target, rows, applied.labels, spreadsheet_safe=spreadsheet_safe)
         done = ""
     elif to.is_dir():
         done = _sort_folder(to, target, rows, applied, copy=copy)

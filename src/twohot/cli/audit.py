@@ -12,7 +12,7 @@ from twohot.audit.audit_folder import check_audit_folder, write_audit_folder
 from twohot.audit.find_issues import check_flagging, find_label_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.review_content import review_rows, review_summary
-from twohot.cli._table_options import TableOptions
+from twohot.cli._table_options import SpreadsheetSafe, TableOptions
 from twohot.cli._terminal import choosing, print_table, say
 from twohot.distill.fitted import load
 from twohot.review.page import EMBED_LIMIT
@@ -41,6 +41,7 @@ def audit(
     ] = EMBED_LIMIT,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace an audit that is there.")] = False,
 ) -> None:
     """Find the wrong labels, correct them, and write a report to review them in."""
@@ -71,7 +72,13 @@ def audit(
     summary = review_summary(table, issues, title=f"Labels of {source}", details=details)
     content = review_rows(table, issues)
     name = write_audit_folder(
-        output, content, summary, image_root=root, embed_limit=embed, force=force
+        output,
+        content,
+        summary,
+        image_root=root,
+        embed_limit=embed,
+        force=force,
+        spreadsheet_safe=spreadsheet_safe,
     )
     # What is odd about the labels was said when they were read.
     noted = label_notes(table.coded)

@@ -16,6 +16,7 @@ from twohot.cli._terminal import say
 from twohot.extract import Extraction, LabelledItems, read_image_folder, read_item_table
 from twohot.extract import extract as extract_features
 from twohot.extract.data_sets import NAMES, load_data_set
+from twohot.extract.image_files import not_taken_notes
 
 # Files that could not be read and are listed in the summary; all of them are in the feature file.
 N_LISTED = 20
@@ -82,6 +83,8 @@ def extract(
     is_table = source not in NAMES and Path(source).is_file()
     later = "" if is_table else " where the feature file is read"
     say_label_notes(coded, f"by --missing{later}")
+    for note in not_taken_notes(items.not_taken):
+        say(f"Note: {note}", stderr=True)
     with _progress_bar(quiet=quiet) as bar:
         # Its clock starts with the first item, not with loading the weights.
         task = bar.add_task(backbone, total=len(items), start=False)

@@ -12,7 +12,7 @@ from twohot._checks.column_cells import as_text
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot.audit.partly_labelled import naming_rows
-from twohot.cli._table_options import FeatureOptions
+from twohot.cli._table_options import FeatureOptions, SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe, load
 from twohot.tables import FeatureTable
@@ -30,6 +30,7 @@ def predict(
     output: Annotated[Path, Option("--output", "-o", help="File for the predictions, .csv.")],
     options: FeatureOptions,
     split: Annotated[str | None, Option(help="Split to predict; all rows without it.")] = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Predict the classes of rows, with their probability and the second candidate."""
@@ -39,7 +40,8 @@ def predict(
     options.check_width(table, fitted, probe)
     rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
     with naming_rows(table.features, table.ids):
-        write_csv(output, COLUMNS, _lines(fitted, table, rows))
+        lines = _lines(fitted, table, rows)
+        write_csv(output, COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
     say(f"Predicted {counted(len(rows), 'row')}: {output}")
 
 

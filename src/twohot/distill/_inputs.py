@@ -17,6 +17,8 @@ from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.selected import SelectedRows
 
+# Weights in all, and one over them, that a fit can square and divide by with room to spare.
+LEAST_WEIGHT = 1e-100
 ClassWeight: TypeAlias = dict[Any, float] | str | None
 
 
@@ -118,16 +120,26 @@ def row_weights(
     weights: FloatArray = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
-    if class_weight is not None and weights.any():
+    _check_total("sample_weight", weights)
+    if class_weight is not None:
         if targets.ndim == 1:
             mass = np.bincount(targets, weights, len(classes)).astype(np.float64)
             weights *= _class_weights(mass, classes, class_weight)[targets]
         else:
             weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
-    if not weights.any():
-        problem = "is zero for every row, by itself or times class_weight"
-        raise ArgumentError("sample_weight", problem, "pass a positive weight for some.")
+        _check_total("sample_weight times class_weight", weights)
     return weights
+
+
+def _check_total(name: str, weights: FloatArray) -> None:
+    """Raise if rows have no weight, or so much or little of it that sums of squares fail."""
+    if not weights.any():
+        raise ArgumentError(name, "is zero for every row", "pass a positive weight for some.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not LEAST_WEIGHT <= total <= 1 / LEAST_WEIGHT:
+        problem = f"adds up to {total:.1g}, beyond what a fit computes with"
+        raise ArgumentError(name, problem, "divide the weights by their mean.")
 
 
 def _class_weights(

@@ -14,12 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from twohot._checks.arrays import check_finite
+from twohot._checks.arrays import check_finite, check_precision
 from twohot._checks.labels import check_all_labelled, code_labels
 from twohot._checks.messages import counted
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, choose_intercept, choose_precision
-from twohot.distill.saving import FittedState, damage_named, read_state, write_state
+from twohot.distill.fitted_state import FittedState
+from twohot.distill.saving import damage_named, read_state, write_state
 from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation
@@ -153,11 +154,18 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with damage_named(path):
             probe: Self = known[state.estimator](**state.parameters)
             probe._take_notes(state.notes)
+            probe._check_prediction()
         probe.n_features_in_ = state.n_features_in
         if state.feature_names_in:
             probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
         probe._take_rounds(state.rounds, state.classes, state.preparation)
         return probe
+
+    def _check_prediction(self) -> None:
+        """Raise if a parameter that predictions depend on is none: no fit has checked it."""
+        if self.dtype is not None:
+            check_precision(self.dtype)
+        count_threads(self.n_jobs)
 
     def _stored_parameters(self) -> dict[str, Any]:
         """Return the parameters that a file is to hold as they are."""

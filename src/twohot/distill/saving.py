@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +19,29 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from twohot._files import whole_file
+from twohot._checks.messages import cause_of, first_few
+from twohot._checks.numbers import check_count
+from twohot._files import parse_json, whole_file
 from twohot._types import Round
+from twohot.distill.fitted_state import FittedState
 from twohot.rows.preparation import Preparation
 
 FORMAT_VERSION = 1
 HEADER = "twohot"
+# What a header that is not as we wrote it makes our own code raise.
+DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
+# What labels may take in memory without a look at how long they are: names of a fixed width may be
+# shorter, but no file may ask for any amount.
+LABEL_BYTES = 2**26
 ROUND_ARRAYS = ("coef", "intercept")
-
-
-@dataclass(frozen=True, eq=False)
-class FittedState:
-    """All that makes a fitted probe."""
-
-    estimator: str  # name of its class
-    parameters: dict[str, Any]  # as its constructor takes them
-    classes: NDArray[Any]
-    preparation: Preparation
-    rounds: list[Round]
-    n_features_in: int
-    feature_names_in: list[str]  # empty if the features had no names
-    notes: dict[str, Any] = field(default_factory=dict)  # JSON: what else a kind of probe knows
 
 
 def write_state(path: str | os.PathLike[str], state: FittedState) -> None:
@@ -74,8 +76,8 @@ def read_state(path: str | os.PathLike[str]) -> FittedState:
     """Read a fitted probe, or say why the file holds none."""
     text, tensors = _read(Path(path))
     with damage_named(path):
-        header = json.loads(text)
-        version = int(header["format_version"])
+        header = parse_json(text)
+        version = check_count("format_version", header["format_version"], 1)
         if version <= FORMAT_VERSION:
             return _state(header, tensors)
     raise ValueError(
@@ -89,10 +91,10 @@ def damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name the file if what it holds cannot be used, whatever that raises."""
     try:
         yield
-    except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise ValueError(
-            f"{path} says it holds a probe, but part of it is missing or wrong ({error!r}): save "
-            "it again, or upgrade twohot if a newer one wrote it."
+            f"{path} says it holds a probe, but part of it is missing or wrong "
+            f"({cause_of(error)}): save it again, or upgrade twohot if a newer one wrote it."
         ) from error
 
 
@@ -105,24 +107,16 @@ def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedSt
     for number, fields in enumerate(header["rounds"], start=1):
         arrays = {name: tensors[f"round.{number}.{name}"] for name in ROUND_ARRAYS}
         rounds.append(Round(**(fields | arrays)))
-    state = FittedState(
+    return FittedState(
         estimator=str(header["estimator"]),
         parameters=parameters,
         classes=_decode(header["classes"]),
         preparation=Preparation(tensors.get("mean"), **header["preparation"]),
         rounds=rounds,
-        n_features_in=int(header["n_features_in"]),
-        feature_names_in=header["feature_names_in"],
-        notes=header.get("notes", {}),
+        n_features_in=check_count("n_features_in", header["n_features_in"], 1),
+        feature_names_in=list(header["feature_names_in"]),
+        notes=dict(header.get("notes", {})),
     )
-    n_classes, n_features = state.classes.shape[0], state.n_features_in
-    mean = state.preparation.mean
-    fitting = [entry.coef.shape == (n_classes, n_features) for entry in rounds]
-    fitting += [entry.intercept.shape == (n_classes,) for entry in rounds]
-    fitting += [mean is None or mean.shape == (n_features,), len(rounds) > 0]
-    if not all(fitting):
-        raise ValueError(f"no rounds, or shapes other than {n_classes} × {n_features}")
-    return state
 
 
 def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
@@ -133,7 +127,7 @@ def _read(path: Path) -> tuple[str, dict[str, NDArray[Any]]]:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
+    except (SafetensorError, TypeError) as error:  # TypeError: numbers that numpy has not
         problem = f"{path} is not a safetensors file, or is cut short ({error})"
         raise ValueError(f"{problem}: save the probe again.") from error
     if HEADER not in metadata:
@@ -184,4 +178,15 @@ def _decode(value: Any) -> Any:
         return value
     if "weights" in value:
         return dict(zip(_decode(value["labels"]).tolist(), value["weights"], strict=True))
-    return np.array(value["values"], dtype=value["dtype"])
+    return _decode_labels(list(value["values"]), np.dtype(str(value["dtype"])))
+
+
+def _decode_labels(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return labels of a type that holds them exactly, and is not wider than makes sense."""
+    if dtype.itemsize * len(values) > max(LABEL_BYTES, np.array(values).nbytes):
+        raise ValueError(f"{len(values)} labels do not need {dtype}")
+    labels = np.array(values, dtype=dtype)
+    # A type that is too narrow would shorten a name, or round a number.
+    if labels.tolist() != values:
+        raise ValueError(f"the labels {first_few(values)} are not of {dtype}")
+    return labels

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,13 @@ import numpy as np
 from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot.extract.image_files import (
+    IMAGE_SUFFIXES,
+    NotTaken,
+    class_folders,
+    find_images,
+    not_taken_notes,
+)
 from twohot.extract.items import LabelledItems
 from twohot.tables.class_names import code_given_and_true
 from twohot.tables.column_roles import (
@@ -27,11 +34,6 @@ from twohot.tables.frames import parquet_columns
 from twohot.tables.row_ids import PATH, RowIds
 from twohot.tables.table import POSITIONS
 
-# What torchvision's ImageFolder takes for an image, and GIF.
-IMAGE_SUFFIXES = frozenset(
-    {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
-)
-
 
 def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = False) -> LabelledItems:
     """Return the images of a folder that has a sub-folder for each class.
@@ -40,14 +42,16 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     ----------
     folder : path
         Its sub-folders are the classes, in alphabetical order; images may lie in them at any depth.
-        Other files, and folders whose names begin with a dot, are passed over.
+        Links to folders are not followed, a file that several links lead to counts once per class,
+        and other files, and what begins with a dot, are passed over.
     unlabelled : bool, default False
         Take all images below the folder, in sub-folders or not, without labels.
 
     Returns
     -------
     LabelledItems
-        The items are paths that begin with `folder`, and their ids are these paths below it.
+        The items are paths that begin with `folder`, and their ids are these paths below it;
+        `not_taken` names every other file.
 
     Examples
     --------
@@ -63,9 +67,10 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     root = Path(folder)
     if not root.is_dir():
         raise NotADirectoryError(f"{root} is not a folder: pass one with a sub-folder per class.")
-    folders = [root] if unlabelled else _class_folders(root)
-    images = [list(_images_below(entry)) for entry in folders]
-    empty = [entry for entry, found in zip(folders, images, strict=True) if not found]
+    folders, beside = ([root], []) if unlabelled else _checked_class_folders(root)
+    found = [find_images(entry) for entry in folders]
+    images = [files.images for files in found]
+    empty = [entry for entry, paths in zip(folders, images, strict=True) if not paths]
     if empty:
         advice = f"add images ({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
         folders_found = f"{counted(len(empty), 'folder')} ({first_few(map(str, empty))})"
@@ -73,12 +78,13 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     codes = [NO_LABEL] if unlabelled else np.arange(len(folders))
     return LabelledItems(
         kind="image",
-        items=tuple(str(path) for found in images for path in found),
-        labels=np.repeat(codes, [len(found) for found in images]),
+        items=tuple(str(path) for paths in images for path in paths),
+        labels=np.repeat(codes, [len(paths) for paths in images]),
         classes=() if unlabelled else tuple(entry.name for entry in folders),
         source=str(root),
-        ids=RowIds([path.relative_to(root).as_posix() for found in images for path in found], PATH),
+        ids=RowIds([path.relative_to(root).as_posix() for paths in images for path in paths], PATH),
         columns=f"{'' if unlabelled else 'label: sub-folder; '}id: path below {root.name}",
+        not_taken=(*beside, *(entry for files in found for entry in files.not_taken)),
     )
 
 
@@ -153,22 +159,23 @@ def read_item_table(
     )
 
 
-def _class_folders(root: Path) -> list[Path]:
-    """Return the sub-folders; there must be some, and no image beside them."""
-    entries = sorted(root.iterdir())
-    loose = [entry for entry in entries if entry.is_file() and _is_image(entry)]
-    class_folders = [entry for entry in entries if entry.is_dir() and _is_visible(entry)]
-    if loose:
-        beside = "beside its class folders" if class_folders else "in no class folder"
-        images = f"{counted(len(loose), 'image')} {beside} ({first_few(map(str, loose))})"
+def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
+    """Return the sub-folders, some and with no image beside them, and what else is there."""
+    folders, beside = class_folders(root)
+    if beside.images:
+        place = "beside its class folders" if folders else "in no class folder"
+        names = first_few(map(str, beside.images))
+        images = f"{counted(len(beside.images), 'image')} {place} ({names})"
         advice = (
             "pass {unlabelled} to take all images without labels, or move each into a sub-folder "
             "named after its class."
         )
         raise ArgumentError("", f"{root} holds {images}", advice, unlabelled=True)
-    if not class_folders:
-        raise ValueError(f"{root} has no sub-folder: make one for each class, with its images.")
-    return class_folders
+    if not folders:
+        others = "".join(f" {note}" for note in not_taken_notes(beside.not_taken))
+        problem = f"{root} has no sub-folder: make one for each class, with its images."
+        raise ValueError(problem + others)
+    return folders, beside.not_taken
 
 
 def _labels(
@@ -182,24 +189,6 @@ def _labels(
     given, true = code_given_and_true(columns, roles.label, roles.true_label, missing=missing)
     labels = {"labels": given.codes, "classes": tuple(given.classes.tolist())}
     return labels if true is None else {**labels, "true_labels": true.codes}
-
-
-def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in IMAGE_SUFFIXES and _is_visible(path)
-
-
-def _is_visible(path: Path) -> bool:
-    """Return whether a user made it: what systems leave behind begins with a dot."""
-    return not path.name.startswith(".")
-
-
-def _images_below(folder: Path) -> Iterator[Path]:
-    """Yield the images of a folder at any depth, in an order that depends on the names alone."""
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and _is_visible(entry):
-            yield from _images_below(entry)
-        elif _is_image(entry):
-            yield entry
 
 
 def _item_column(

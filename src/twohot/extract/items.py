@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from twohot._checks.classes import check_codes
 from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.names import check_names
 from twohot._checks.numbers import check_choice
 from twohot._types import IntArray
+from twohot.extract.image_files import NotTaken
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import POSITIONS
 
@@ -43,10 +45,13 @@ class LabelledItems:
     images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: read from paths
     ids: RowIds = POSITIONS  # (n_items,), what each is called in the user's data
     columns: str = ""  # which column of their table is what, in words
+    not_taken: tuple[NotTaken, ...] = ()  # files that are no items, where items are a folder's
 
     def __post_init__(self) -> None:
-        """Raise if there is nothing, or not one label for each item, a position or -1."""
+        """Raise if there is nothing, or not one label per item, or a name that no file can hold."""
         check_choice("kind", self.kind, KINDS)
+        for name in ("classes", "superclass_names", "split_names"):
+            check_names(name, getattr(self, name))
         n_items = len(self.items)
         if n_items == 0:
             raise ArgumentError("items", "is empty", "pass at least one item.")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from twohot._checks.messages import counted
+from twohot._files import put_in_place
 from twohot.extract.cache import PartStore
 from twohot.extract.loading import Loaded, prefetch
 from twohot.extract.plan import ExtractionPlan
@@ -77,7 +78,7 @@ def assemble(
     plan.workspace.mkdir(exist_ok=True)
     written = plan.workspace / "output"
     write_features(written, table)
-    written.replace(plan.output)
+    put_in_place(written, plan.output)
     return Extraction(plan.output, *shape, n_extracted, skipped, up_to_date=False)
 
 

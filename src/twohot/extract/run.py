@@ -21,6 +21,7 @@ import numpy as np
 from twohot._checks.messages import ArgumentError, FileThereError
 from twohot._checks.numbers import check_choice, check_count
 from twohot._checks.outputs import check_output
+from twohot._files import final_path
 from twohot.extract.backbone import Backbone
 from twohot.extract.backbone_registry import check_takes, load_backbone
 from twohot.extract.cache import PartStore
@@ -94,8 +95,8 @@ def extract(
     """
     if isinstance(backbone, Backbone):
         check_takes(backbone.name, backbone.kind, items.kind)
-    path = Path(output)
-    check_output(path, force=True, suffixes=[".features"])
+    check_output(Path(output), force=True, suffixes=[".features"])
+    path = final_path(output)
     plan = ExtractionPlan(
         items=items,
         output=path,

@@ -8,6 +8,7 @@ from twohot._extras import load_extra
 from twohot._types import FloatArray
 from twohot.extract._torchvision import load_with_torchvision
 from twohot.extract.backbone import Backbone
+from twohot.extract.hub import check_text_model
 from twohot.extract.image_models import fetched, weights_digest
 
 PURPOSE = "text backbones"
@@ -16,6 +17,8 @@ TEXT_NAMES = ("minilm",)
 
 def load_text_model(name: str) -> Backbone:
     """Return a model of sentence-transformers; "minilm" is the one that was installed with it."""
+    if name != "minilm":
+        check_text_model(name)  # before the imports, which take seconds
     package = load_with_torchvision("sentence_transformers", "text", PURPOSE)
     place = name
     if name == "minilm":

@@ -97,7 +97,12 @@ def prepare(
     Other options are those of `Rows`.
     """
     preparation = fit_preparation(
-        X, center=center, normalize=normalize, weights=weights, n_jobs=n_jobs
+        X,
+        center=center,
+        normalize=normalize,
+        weights=weights,
+        n_jobs=n_jobs,
+        dtype=options.get("dtype"),
     )
     options["keep_small"] = True  # a fit takes many passes
     rows = open_rows(X, preparation, weights=weights, n_jobs=n_jobs, **options)

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 
 from twohot._types import FloatArray, Matrix
 
-# What a mean over many rows may be off by, relative to the rows, beside being rounded to the
-# precision of a pass. A row no further from it is at the mean; scaling would blow rounding up.
-MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
+# Norms whose squares are exact to rounding in float64: 1e-140 and 1e140 are squares of what neither
+# overflows nor loses digits. Any other is computed again, of the row over a power of two.
+SAFE_NORMS = (1e-140, 1e140)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +24,13 @@ class Preparation:
 
     mean: FloatArray | None  # subtracted from every row; None: rows are not centred
     normalize: bool  # rows are then divided by their norm; a zero row stays zero
-    mean_error: float = 0.0  # norm of what the mean may be off by
+    mean_error: float = 0.0  # norm of what the mean may be off by; a nearer row is at the mean
 
     def inverse_norms(self, centered: FloatArray) -> FloatArray:
         """Return 1/‖row‖ as a column; zero for a row that differs from the mean by rounding."""
-        norms = np.sqrt(np.einsum("ij,ij->i", centered, centered, dtype=np.float64))
-        negligible = self.mean_error
-        if self.mean is not None:
-            rounding = 2 * float(np.finfo(centered.dtype).eps)
-            negligible += rounding * float(np.linalg.norm(self.mean))
+        norms = row_norms(centered)
+        # Beyond the second bound the inverse would be infinite.
+        negligible = max(self.mean_error, 1 / float(np.finfo(centered.dtype).max))
         inverse = np.zeros((len(centered), 1), centered.dtype)
         np.divide(1, norms, out=inverse[:, 0], where=norms > negligible, casting="same_kind")
         return inverse
@@ -56,3 +54,24 @@ class Preparation:
 
 # Rows that are used as they are.
 AS_THEY_ARE = Preparation(None, normalize=False)
+
+
+def row_norms(rows: FloatArray) -> FloatArray:
+    """Return the norm of each row in float64, of any size that float64 holds.
+
+    Examples
+    --------
+    >>> row_norms(np.array([[3e200, 4e200], [3e-200, 4e-200], [0.0, 0.0]]))
+    array([5.e+200, 5.e-200, 0.e+000])
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    least, most = SAFE_NORMS
+    odd = np.flatnonzero(~((norms > least) & (norms < most)))
+    if odd.size:
+        few = rows[odd].astype(np.float64)
+        _, exponent = np.frexp(np.abs(few).max(axis=1, initial=0.0))
+        # By a power of two, which costs no digit; zero rows stay zero.
+        few = np.ldexp(few, -exponent[:, np.newaxis])
+        norms[odd] = np.ldexp(np.sqrt(np.einsum("ij,ij->i", few, few)), exponent)
+    return norms

@@ -3,11 +3,20 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from twohot._checks.arrays import check_finite
 from twohot._types import FloatArray, Matrix
 from twohot.rows.block import Block
-from twohot.rows.preparation import MEAN_ROUNDING, Preparation
+from twohot.rows.feature_scale import (
+    check_size,
+    check_told_apart,
+    large_offset,
+    mean_rounding,
+    safe_norm,
+)
+from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Rows, Terms
 from twohot.rows.selected import SelectedRows
 
@@ -21,30 +30,48 @@ def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any)
 
 
 def fit_preparation(
-    X: Matrix, *, center: bool, normalize: bool, weights: FloatArray | None, n_jobs: int = 1
+    X: Matrix,
+    *,
+    center: bool,
+    normalize: bool,
+    weights: FloatArray | None,
+    n_jobs: int = 1,
+    dtype: DTypeLike | None = None,
 ) -> Preparation:
-    """Read X once: find NaN and infinity, and the (weighted) mean row."""
+    """Read X once: find NaN and infinity, and the (weighted) mean row.
+
+    Rows must be of a size that `dtype`, by default float64, can compute with.
+    """
     rows = open_rows(X, weights=weights, n_jobs=n_jobs)
     if isinstance(X, SelectedRows):  # an error names a row by its place among those of the user
         rows.attach("place", X.index)
     stride = -(-rows.n_samples // LOOK_ROWS)
-    total, size, n_entries = rows.sum(mean_terms, stride)
+    offset = large_offset(X[::stride]) if center else np.zeros(rows.n_columns)
+    total, deviations, n_few = rows.sum(mean_terms, stride, offset)
+    spread = deviations / n_few
+    size = safe_norm(spread)
+    check_size(size, dtype, normalize=normalize)
     if not center:
         return Preparation(None, normalize)
-    error = MEAN_ROUNDING * float(size / n_entries) * rows.n_columns**0.5
-    return Preparation(total / rows.n_samples, normalize, error)
+    mean = offset + total / rows.n_samples
+    error = mean_rounding(mean, spread, X.dtype)
+    if normalize:
+        check_told_apart(error, mean, size, X.dtype)
+    return Preparation(mean, normalize, error)
 
 
-def mean_terms(block: Block, stride: int) -> Terms:
-    """Return Σ v x; of every so many rows Σ |x| and the number of entries. A kernel."""
+def mean_terms(block: Block, stride: int, offset: FloatArray) -> Terms:
+    """Return Σ v (x - offset); of every so many rows Σ |x - offset|, and their number. A kernel."""
     x, weights = block.x, block.weights
     # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
     with np.errstate(over="ignore", invalid="ignore"):
+        if offset.any():
+            x = (x.toarray() if sp.issparse(x) else x) - offset
         # From the left, so that a sparse array adds up in float64 too.
         plain = np.asarray(np.ones(len(block)) @ x)
         if not np.isfinite(plain).all():
-            check_finite("X", x, block.first, block.columns.get("place"))
+            check_finite("X", block.x, block.first, block.columns.get("place"))
         few = abs(x[-block.first % stride :: stride])
-        size = np.asarray(few.sum(dtype=np.float64))
+        deviations = np.asarray(few.sum(axis=0, dtype=np.float64)).ravel()
     total = plain if weights is None else np.asarray(weights[:, 0] @ x)
-    return total, size, np.asarray(few.shape[0] * few.shape[1])
+    return total, deviations, np.asarray(few.shape[0])

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from twohot._checks.numbers import check_positive
 from twohot.distill.average_recipe import AnyRecipe, AverageRecipe, any_recipe_from_json
 from twohot.distill.averaged_probe import any_probe_for
 from twohot.distill.fitted import FittedProbe
@@ -148,7 +149,8 @@ def choice_from_json(notes: dict[str, Any]) -> Choice:
         for entry in notes["tried"]
     )
     choice = Choice(**(notes | {"tried": tried}))
-    _ = choice.chosen  # raises StopIteration if there is none
+    # Raises StopIteration if none was chosen; logits are divided by its temperature.
+    check_positive("temperature", choice.chosen.temperature)
     return choice
 
 

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 from twohot._checks.messages import counted
 from twohot._files import whole_file
 from twohot.tables.number_cells import NumberCells, append_numbers, reads_as_number
+from twohot.tables.spreadsheet_cells import guard_lines, unguard_lines
 
 # Characters that a field can hold only in quotes. A reader drops a byte order mark at the start.
 QUOTED = re.compile('[",\r\n\ufeff]')
-# Fields that a spreadsheet would compute or refuse: a review's decisions carry an apostrophe in
-# front of them, and one more if they had some, so that taking one away gives the text back.
-GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
 
 # In the order in which they are taken where two fit as well.
 DELIMITERS = (",", ";", "\t")
@@ -51,9 +49,15 @@ def csv_line(fields: Iterable[str]) -> str:
 
 
 def write_csv(
-    path: str | os.PathLike[str], columns: Iterable[str], lines: Iterable[Iterable[str]]
+    path: str | os.PathLike[str],
+    columns: Iterable[str],
+    lines: Iterable[Iterable[str]],
+    *,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write a CSV file with a header; it is whole or not there at all.
+
+    One that is safe for spreadsheets has its cells guarded, which reading undoes.
 
     Examples
     --------
@@ -62,8 +66,8 @@ def write_csv(
     [['row', 'label'], ['0', 'cat'], ['1', 'dog']]
     """
     with whole_file(path) as file:
-        file.write(csv_line(columns).encode())
-        for line in lines:
+        table = chain([columns], lines)
+        for line in guard_lines(table) if spreadsheet_safe else table:
             file.write(csv_line(line).encode())
 
 
@@ -71,17 +75,6 @@ def read_csv(path: str | os.PathLike[str]) -> list[list[str]]:
     """Return the lines of a CSV file, the header first; blank lines are dropped."""
     with _opened(Path(path)) as lines:
         return [line for line in lines if line]
-
-
-def unguarded(field: str) -> str:
-    """Return a field of a review's decisions without the guard against spreadsheets.
-
-    Examples
-    --------
-    >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("-1")
-    ('=1+1', "'tis", '-1')
-    """
-    return field[1:] if GUARDED.match(field) else field
 
 
 def csv_columns(
@@ -160,7 +153,7 @@ def _opened(path: Path, delimiter: str = ",") -> Iterator[Iterator[list[str]]]:
     try:
         # A spreadsheet may have put a byte order mark in front.
         with path.open(encoding="utf-8-sig", newline="") as file:
-            yield csv.reader(file, delimiter=delimiter, strict=True)
+            yield unguard_lines(csv.reader(file, delimiter=delimiter, strict=True))
     except (csv.Error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}).") from error
     finally:

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.messages import ArgumentError
-from twohot._files import whole_file
+from twohot._checks.numbers import check_count
+from twohot._files import parse_json, whole_file
 from twohot._types import Matrix
 from twohot.tables.feature_stream import stored_blocks
 from twohot.tables.packed_strings import Items
@@ -101,8 +102,8 @@ def read_features(path: str | os.PathLike[str]) -> FeatureTable:
     if HEADER not in metadata:
         raise ValueError(f"{path} is a safetensors file but holds no feature table: pass another.")
     try:
-        header = json.loads(metadata[HEADER])
-        version = int(header["format_version"])
+        header = parse_json(metadata[HEADER])
+        version = check_count("format_version", header["format_version"], 1)
         if version <= FORMAT_VERSION:
             return _table(header, tensors)
     except (AttributeError, KeyError, TypeError, ValueError) as error:

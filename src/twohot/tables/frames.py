@@ -61,9 +61,12 @@ def counts_up(index: Any) -> bool:
 def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
     """Return the columns of a Parquet file."""
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
+    arrow = load_extra("pyarrow", "parquet", "Parquet files")
     try:
         return frame_columns(parquet.read_table(path))
-    except load_extra("pyarrow", "parquet", "Parquet files").ArrowInvalid as error:
+    except FileNotFoundError:
+        raise
+    except (arrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} is not a Parquet file, or is cut short ({error}).") from error
 
 

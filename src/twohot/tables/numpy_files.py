@@ -5,6 +5,8 @@ in `X_train`, `y_train`, `X_test`, `y_test`. The splits are then put together. B
 `classes`, `superclass` and `superclass_names`, which describe classes and not rows.
 """
 
+import lzma
+import tokenize
 import zipfile
 import zlib
 from collections import Counter
@@ -12,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,22 @@ from twohot.tables.column_roles import (
     Columns,
     both_meant,
     pick,
+)
+from twohot.tables.plain_array import check_array_header, read_plain_array
+
+# What numpy, zipfile and the decompressors raise at a file that is not as they wrote it.
+DAMAGE = (
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    NotImplementedError,  # a compression that this Python lacks
+    RuntimeError,  # a member that is encrypted
+    TypeError,
+    ValueError,
+    lzma.LZMAError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
 )
 
 
@@ -37,6 +55,8 @@ def map_array(path: Path) -> NDArray[Any]:
     memmap([1., 1.])
     """
     with _friendly(path):
+        with path.open("rb") as file:
+            check_array_header("the array", file, path.stat().st_size)
         mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
         return mapped
 
@@ -50,22 +70,28 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     >>> list(load_arrays(Path("pets.npz")))
     ['X', 'y']
     """
-    with _friendly(path), path.open("rb") as file, np.load(file) as archive:
-        twice = [name for name, count in Counter(archive.files).items() if count > 1]
-        if twice:
-            raise ValueError(f"two arrays are named {twice[0]!r}")
-        return {name: archive[name] for name in archive.files}
+    with _friendly(path), zipfile.ZipFile(path) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        if len(members) < len(archive.infolist()):
+            names = (info.filename.removesuffix(".npy") for info in archive.infolist())
+            twice = Counter(names).most_common(1)[0][0]
+            raise ValueError(f"two arrays are named {twice!r}")
+        return {name: _member(archive, name, info) for name, info in members.items()}
+
+
+def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
+    with archive.open(info) as file:
+        return read_plain_array(name, cast(BinaryIO, file), info.file_size)
 
 
 @contextmanager
 def _friendly(path: Path) -> Iterator[None]:
-    """Say which file numpy could not read.
-
-    numpy refuses arrays of Python objects, which could run anything when they are read.
-    """
+    """Say which file could not be read, whatever is wrong with it."""
     try:
         yield
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (*DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # of the system, which names the file
         problem = f"{path} is cut short, or not of plain arrays of numbers and strings ({error})"
         raise ValueError(f"{problem}: write it again by np.save or np.savez.") from error
 

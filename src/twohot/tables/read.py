@@ -18,6 +18,7 @@ from twohot.tables.csv_file import csv_columns
 from twohot.tables.feature_file import read_features
 from twohot.tables.frames import frame_columns, frame_ids, parquet_columns
 from twohot.tables.label_file import choice_among, choice_beside, join_labels, with_labels
+from twohot.tables.named_errors import naming_source
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
@@ -27,6 +28,7 @@ SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv")
 CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
 
 
+@naming_source
 def read_table(
     source: Any,
     *,

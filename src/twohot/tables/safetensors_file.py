@@ -26,6 +26,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("u1"),
 }
 DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+# The entry of a header that describes no tensor.
+METADATA = "__metadata__"
 # The data begin at a multiple of this many bytes, the width of a cache line.
 ALIGNMENT = 64
 
@@ -50,7 +52,7 @@ def write_tensors(
     """Write a safetensors file, one block after the other."""
     # The widest numbers first, as safetensors itself does: all are aligned to their own width.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
-    entries: dict[str, Any] = {"__metadata__": dict(metadata)}
+    entries: dict[str, Any] = {METADATA: dict(metadata)}
     end = 0
     for name in order:
         dtype, shape = tensors[name].dtype, list(map(int, tensors[name].shape))
@@ -82,7 +84,8 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     data = 8 + int.from_bytes(content[:8].tobytes(), "little")
     tensors = {}
     for name, entry in json.loads(content[8:data].tobytes()).items():
-        if entry.get("dtype") in DTYPES:
+        # Metadata are anyone's, and may have a "dtype" that is none.
+        if name != METADATA and entry["dtype"] in DTYPES:
             start, end = entry["data_offsets"]
             flat = content[data + start : data + end].view(DTYPES[entry["dtype"]])
             tensors[name] = flat.reshape(entry["shape"])

@@ -1,6 +1,5 @@
 """A feature table: features with their labels, and all that is known about both."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from twohot._checks.classes import check_codes
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._checks.names import check_names
 from twohot._types import IntArray, Matrix
 from twohot.rows.selected import SelectedRows
 from twohot.tables.row_ids import RowIds
@@ -61,7 +61,7 @@ class FeatureTable:
             advice = "pass one row of features per sample, in two dimensions."
             raise ArgumentError("features", f"has shape {tuple(self.features.shape)}", advice)
         for name in ("classes", "superclass_names", "split_names"):
-            _check_names(name, getattr(self, name))
+            check_names(name, getattr(self, name))
         n_rows, n_classes = self.n_rows, len(self.classes)
         check_codes("labels", self.labels, n_rows, n_classes)
         if self.true_labels is not None:
@@ -142,12 +142,3 @@ class FeatureTable:
         items = None if self.items is None else tuple(self.items[row] for row in chosen)
         ids = self.ids.take(chosen)
         return replace(self, features=features, items=items, ids=ids, **taken)
-
-
-def _check_names(name: str, names: Sequence[str]) -> None:
-    """Raise unless names are strings that differ."""
-    if isinstance(names, str) or not all(isinstance(entry, str) for entry in names):
-        raise ArgumentError({name: names}, "is not allowed", "pass a tuple of strings.")
-    if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise ArgumentError(name, f"holds {twice!r} twice", "pass each name once.")

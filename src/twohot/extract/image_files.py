@@ -1,0 +1,115 @@
+"""Which files below a folder are its images, and why each of the others is not taken.
+
+Links to folders are not followed: one may lead back to where it stands, or into another class.
+A link to a regular file is that file, which counts once however many links lead to it. Nothing else
+is opened: a pipe or a device may have no end.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from twohot._checks.messages import counted, first_few
+
+# What torchvision's ImageFolder takes for an image, another ending of JPEG files, and GIF.
+IMAGE_SUFFIXES = frozenset(
+    {".bmp", ".gif", ".jfif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+)
+
+
+@dataclass(frozen=True)
+class NotTaken:
+    """A file, or a folder with all that is in it, that is no item."""
+
+    path: str
+    reason: str  # why, in words that fit one and many
+
+
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """What was found below one folder."""
+
+    images: list[Path] = field(default_factory=list)  # in an order that names alone decide
+    not_taken: list[NotTaken] = field(default_factory=list)
+
+
+def find_images(folder: Path) -> ImageFiles:
+    """Return the images of a folder at any depth, and what else is there."""
+    found = ImageFiles()
+    seen: set[str] = set()
+    for path, real_path, reason in _entries_below(folder, os.path.realpath(folder)):
+        why = reason or ("same file as another" if real_path in seen else "")
+        if why:
+            found.not_taken.append(NotTaken(str(path), why))
+        else:
+            seen.add(real_path)
+            found.images.append(path)
+    return found
+
+
+def class_folders(root: Path) -> tuple[list[Path], ImageFiles]:
+    """Return the sub-folders that are classes, and what stands beside them."""
+    folders, beside = [], ImageFiles()
+    for entry in _listed(root):
+        path, reason = root / entry.name, _why_not(entry)
+        if not reason and entry.is_dir():
+            folders.append(path)
+        elif reason:
+            beside.not_taken.append(NotTaken(str(path), reason))
+        else:
+            beside.images.append(path)
+    return folders, beside
+
+
+def not_taken_notes(not_taken: Iterable[NotTaken]) -> list[str]:
+    """Return one sentence per reason, with the number of files and the first few of them.
+
+    Examples
+    --------
+    >>> not_taken_notes([NotTaken("a/notes.txt", "no ending of an image")])
+    ["1 file not taken (no ending of an image): 'a/notes.txt'."]
+    """
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for entry in not_taken:
+        by_reason[entry.reason].append(entry.path)
+    return [
+        f"{counted(len(paths), 'file')} not taken ({reason}): {first_few(paths)}."
+        for reason, paths in by_reason.items()
+    ]
+
+
+def _entries_below(folder: Path, real_folder: str) -> Iterator[tuple[Path, str, str]]:
+    """Yield every file with its real path, and the reason why it is no image, if there is one."""
+    for entry in _listed(folder):
+        path, reason = folder / entry.name, _why_not(entry)
+        # No link led here, so that a file that is none itself stands where its path says.
+        real_path = os.path.join(real_folder, entry.name)  # noqa: PTH118
+        if not reason and entry.is_dir():
+            yield from _entries_below(path, real_path)
+        else:
+            yield path, os.path.realpath(path) if entry.is_symlink() else real_path, reason
+
+
+def _why_not(entry: "os.DirEntry[str]") -> str:
+    """Return why an entry of a folder is neither an image nor a folder to look into."""
+    # A user did not make it: what systems leave behind begins with a dot.
+    if entry.name.startswith("."):
+        return "name begins with a dot"
+    try:
+        is_folder, is_file = entry.is_dir(), entry.is_file()
+    except OSError as error:  # a link that leads to itself
+        return str(error.strerror)
+    if is_folder:
+        return "link to a folder" if entry.is_symlink() else ""
+    if Path(entry.name).suffix.lower() not in IMAGE_SUFFIXES:
+        return "no ending of an image"
+    if is_file:
+        return ""
+    return "not a regular file" if Path(entry.path).exists() else "link to nothing"
+
+
+def _listed(folder: Path) -> "list[os.DirEntry[str]]":
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)

@@ -1,0 +1,54 @@
+"""The name of the file in every error about what it holds, added once, where it is read."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from twohot._checks.messages import ArgumentError
+
+# Arguments of a reader that may be files too.
+OTHER_FILES = ("labels", "classes")
+Reader = TypeVar("Reader", bound=Callable[..., Any])
+
+
+def naming_source(read: Reader) -> Reader:
+    """Return a reader whose errors name its source, or another file that it was given."""
+
+    @wraps(read)
+    def wrapped(source: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(source, str | os.PathLike):
+            return read(source, *args, **kwargs)
+        given = (source, *(kwargs.get(name) for name in OTHER_FILES))
+        with errors_named(
+            *(Path(entry) for entry in given if isinstance(entry, str | os.PathLike))
+        ):
+            return read(source, *args, **kwargs)
+
+    return cast(Reader, wrapped)
+
+
+@contextmanager
+def errors_named(path: Path, *others: Path) -> Iterator[None]:
+    """Name a file in an error about its content, unless it names that or another file itself.
+
+    Examples
+    --------
+    >>> with errors_named(Path("pets.csv")):
+    ...     raise ArgumentError({"label_column": "y"}, "is missing", "the columns are 'x'.")
+    Traceback (most recent call last):
+    twohot._checks.messages.ArgumentError: label_column='y' is missing (in pets.csv): the columns...
+    """
+    try:
+        yield
+    except ArgumentError as error:
+        if any(file.name in str(error) for file in (path, *others)):
+            raise
+        problem = f"{error.problem} (in {path})"
+        raise type(error)(error.arguments, problem, error.advice, **error.mentions) from error
+    except ValueError as error:
+        if any(file.name in str(error) for file in (path, *others)):
+            raise
+        raise ValueError(f"{path}: {error}") from error

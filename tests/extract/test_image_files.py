@@ -1,0 +1,101 @@
+"""Files of an image folder: links, pipes and what is no image are named, and never followed."""
+
+import os
+
+import pytest
+
+from pictures import write_photos, write_picture
+from twohot.extract import read_image_folder
+from twohot.extract.image_files import NotTaken, not_taken_notes
+
+# What stands in the folder of class a beside its two images, and why it is not taken.
+ODD_ENTRIES = {
+    "self": (lambda path: path.symlink_to("."), "link to a folder"),
+    "up": (lambda path: path.symlink_to(".."), "link to a folder"),
+    "other": (lambda path: path.symlink_to("../b"), "link to a folder"),
+    "pipe.png": (os.mkfifo, "not a regular file"),
+    "zero.png": (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+    "gone.png": (lambda path: path.symlink_to("nothing.png"), "link to nothing"),
+    "circle.png": (lambda path: path.symlink_to("circle.png"), "Too many levels of symbolic links"),
+    "again.png": (lambda path: path.symlink_to("001.png"), "same file as another"),
+    "cat.heic": (lambda path: path.write_bytes(b"any"), "no ending of an image"),
+    "notes.txt": (lambda path: path.write_bytes(b"any"), "no ending of an image"),
+    ".DS_Store": (lambda path: path.write_bytes(b"any"), "name begins with a dot"),
+}
+
+
+@pytest.fixture
+def photos(tmp_path):
+    return write_photos(tmp_path / "photos", 2, ("a", "b"))
+
+
+def names_of(items, folder):
+    return [os.path.relpath(item, folder) for item in items.items]
+
+
+@pytest.mark.parametrize("unlabelled", [False, True])
+@pytest.mark.parametrize("name", ODD_ENTRIES)
+def test_what_is_no_image_file_is_named_and_not_taken(photos, name, unlabelled):
+    before = read_image_folder(photos, unlabelled=unlabelled)
+    make, reason = ODD_ENTRIES[name]
+    make(photos / "a" / name)
+    items = read_image_folder(photos, unlabelled=unlabelled)
+    assert names_of(items, photos) == names_of(before, photos)
+    assert items.labels.tolist() == before.labels.tolist()
+    assert items.not_taken == (NotTaken(str(photos / "a" / name), reason),)
+
+
+def test_two_links_to_folders_end(photos):
+    for name in ("one", "two"):
+        (photos / "a" / name).symlink_to("..")
+    items = read_image_folder(photos)
+    assert len(items) == 4
+    assert [entry.reason for entry in items.not_taken] == ["link to a folder"] * 2
+
+
+def test_a_link_to_an_image_elsewhere_is_taken_once_per_class(photos, tmp_path):
+    write_picture(tmp_path / "elsewhere" / "x.png", 9)
+    for place in ("a/x.png", "a/y.png", "b/x.png"):
+        (photos / place).symlink_to(tmp_path / "elsewhere" / "x.png")
+    items = read_image_folder(photos)
+    expected = ["a/000.png", "a/001.png", "a/x.png", "b/000.png", "b/001.png", "b/x.png"]
+    assert names_of(items, photos) == expected
+    assert items.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    assert items.not_taken == (NotTaken(str(photos / "a" / "y.png"), "same file as another"),)
+
+
+def test_a_link_to_a_class_folder_is_no_class(photos):
+    (photos / "c").symlink_to("b")
+    items = read_image_folder(photos)
+    assert items.classes == ("a", "b")
+    assert items.not_taken == (NotTaken(str(photos / "c"), "link to a folder"),)
+
+
+def test_links_alone_make_no_classes_and_are_named(photos, tmp_path):
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "a").symlink_to(photos / "a")
+    with pytest.raises(ValueError, match=r"has no sub-folder.*\(link to a folder\).*linked/a'"):
+        read_image_folder(linked)
+
+
+def test_jfif_is_an_image(photos):
+    (photos / "a" / "001.png").rename(photos / "a" / "x.jfif")
+    items = read_image_folder(photos)
+    assert (len(items), items.not_taken) == (4, ())
+
+
+def test_notes_say_how_many_for_each_reason():
+    entries = [NotTaken(f"{number}.txt", "no ending of an image") for number in range(7)]
+    notes = not_taken_notes([*entries, NotTaken("up", "link to a folder")])
+    listed = "'0.txt', '1.txt', '2.txt', '3.txt', '4.txt' and 2 more"
+    assert notes == [
+        f"7 files not taken (no ending of an image): {listed}.",
+        "1 file not taken (link to a folder): 'up'.",
+    ]
+
+
+def test_a_class_folder_whose_name_is_not_utf8_is_refused_at_the_start(photos):
+    (photos / "a").rename(photos / os.fsdecode(b"caf\xe9"))
+    with pytest.raises(ValueError, match=r"classes holds 'caf\\udce9', which is no UTF-8: rename"):
+        read_image_folder(photos)

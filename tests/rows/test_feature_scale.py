@@ -1,0 +1,118 @@
+"""Features of any scale and about any offset give one and the same probe, or are refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+
+from twohot import DiscriminantProbe, DistilledProbe, LinearProbe
+from twohot.rows.feature_scale import MEAN_ROUNDING
+from twohot.rows.preparation import row_norms
+from twohot.rows.stores import fit_preparation
+
+# Few digits, so that an offset costs none of them.
+X, Y = load_iris(return_X_y=True)
+X = np.round(4 * X) / 4
+PROBES = {
+    "linear": LinearProbe(),
+    "not centred": LinearProbe(center=False),
+    "distilled": DistilledProbe(n_rounds=2),
+    "discriminant": DiscriminantProbe(),
+}
+SPARSE = {"dense": np.asarray, "sparse": sp.csr_array}
+
+
+def probabilities(probe, rows, new_rows=None):
+    return probe.fit(rows, Y).predict_proba(rows if new_rows is None else new_rows)
+
+
+@pytest.mark.parametrize("stored", SPARSE)
+@pytest.mark.parametrize("power", [-1000, -660, -60, 60, 660, 1000])
+@pytest.mark.parametrize("name", PROBES)
+def test_a_power_of_two_changes_no_bit(name, power, stored):
+    store = SPARSE[stored]
+    scaled = probabilities(PROBES[name], store(np.ldexp(X, power)))
+    np.testing.assert_array_equal(scaled, probabilities(PROBES[name], store(X)))
+
+
+@pytest.mark.parametrize("power", [-110, 110])
+def test_a_power_of_two_changes_no_bit_in_float32(power):
+    single = X.astype(np.float32)
+    scaled = probabilities(LinearProbe(), np.ldexp(single, power))
+    np.testing.assert_array_equal(scaled, probabilities(LinearProbe(), single))
+
+
+@pytest.mark.parametrize("stored", SPARSE)
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("name", ["linear", "distilled", "discriminant"])
+def test_an_offset_changes_nothing_but_rounding(name, offset, stored):
+    """An offset of 1e12 leaves four digits after the point."""
+    found = probabilities(PROBES[name], SPARSE[stored](X + offset))
+    np.testing.assert_allclose(found, probabilities(PROBES[name], X), atol=1e-3)
+
+
+def test_an_offset_changes_nothing_but_rounding_in_float32():
+    single = X.astype(np.float32)
+    found = probabilities(LinearProbe(), single + np.float32(2**20))
+    np.testing.assert_allclose(found, probabilities(LinearProbe(), single), atol=0.05)
+
+
+def test_a_constant_column_of_any_size_hides_no_row():
+    single = np.column_stack([X, np.full(len(X), 1e30)]).astype(np.float32)
+    plain = np.column_stack([X, np.zeros(len(X))]).astype(np.float32)
+    found = probabilities(LinearProbe(), single)
+    np.testing.assert_allclose(found, probabilities(LinearProbe(), plain), atol=1e-5)
+
+
+def test_an_outlier_is_not_what_rows_are_measured_from():
+    rows = np.vstack([np.full((1, 4), 1e12), X])
+    fitted = fit_preparation(
+        rows, center=True, normalize=True, weights=np.repeat([0.0, 1], [1, 150])
+    )
+    np.testing.assert_allclose(fitted.mean, X.mean(axis=0), rtol=1e-12)
+
+
+def test_a_mean_about_an_offset_has_all_its_digits():
+    """By numbers of few digits, whose sums are exact; the plain sum is off in the fifth digit."""
+    rows = np.random.default_rng(0).integers(0, 4, (100_000, 2)) + 2.0**45
+    fitted = fit_preparation(rows, center=True, normalize=True, weights=None)
+    exact = (rows - 2.0**45).sum(axis=0) / len(rows)
+    np.testing.assert_allclose(fitted.mean - 2.0**45, exact, rtol=0, atol=2.0**-8)
+    assert fitted.mean_error < 0.05
+
+
+def test_rows_are_at_the_mean_by_how_they_differ_not_by_what_they_share():
+    spread = MEAN_ROUNDING * np.linalg.norm(np.abs(X - np.median(X, axis=0)).mean(axis=0))
+    fitted = fit_preparation(X + 1000, center=True, normalize=True, weights=None)
+    assert fitted.mean_error < 2 * spread + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("rows", "dtype", "normalize", "message"),
+    [
+        (X * 2e307, None, True, r"norm inf, and float64 computes with 4e-307 to 1e\+307"),
+        (X * 1e-310, None, True, "multiply X by a constant"),
+        (X * 1e200, None, False, r"norm 4e\+200, .* or pass normalize=True"),
+        (X * 1e-200, None, False, "or pass normalize=True, to which no scale matters"),
+        (X.astype(np.float32) * np.float32(1e-40), None, True, "and float32 computes with 2e-37"),
+        (X.astype(np.float32) * np.float32(1e25), None, False, "and float32 computes with 4e-16"),
+        (X * 1e200, "float32", True, r"norm 4e\+200, and float32 computes with"),
+        (X + 1e16, None, True, r"about a mean row of norm 2e\+16, of which float64 does not keep"),
+    ],
+)
+def test_what_cannot_be_computed_with_is_refused(rows, dtype, normalize, message):
+    with pytest.raises(ValueError, match=message):
+        LinearProbe(dtype=dtype, normalize=normalize).fit(rows, Y)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-320, 3.7, 1e300])
+def test_rows_that_are_all_the_same_are_no_error(value):
+    found = probabilities(LinearProbe(), np.full_like(X, value))
+    np.testing.assert_array_equal(found, 1 / 3)
+
+
+def test_norms_of_any_size_beside_each_other():
+    rows = np.array([[3.0, 4.0]]) * np.array([[1e-320], [1e-200], [1.0], [1e200], [1e307], [0.0]])
+    norms = row_norms(rows)
+    np.testing.assert_allclose(norms[1:], [5e-200, 5.0, 5e200, 5e307, 0.0], rtol=1e-15)
+    np.testing.assert_allclose(norms[0], 5e-320, rtol=1e-3)  # so small a number has few digits

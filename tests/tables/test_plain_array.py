@@ -1,0 +1,99 @@
+"""Arrays of a file are as large as the file, whatever their headers claim."""
+
+import io
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from twohot.tables import read_table
+from twohot.tables.numpy_files import load_arrays, map_array
+
+X = np.arange(12.0).reshape(4, 3)
+
+
+def array_bytes(array=X, **claimed):
+    """Return an array in numpy's format, with a header that claims something else."""
+    header = {"descr": "<f8", "fortran_order": False, "shape": array.shape} | claimed
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + array.tobytes()
+
+
+def write_archive(path, **members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("_npy", ".npy"), content)
+    return path
+
+
+@pytest.mark.parametrize("n_rows", [5, 10**6, 10**9, 10**12, 10**20, 10**40])
+@pytest.mark.parametrize("suffix", ["npz", "npy"])
+def test_rows_that_are_not_there_take_no_memory(tmp_path, suffix, n_rows):
+    path = tmp_path / f"a.{suffix}"
+    content = array_bytes(shape=(n_rows, 3))
+    if suffix == "npz":
+        write_archive(path, X_npy=content, y_npy=array_bytes(np.zeros(4)))
+    else:
+        path.write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=rf"a\.{suffix} is cut short.*shape \({n_rows}, 3\)"):
+            read_table(path, labels=range(4))
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"notes", "y is no array"),
+        (b"", "y is no array"),
+        (b"\x93NUMPY\x09\x00", r"y is of version \(9, 0\)"),
+        (array_bytes(descr="|O"), r"y holds Python objects, .* \.astype\(str\), or to numbers"),
+        (array_bytes(descr=[("a", "<f8")]), r"y is of .*neither numbers nor text"),
+        (array_bytes(descr="<V8"), "neither numbers nor text"),
+        (array_bytes(shape=(-4, 3)), r"y is of shape \(-4, 3\)"),
+        (array_bytes(shape="4"), "a.npz is cut short"),
+        (array_bytes(descr="<f8" * 5000), "a.npz is cut short"),
+        (array_bytes()[:30], "a.npz is cut short"),
+    ],
+)
+def test_what_is_no_plain_array_is_named(tmp_path, content, problem):
+    path = write_archive(tmp_path / "a.npz", X_npy=array_bytes(), y_npy=content)
+    with pytest.raises(ValueError, match=problem) as caught:
+        load_arrays(path)
+    assert str(caught.value).startswith(f"{path} is cut short, or not of plain arrays")
+
+
+def test_a_member_that_is_no_array_at_all(tmp_path):
+    path = write_archive(tmp_path / "a.npz", X_npy=array_bytes(), **{"README.txt": b"Hello"})
+    with pytest.raises(ValueError, match=r"a\.npz is cut short, .*README\.txt is no array"):
+        load_arrays(path)
+
+
+def test_bytes_after_an_array_are_left_alone(tmp_path):
+    path = tmp_path / "a.npy"
+    path.write_bytes(array_bytes() + b"more")
+    np.testing.assert_array_equal(map_array(path), X)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_any_plain_array_is_read(tmp_path, compressed):
+    arrays = {
+        "floats": X.astype(np.float16),
+        "fortran": np.asfortranarray(X),
+        "text": np.array(["a", "ü"]),
+        "bytes": np.array([b"a"]),
+        "flags": np.array([True]),
+        "empty": np.zeros((0, 3)),
+        "one": np.array(3),
+    }
+    (np.savez_compressed if compressed else np.savez)(tmp_path / "a.npz", **arrays)
+    found = load_arrays(tmp_path / "a.npz")
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
