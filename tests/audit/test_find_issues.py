@@ -48,6 +48,12 @@ def assert_same_rows(found, expected, chosen=slice(None)):
     for name in COLUMNS:
         if name in {"label_quality", "confidence"}:
             np.testing.assert_allclose(found[name][chosen], expected[name], atol=1e-12)
+        elif name == "given_label":  # what stands for none depends on the type of labels
+            labels = (
+                [None if pd.isna(label) else label for label in each]
+                for each in (found[name][chosen], expected[name])
+            )
+            np.testing.assert_array_equal(*labels)
         else:
             np.testing.assert_array_equal(found[name][chosen], expected[name])
 
@@ -575,6 +581,55 @@ def test_frames_hold_every_column(table):
     assert polars.schema["is_label_issue"] == pl.Boolean
     assert polars.schema["given_label"] == polars.schema["predicted_label"] == pl.String
     assert pandas["label_quality"].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        (GIVEN, "str"),
+        (np.array([2.0, 7, 9])[np.unique(GIVEN, return_inverse=True)[1]], "float64"),
+        (np.array([2, 7, 9], np.int8)[np.unique(GIVEN, return_inverse=True)[1]], "Int64"),
+    ],
+)
+def test_labels_keep_their_type(given, missing):
+    issues = find_label_issues(None, given, probabilities=ROWS)
+    for column in ("given_label", "predicted_label", "second_label"):
+        assert issues[column].dtype == given.dtype
+    assert issues.corrected_labels().dtype == given.dtype
+    # And with a label missing, as far as an array can say so.
+    partly = pd.Series(given).convert_dtypes() if missing == "Int64" else pd.Series(given)
+    partly[0] = None
+    issues = find_label_issues(None, partly, probabilities=ROWS)
+    assert issues.to_pandas()["given_label"].dtype == missing
+    assert issues.to_pandas()["given_label"].isna().tolist() == [True] + [False] * 359
+    if missing == "float64":
+        assert issues["given_label"].dtype == float
+
+
+@pytest.mark.parametrize("rows", [slice(5), slice(3, 90, 7), [7, 2], np.arange(361) % 2 == 0, 4])
+def test_some_rows_are_issues_too(table, rows):
+    some, whole = table[rows], table.to_pandas()
+    expected = whole.iloc[[rows] if isinstance(rows, int) else rows]
+    pd.testing.assert_frame_equal(some.to_pandas(), expected)
+    assert list(some.ids) == [str(row) for row in expected.index]
+    assert some.noise_rate == table.noise_rate
+
+
+def test_a_frame_is_made_of_the_rows(table):
+    frame = pd.DataFrame(table)
+    assert frame["id"].tolist() == [str(row) for row in range(361)]
+    expected = table.to_pandas().reset_index(drop=True)
+    pd.testing.assert_frame_equal(frame[list(COLUMNS)], expected, check_dtype=False)
+
+
+def test_a_notebook_shows_the_most_doubtful_rows_and_no_markup_of_theirs():
+    names = np.array(["<b>a", "b", "c"])[np.unique(GIVEN, return_inverse=True)[1]]
+    issues = find_label_issues(None, names, probabilities=ROWS, classes=["<b>a", "b", "c"])
+    shown = issues._repr_html_()
+    assert shown.count("<tr>") == 11
+    assert "<b>" not in shown
+    assert "&lt;b&gt;a" in shown
+    assert issues.share_in_words() in shown
 
 
 # Ids ---------------------------------------------------------------------------------------------

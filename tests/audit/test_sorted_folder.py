@@ -64,10 +64,12 @@ def test_where_nothing_can_be_linked_images_are_copied(photos, tmp_path, monkeyp
     assert sorted(content(tmp_path / "clean").values()) == sorted(NAMES)
 
 
-def test_an_image_without_a_label_is_left_out(photos, tmp_path):
+def test_what_has_no_label_is_left_out_and_said(photos, tmp_path):
+    (photos / "dog" / "broken.png").write_text("no image")
+    (photos / ".DS_Store").write_text("of the system")
     labels = np.array([0, NO_LABEL, 1, 1])
     done = write_sorted_folder(photos, tmp_path / "clean", audited(given=labels), labels)
-    assert done.left_out == ("cat/deep/2.png",)
+    assert done.left_out == ("cat/deep/2.png", "dog/broken.png")
     assert set(content(tmp_path / "clean")) == {"cat/1.png", "dog/1.png", "dog/3.png"}
 
 

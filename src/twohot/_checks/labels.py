@@ -56,9 +56,14 @@ class Labels:
 
     @property
     def values(self) -> NDArray[Any]:
-        """(n_rows,) the labels themselves; None where there is none, and then of type object."""
+        """(n_rows,) the labels themselves, of their own type.
+
+        Where there is none stands NaN among floats, and None among all others, of type object.
+        """
         if self.labelled.all():
             return self.classes[self.codes]
+        if self.classes.dtype.kind == "f":
+            return np.append(self.classes, self.classes.dtype.type(np.nan))[self.codes]
         return np.array([*self.classes.tolist(), None], dtype=object)[self.codes]
 
     def take(self, rows: Any) -> "Labels":

@@ -46,7 +46,7 @@ def write_corrected_file(
     *,
     label_column: str | None = None,
 ) -> CorrectedFile:
-    """Write a user's file with other labels, all else as it is, and the old labels beside.
+    r"""Write a user's file with other labels, all else as it is, and the old labels beside.
 
     Parameters
     ----------
@@ -65,18 +65,34 @@ def write_corrected_file(
     -------
     CorrectedFile
         Which column holds what, and how many labels changed.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> from twohot.audit.review_content import review_rows
+    >>> from twohot.tables import read_table
+    >>> _ = Path("pets.csv").write_text("id,x,label\nA,1.5,cat\nB,2.5,dog\n")
+    >>> table = read_table("pets.csv")
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 1]])
+    >>> rows = review_rows(table, issues)
+    >>> write_corrected_file(Path("pets.csv"), Path("clean.csv"), rows, np.array([1, 1])).n_changed
+    1
+    >>> print(Path("clean.csv").read_text())
+    id,x,label,given_label
+    A,1.5,dog,cat
+    B,2.5,dog,dog
+    <BLANKLINE>
     """
     file = open_own_file(source)
     place = _file_ids(file, rows).places_of(rows.id_texts(), "the audit")
     found = _label_column(file, rows, place, label_column)
     cells = file.cells(found.name)
-    n_changed = 0
-    for position in np.flatnonzero(labels != rows.given_labels):
+    changed = np.flatnonzero(labels != rows.given_labels)
+    for position in changed:
         code = labels[position]
         cells[place[position]] = "" if code == NO_LABEL else found.spelling[code]
-        n_changed += 1
     before = file.write(target, found.name, cells)
-    return CorrectedFile(found.name, before, n_changed, len(cells) - rows.n_rows)
+    return CorrectedFile(found.name, before, len(changed), len(cells) - rows.n_rows)
 
 
 def _file_ids(file: OwnFile, rows: ReviewRows) -> RowIds:
@@ -103,8 +119,9 @@ def _label_column(
         names = [chosen]
     read = [column for name in names for column in _readings(file, name, rows, place)]
     right = [column for column in read if not column.wrong.size]
-    if len({column.name for column in right}) > 1:
-        raise both_meant("label_column", right[0].name, right[1].name)
+    several = list(dict.fromkeys(column.name for column in right))
+    if len(several) > 1:
+        raise both_meant("label_column", *several[:2])
     if right:
         return right[0]
     best = min(read, key=lambda column: column.wrong.size)

@@ -155,6 +155,17 @@ def accept_above(
         Of the suggestion, from 0 to 1.
     decided : iterable of Decision
         What a person decided is not decided again.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> from twohot.audit.review_content import review_rows
+    >>> from twohot.tables import FeatureTable
+    >>> given = np.array([0, 0, 1, 1])
+    >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
+    >>> [made.id for made in accept_above(review_rows(table, issues), 0.5)]
+    ['0']
     """
     check_within("accept_all", probability, 0, 1)
     taken = {decision.id for decision in decided}

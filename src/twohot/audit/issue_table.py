@@ -1,13 +1,15 @@
 """The table of what an audit says about every row."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._extras import load_extra
+from twohot._pages import notebook_table
 from twohot._types import FloatArray, IntArray
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import POSITIONS
@@ -24,6 +26,17 @@ COLUMNS = (
 )
 
 SHOWN = 10  # rows of the printed table
+HEADINGS = ("id", "quality", "given", "suggested", "second")
+# Fields with one entry per row, beside the ids.
+ROW_FIELDS = (
+    "is_label_issue",
+    "label_quality",
+    "given",
+    "predicted",
+    "second",
+    "confidence",
+    "is_undecided",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +47,10 @@ class LabelIssues:
     `second_label` name them. `corruption[k, l]` is the estimated share of the rows of true class k
     that were given label l: rows sum to one. It is the transpose of cleanlab's noise matrix.
 
-    A small frame: `issues["label_quality"]` is a column, `issues.to_pandas()` and
-    `issues.to_polars()` are data frames, `issues.rows` the flagged rows, most doubtful first.
+    A small frame: `issues["label_quality"]` is a column, `issues[:5]` and `issues[mask]` some rows
+    (estimates stay those of all), `issues.rows` the flagged ones, most doubtful first. A loop gives
+    every row as a dict, which `pd.DataFrame(issues)` takes; `issues.to_pandas()` and
+    `issues.to_polars()` are data frames.
     Rows have the ids of the data: the index of a pandas frame is that of `issues.to_pandas()`.
     """
 
@@ -120,11 +135,27 @@ class LabelIssues:
             taken = taken | (self.given == NO_LABEL)
         return Labels(np.where(taken, self.predicted, self.given), self.classes)
 
-    def __getitem__(self, column: str) -> NDArray[Any]:
-        if column not in COLUMNS:
-            raise KeyError(f"{column!r} is no column: take one of {', '.join(COLUMNS)}.")
-        values: NDArray[Any] = getattr(self, column)
-        return values
+    @overload
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+
+    @overload
+    def __getitem__(self, key: int | slice | Sequence[int] | NDArray[Any]) -> "LabelIssues": ...
+
+    def __getitem__(self, key: Any) -> "NDArray[Any] | LabelIssues":
+        if isinstance(key, str):
+            if key not in COLUMNS:
+                raise KeyError(f"{key!r} is no column: take one of {', '.join(COLUMNS)}.")
+            values: NDArray[Any] = getattr(self, key)
+            return values
+        rows = np.atleast_1d(np.arange(len(self))[key])
+        taken = {name: getattr(self, name)[rows] for name in ROW_FIELDS}
+        return replace(self, ids=self.ids.take(rows), **taken)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield every row as a dict, its id first."""
+        columns = (self.ids, *(self[name].tolist() for name in COLUMNS))
+        for cells in zip(*columns, strict=True):
+            yield dict(zip(("id", *COLUMNS), cells, strict=True))
 
     def __len__(self) -> int:
         return len(self.is_label_issue)
@@ -136,7 +167,11 @@ class LabelIssues:
         values, column = self.ids.values, self.ids.column
         named = values if isinstance(values, pandas.Index) else list(values)
         index = pandas.Index(named, name=getattr(values, "name", column or None))
-        return pandas.DataFrame({name: self[name] for name in COLUMNS}, index=index)
+        columns = {name: self[name] for name in COLUMNS}
+        if self.classes.dtype.kind in "iu":  # integers of pandas may be missing
+            given = pandas.array(columns["given_label"], dtype="Int64")
+            columns["given_label"] = given if given.isna().any() else columns["given_label"]
+        return pandas.DataFrame(columns, index=index)
 
     def to_polars(self) -> Any:
         """Return a polars data frame; its first column, "id", has the ids as text."""
@@ -144,14 +179,31 @@ class LabelIssues:
         columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
         return polars.DataFrame(columns, strict=False)
 
-    def __repr__(self) -> str:
+    def _head(self) -> str:
         n_labels = np.count_nonzero(self.given != NO_LABEL)
-        head = f"{n_labels} labels: {self.share_in_words()}; {self.n_issues} flagged"
-        lines = [
-            f"{'id':>8.20}  {'quality':>7}  {'given':20.20}  {'suggested':20.20}  {'second':20.20}"
+        return f"{n_labels} labels: {self.share_in_words()}; {self.n_issues} flagged"
+
+    def _shown(self) -> list[tuple[str, ...]]:
+        """Return the most doubtful rows as text."""
+        return [
+            (
+                self.ids[row],
+                f"{self.label_quality[row]:.3f}",
+                *(
+                    str(self.classes[code[row]])
+                    for code in (self.given, self.predicted, self.second)
+                ),
+            )
+            for row in self.rows[:SHOWN]
         ]
-        for row in self.rows[:SHOWN]:
-            codes = (self.given[row], self.predicted[row], self.second[row])
-            names = "  ".join(f"{self.classes[code]!s:20.20}" for code in codes)
-            lines.append(f"{self.ids[row]:>8.20}  {self.label_quality[row]:>7.3f}  {names}")
-        return "\n".join([head, *(lines if self.n_issues else []), *self.messages])
+
+    def __repr__(self) -> str:
+        rows = [HEADINGS, *self._shown()] if self.n_issues else []
+        lines = [
+            f"{name:>8.20}  {quality:>7}  {given:20.20}  {suggested:20.20}  {second:20.20}"
+            for name, quality, given, suggested, second in rows
+        ]
+        return "\n".join([self._head(), *lines, *self.messages])
+
+    def _repr_html_(self) -> str:
+        return notebook_table(self._head(), HEADINGS, self._shown(), self.messages)

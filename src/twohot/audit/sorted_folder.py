@@ -8,6 +8,7 @@ folder they came from), or copied where that cannot be done or is asked for.
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -27,7 +28,7 @@ class SortedFolder:
     n_images: int
     n_moved: int  # images in another class than before
     n_copied: int  # copied and not linked
-    left_out: tuple[str, ...]  # images without a label
+    left_out: tuple[str, ...]  # files of the user's folder that have no label, or were not audited
 
 
 def write_sorted_folder(
@@ -47,6 +48,30 @@ def write_sorted_folder(
         Their labels now, as positions in the classes.
     copy : bool, default=False
         Copy the images, and never link them.
+
+    Returns
+    -------
+    SortedFolder
+        How many images there are, how many in another class, and what was left out.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> from twohot.audit.review_content import review_rows
+    >>> from twohot.tables import FeatureTable, RowIds
+    >>> for name in ("cat", "dog"):
+    ...     Path("pets", name).mkdir(parents=True)
+    ...     _ = Path("pets", name, f"{name}.jpg").write_bytes(b"")
+    >>> table = FeatureTable(
+    ...     features=np.eye(2), labels=np.array([0, 1]), classes=("cat", "dog"),
+    ...     ids=RowIds(["cat/cat.jpg", "dog/dog.jpg"], "path"),
+    ... )
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 1]])
+    >>> rows = review_rows(table, issues)
+    >>> write_sorted_folder(Path("pets"), Path("clean"), rows, np.array([1, 1])).n_moved
+    1
+    >>> sorted(path.as_posix() for path in Path("clean").rglob("*.jpg"))
+    ['clean/dog/cat.jpg', 'clean/dog/dog.jpg']
     """
     names = _checked_names(source, target, rows)
     moved = labels != rows.given_labels
@@ -66,8 +91,7 @@ def write_sorted_folder(
             (whole / place).parent.mkdir(parents=True, exist_ok=True)
             n_copied += _put(source / name, whole / place, copy=copy)
         whole.replace(target)
-    left_out = tuple(names[row] for row in np.flatnonzero(labels == NO_LABEL))
-    return SortedFolder(len(places), int(moved.sum()), n_copied, left_out)
+    return SortedFolder(len(places), int(moved.sum()), n_copied, _left_out(source, places.values()))
 
 
 def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
@@ -87,6 +111,13 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
         few = f"{counted(len(missing), 'image')} of the audit ({first_few(missing)})"
         raise ArgumentError({"to": source}, f"lacks {few}", "pass the folder that was audited.")
     return names
+
+
+def _left_out(source: Path, taken: Iterable[str]) -> tuple[str, ...]:
+    """Return the files of a folder that were not taken; those that systems leave do not count."""
+    files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
+    seen = {path.as_posix() for path in files if not path.name.startswith(".")}
+    return tuple(sorted(seen - set(taken)))
 
 
 def _is_below(path: PurePosixPath) -> bool:

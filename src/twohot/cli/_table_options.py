@@ -35,7 +35,9 @@ SpreadsheetSafe: TypeAlias = Annotated[
 class FeatureOptions:
     """Where the features of a table are."""
 
-    source: Annotated[Path, Argument(help="Features: .features, .npz, .npy, .parquet or .csv.")]
+    source: Annotated[
+        Path, Argument(help="Features: .features, .npz, .npy, .parquet, .csv or .tsv.")
+    ]
     label_column: Annotated[str | None, Option(help="Column or array that holds the labels.")] = (
         None
     )

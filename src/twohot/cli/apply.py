@@ -111,7 +111,7 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied, *, 
     how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
     done = f": {counted(made.n_images, 'image')}, {how}; {made.n_moved} in another class"
     if made.left_out:
-        done += f". Left out without a label: {first_few(made.left_out)}"
+        done += f". Without a label, or not audited, and left out: {first_few(made.left_out)}"
     return done
 
 

@@ -67,7 +67,9 @@ def audit(
             callback=callback,
         )
     source = options.source.name
-    details = {"source": source, "columns": table.provenance.get("columns", "")}
+    details = {"source": source}
+    if "columns" in table.provenance:
+        details["columns"] = table.provenance["columns"]
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
     summary = review_summary(table, issues, title=f"Labels of {source}", details=details)
     content = review_rows(table, issues)

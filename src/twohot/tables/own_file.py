@@ -40,10 +40,12 @@ def open_own_file(path: Path) -> OwnFile:
     """Return a CSV or Parquet file as a table that can be written again."""
     if path.suffix == ".parquet":
         return OwnParquet(path)
-    if path.suffix in (".csv", ".tsv", ".txt"):
-        return OwnCsv(path)
-    problem, advice = f"ends in {path.suffix!r}", "pass the .csv or .parquet file with the labels."
-    raise ArgumentError({"to": path}, problem, advice)
+    if path.suffix in (".features", ".npz", ".npy"):
+        problem = f"ends in {path.suffix!r}"
+        raise ArgumentError(
+            {"to": path}, problem, "pass the .csv or .parquet file with the labels."
+        )
+    return OwnCsv(path)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
-SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv")
+SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv", ".tsv")
 # The arrays of an archive that describe classes and not rows.
 CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
 
@@ -48,9 +48,9 @@ def read_table(
     Parameters
     ----------
     source : path or frame
-        A `.features`, `.npz`, `.npy`, `.parquet` or `.csv` file, or a pandas, polars or pyarrow
-        table. Features are one column of lists, or all columns of numbers that are nothing else:
-        neither ids nor an index.
+        A `.features`, `.npz`, `.npy`, `.parquet`, `.csv` or `.tsv` file, or a pandas, polars or
+        pyarrow table. Features are one column of lists, or all columns of numbers that are nothing
+        else: neither ids nor an index.
     labels : array, list, series or path, optional
         Labels that are not in `source`, and replace those that are: one per row, or a separate
         label file, `.csv` (the first line names its columns) or `.npy`. Needed for `.npy`. A CSV
@@ -209,7 +209,7 @@ def _read_columns(
         return frame_columns(source), choice, {}
     if path.suffix == ".parquet":
         return parquet_columns(path), choice, {}
-    if path.suffix == ".csv":
+    if path.suffix in (".csv", ".tsv"):
         return csv_columns(path, choice.is_text), choice, {}
     if path.suffix == ".npy":
         return {"X": map_array(path)}, choice, {}
