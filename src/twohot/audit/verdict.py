@@ -49,11 +49,13 @@ class LabelVerdict:
     def noise_interval(self) -> tuple[float, float]:
         """The least and the most that the share of wrong labels may be.
 
-        The most is what no fit that has not seen it would have given.
+        The most is what no fit that has not seen it would have given, and two standard errors.
         """
         labelled = self.codes >= 0
         unexpected = float(np.mean((self.candidates.first != self.codes)[labelled]))
-        return min(self.share.low, self.noise_rate), max(self.share.high, unexpected)
+        error = np.sqrt(unexpected * (1 - unexpected) / np.count_nonzero(labelled))
+        high = max(self.share.high, min(1.0, unexpected + 2 * float(error)))
+        return min(self.share.low, self.noise_rate), high
 
     @cached_property
     def flagged(self) -> NDArray[np.bool_]:
