@@ -89,7 +89,7 @@ def test_the_picture_shows_every_candidate(probe, tmp_path):
     kinds = list(dict.fromkeys(each.kind for each in tried))
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert sorted(legend) == sorted([*kinds, "discriminant", "chosen"])
-    assert sum("half-whitened" in kind for kind in kinds) == len(kinds) / 2
+    assert 3 <= sum("half-whitened" in kind for kind in kinds) <= len(kinds) / 2
     shown = {
         label: np.column_stack(bars.lines[0].get_data())
         for bars, label in zip(axes.containers, kinds, strict=True)

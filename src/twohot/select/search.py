@@ -29,6 +29,9 @@ from twohot.solve.solver import Settings, Solver
 
 Callback = Callable[[Scored], None]
 
+# Standard errors of its agreement by which a candidate is far behind.
+FAR_ERRORS = 2.0
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -93,9 +96,11 @@ class Search:
             attempt(grid.TEACHER_100)
         else:
             self._weaken(weak, self._is_likelier)
-        if self.is_better(attempt(grid.ROUND_2), weak):
+        # Students of the teacher that are far behind on plain rows are not tried on others.
+        if not self._is_far_behind(grid.ROUND_2) and self.is_better(attempt(grid.ROUND_2), weak):
             attempt(grid.ROUND_3)
-        attempt(grid.PARTIAL)
+        if not self._is_far_behind(grid.PARTIAL):
+            attempt(grid.PARTIAL)
         first = attempt(grid.FIRST_ROBUST)
         if not self._weaken(first, self.is_better):
             attempt(grid.stronger(first.candidate))
@@ -189,6 +194,15 @@ class Search:
                 break
             trial, n_gained = weaker, n_gained + 1
         return n_gained > 0
+
+    def _is_far_behind(self, candidate: Candidate) -> bool:
+        """Return whether a candidate was tried, and agrees clearly less than the best so far."""
+        trial = self.trials.get(candidate.recipe)
+        if trial is None:
+            return False
+        top = max(self.trials.values(), key=lambda each: each.agreement)
+        behind = top.agrees - trial.agrees
+        return mean(behind, self.weights) > FAR_ERRORS * standard_error(behind, self.weights)
 
     def _is_likelier(self, one: Trial, other: Trial) -> bool:
         return is_likelier(one.score, other.score, self.weights)
