@@ -10,7 +10,7 @@ from label_tables import blobs, column, run, write_table, wrong_every
 from PIL import Image
 
 from twohot.extract import Backbone, extract, read_item_table
-from twohot.tables import read_features
+from twohot.tables import FeatureTable, read_features, write_features
 
 WORDS = {"billing": "invoice, charge", "bug": 'a "crash"', "login": "password; mail"}
 N_TICKETS = 90
@@ -164,6 +164,14 @@ def test_what_was_said_is_in_the_record_of_the_run(table):
     assert run("corrupt", table, *CHOSEN, "--rate", "0.1", "-o", "n.features").exit_code == 0
     assert read_features("n.features").provenance["columns"] == SAID
     assert f"Columns: {SAID}" in run("describe", "n.features").output
+
+
+def test_a_feature_file_says_what_it_knows(tmp_path):
+    features, true = blobs(90)
+    plain = FeatureTable(features=features, labels=true, classes=("a", "b", "c"))
+    write_features(tmp_path / "plain.features", plain)
+    said = run("describe", tmp_path / "plain.features").stdout.splitlines()[0]
+    assert said == "Columns: features: 6 numbers a row; id: positions in the file, from 0"
 
 
 def test_predictions_carry_the_ids(table):

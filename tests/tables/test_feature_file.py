@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 from twohot.tables import FeatureBlocks, FeatureTable, read_features, write_features
 from twohot.tables import feature_stream as blocks
 from twohot.tables.packed_strings import Items
+from twohot.tables.row_ids import RowIds
 
 CODES = ("labels", "true_labels", "split", "superclass")
 FIELDS = ("classes", "superclass_names", "split_names", "item_kind", "provenance")
@@ -34,6 +35,8 @@ def assert_same(again, table):
         assert getattr(again, name) == getattr(table, name)
     assert (again.items is None) == (table.items is None)
     assert list(again.items or []) == list(table.items or [])
+    assert list(again.ids) == list(table.ids)
+    assert (again.ids.kind, again.ids.column) == (table.ids.kind, table.ids.column)
 
 
 def full_table(n_rows=7, dtype=np.float32):
@@ -50,6 +53,7 @@ def full_table(n_rows=7, dtype=np.float32):
         items=[f"bild {row}.jpg" * (row % 3) for row in range(n_rows)],
         item_kind="image",
         true_labels=generator.integers(-1, 3, n_rows),
+        ids=RowIds([f"größe/{n_rows - row}" for row in range(n_rows)], "column", "nummer"),
         provenance={"model": "é", "sizes": [1, 2.5], "nested": {"none": None}},
     )
 
@@ -139,8 +143,8 @@ def test_safetensors_alone_reads_it(written):
         about = json.loads(file.metadata()["twohot.features"])
     assert about == {
         "format_version": 2,
-        "id_column": "",
-        "id_kind": "position",
+        "id_column": "nummer",
+        "id_kind": "column",
         "classes": ["größe", "", "日本"],
         "superclass_names": ["a", "b"],
         "split_names": ["train", "test"],
@@ -376,7 +380,15 @@ def test_a_newer_file(written, version):
 
 @pytest.mark.parametrize(
     "part",
-    ["format_version", "classes", "superclass_names", "split_names", "item_kind", "provenance"],
+    [
+        "format_version",
+        "classes",
+        "superclass_names",
+        "split_names",
+        "item_kind",
+        "provenance",
+        "id_kind",
+    ],
 )
 @pytest.mark.parametrize("value", ["remove", 3])
 def test_a_description_with_a_part_missing_or_wrong(written, part, value):
@@ -428,6 +440,9 @@ def test_a_description_that_is_none(written, text):
         ({"item_offsets": np.zeros(7, np.int64)}, "does not rise from 0 to"),
         ({"item_offsets": np.arange(8)}, "does not rise from 0 to"),
         ({"item_offsets": np.zeros((2, 4), np.int64)}, "does not rise from 0 to"),
+        ({"id_bytes": None}, "'id_bytes'"),
+        ({"id_offsets": np.arange(8)}, "does not rise from 0 to"),
+        ({"id_bytes": np.zeros(5, np.uint8), "id_offsets": np.arange(6)}, "ids has 5 ids for 7"),
     ],
 )
 def test_tensors_that_do_not_fit_together(written, tensors, message):

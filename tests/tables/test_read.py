@@ -102,6 +102,11 @@ def test_csv_with_quotes_a_mark_of_order_and_a_blank_line(tmp_path):
     assert table.given_labels.tolist() == ["x, y", "01"]
 
 
+def test_years_may_be_names(tmp_path):
+    (tmp_path / "t.csv").write_text("2019,2020,label\n1,2,x\n3,4,y\n")
+    assert read_table(tmp_path / "t.csv").features.tolist() == [[1, 2], [3, 4]]
+
+
 def test_npy_with_separate_labels(tmp_path):
     np.save(tmp_path / "X.npy", X)
     frame = pd.DataFrame(REST)
@@ -303,9 +308,11 @@ def test_frames_that_make_no_table(columns, options, message):
     [
         ("", "is empty: a CSV file begins with a line that names its columns"),
         ("a,label\n", "has no rows after its header"),
-        ("0.5,1.5\n1,2\n", "begins with the numbers 0.5, 1.5, …: .* so add one"),
+        ("0.5,1.5\n1,2\n", "begins with the cells 0.5, 1.5, …: .* so add one"),
+        ("1,-2.5e3,cat\n1,2,dog\n", "begins with the cells 1, -2.5e3, cat, …: .* so add one"),
+        ("0,5;1;cat\n1;2;dog\n", "begins with the cells 0,5, 1, cat, …: .* so add one"),
         ("a,a,label\n1,2,x\n", "has two columns named 'a': rename one"),
-        ("3,5,7\n1,2,4\n", "begins with the numbers 3, 5, 7, …: .* so add one"),
+        ("3,5,7\n1,2,4\n", "begins with the cells 3, 5, 7, …: .* so add one"),
         (
             "a,label\n1,x\n2\n",
             r"has 1 cell in row 1 \(from 0, without .* and 2 in its header: quote",
@@ -326,7 +333,7 @@ def test_csv_files_that_make_no_table(text, message, tmp_path):
 def test_separate_labels_of_the_wrong_length(tmp_path):
     np.save(tmp_path / "X.npy", X)
     (tmp_path / "y.csv").write_text("3\n1\n2\n0\n1\n")
-    with pytest.raises(ValueError, match=r"y.csv begins with the numbers 3, …: no line names"):
+    with pytest.raises(ValueError, match=r"y.csv begins with the cells 3, …: no line names"):
         read_table(tmp_path / "X.npy", labels=tmp_path / "y.csv")
     (tmp_path / "y.csv").write_text("cat\ndog\ncat\ncat\ndog\n")
     with pytest.raises(ValueError, match=r"y.csv has 4 labels for 5 rows .* first line of a CSV"):

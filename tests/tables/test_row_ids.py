@@ -60,6 +60,13 @@ def test_a_column_that_names_no_rows_is_refused(cells, message):
         RowIds.of_column("nr", cells)
 
 
+def test_ids_that_two_rows_have_join_nothing():
+    with pytest.raises(ValueError, match=r"1 id of the rows occur more than once \('a'\)"):
+        RowIds(["a", "b", "a"]).places_of(["b"], "x.csv")
+    with pytest.raises(ValueError, match="kind='colour'"):
+        RowIds(["a"], "colour")
+
+
 def test_one_id_per_row():
     with pytest.raises(ValueError, match="ids has 2 ids for 3 rows: pass one id per row"):
         FeatureTable(

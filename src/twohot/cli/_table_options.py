@@ -67,7 +67,7 @@ class FeatureOptions:
             item_column=self.item_column,
             **others,
         )
-        say_columns(table.provenance.get("columns", ""))
+        say_columns(table.columns_in_words)
         return table
 
     def check_width(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:

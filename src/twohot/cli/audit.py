@@ -67,9 +67,7 @@ def audit(
             callback=callback,
         )
     source = options.source.name
-    details = {"source": source}
-    if "columns" in table.provenance:
-        details["columns"] = table.provenance["columns"]
+    details = {"source": source, "columns": table.columns_in_words}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
     summary = review_summary(table, issues, title=f"Labels of {source}", details=details)
     content = review_rows(table, issues)

@@ -150,7 +150,7 @@ def _write(
     found: Forecast, table: FeatureTable, json: Path | None, output: Path | None
 ) -> list[Path]:
     """Write the files asked for, and return their paths."""
-    record = {**forecast_record(found), "columns": table.provenance.get("columns", "")}
+    record = {**forecast_record(found), "columns": table.columns_in_words}
     written = []
     if output is not None:
         figure = forecast_figure(candidate_rows(found), class_rows(found), found.theory.ridge)

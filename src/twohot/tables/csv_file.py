@@ -28,6 +28,7 @@ QUOTED = re.compile('[",\r\n\ufeff]')
 
 # In the order in which they are taken where two fit as well.
 DELIMITERS = (",", ";", "\t")
+DECIMAL = re.compile(r"[+-]?\d*[.,]\d+([eE][+-]?\d+)?")  # that no column is called
 LOOK_LINES = 50  # that tell what separates cells
 
 
@@ -179,10 +180,11 @@ def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[
     """Return the names of the columns, or say why the first line does not name them."""
     if not header:
         raise ValueError(f"{path} is empty: a CSV file begins with a line that names its columns.")
-    # Columns that nobody named are counted from 0, by pandas for one.
+    # Columns that nobody named are counted from 0, by pandas for one; years may be names as well.
     counts = header == [str(place) for place in range(len(header))]
-    if not (has_header or counts) and all(map(reads_as_number, header)):
-        numbers = f"the numbers {', '.join(header[:3])}, …"
+    fraction = any(DECIMAL.fullmatch(name) for name in header)
+    if not (has_header or counts) and (fraction or all(map(reads_as_number, header))):
+        numbers = f"the cells {', '.join(header[:3])}, …"
         raise ValueError(f"{path} begins with {numbers}: no line names the columns, so add one.")
     twice, n_times = Counter(header).most_common(1)[0]
     if n_times > 1:

@@ -15,6 +15,7 @@ import numpy as np
 
 from twohot._checks.column_cells import as_text
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._checks.numbers import check_choice
 from twohot._types import IntArray
 
 POSITION, COLUMN, PATH = "position", "column", "path"
@@ -37,6 +38,9 @@ class RowIds:
     values: Any  # as they came, a sequence, array or index; their text is the id
     kind: str = POSITION  # one of ID_KINDS: what the ids are
     column: str = ""  # the user's column that they come from, if they do
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, ID_KINDS)
 
     @classmethod
     def by_position(cls, n_rows: int) -> "RowIds":
@@ -85,10 +89,15 @@ class RowIds:
         Raises
         ------
         ArgumentError
-            Names the ids of `origin` that no row has, and those that it has twice.
+            Names the ids of `origin` that no row has, those that it has twice, and those that two
+            rows have.
         """
         listed = list(wanted)
         place = {text: row for row, text in enumerate(self)}
+        if len(place) < len(self):  # a file may hold anything
+            twice = _repeated(list(self))
+            problem = f"{counted(len(twice), 'id')} of the rows occur more than once"
+            raise ArgumentError("", f"{problem} ({first_few(twice)})", "name every row once.")
         place |= {text: -1 for text in known if text not in place}
         strangers = [text for text in listed if text not in place]
         if strangers:

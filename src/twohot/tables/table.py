@@ -91,6 +91,14 @@ class FeatureTable:
         return int(self.features.shape[1])
 
     @property
+    def columns_in_words(self) -> str:
+        """Which column of the user's table is what, as far as that is known."""
+        words = str(self.provenance.get("columns") or f"id: {self.ids.in_words()}")
+        if words.startswith("features: "):
+            return words
+        return f"features: {counted(self.n_features, 'number')} a row; {words}"
+
+    @property
     def skipped_ids(self) -> tuple[str, ...]:
         """Ids of the user's rows that could not be read, and are not in the table."""
         return tuple(entry["id"] for entry in self.provenance.get("skipped", ()) if "id" in entry)
