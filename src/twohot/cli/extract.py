@@ -142,6 +142,16 @@ def _progress_bar(*, quiet: bool) -> progress.Progress:
     )
 
 
+def _others(extraction: Extraction) -> str:
+    """Return why fewer items went through the model than there are rows, if so."""
+    n_same = extraction.n_duplicates
+    n_known = extraction.n_rows - extraction.n_extracted - n_same
+    if extraction.up_to_date:
+        return ""
+    same = f", {counted(n_same, 'duplicate')} not again" if n_same else ""
+    return same + (f", {n_known} had before" if n_known else "")
+
+
 def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     """Print what is in the file, what is not, and how to go on."""
     contents = counted(len(items.classes), "class", "classes") if items.classes else "no labels"
@@ -149,7 +159,7 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     say(
         f"{extraction.output} {verb} {counted(extraction.n_rows, 'row')} of "
         f"{counted(extraction.n_features, 'feature')}, {contents}. "
-        f"{counted(extraction.n_extracted, 'item')} went through the model."
+        f"{counted(extraction.n_extracted, 'item')} went through the model{_others(extraction)}."
     )
     if extraction.skipped:
         say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")

@@ -12,7 +12,7 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_positive
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, check_labels
-from twohot.distill.fitted import FittedProbe, probe_kinds
+from twohot.distill.fitted import FittedProbe, probe_kinds, whole_or_not_at_all
 from twohot.distill.saving import decode_parameters, encode_parameters
 from twohot.distill.targets import LABELS
 from twohot.rows.preparation import Preparation
@@ -67,6 +67,7 @@ class AveragedProbe(FittedProbe):
 
     probes_: tuple[FittedProbe, ...] = field(init=False)
 
+    @whole_or_not_at_all
     def fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit each probe on given labels, and average them.
 

@@ -15,7 +15,7 @@ from twohot.distill.discriminant import (
     discriminant_coef,
     half_whitened_basis,
 )
-from twohot.distill.fitted import FittedProbe, prepare_as
+from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.distill.targets import LABELS
 from twohot.rows.rows import Rows
@@ -114,6 +114,7 @@ class DiscriminantProbe(FittedProbe):
         with one_blas_thread():
             return leave_one_out_logits(rows, moments, self.shrinkage_)
 
+    @whole_or_not_at_all
     def _fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None) -> tuple[Rows, ClassMoments]:
         """Fit the probe; return the rows and the moments of their classes."""
         stored = check_features(self, X, reset=True)

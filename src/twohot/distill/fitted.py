@@ -5,7 +5,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -27,6 +28,24 @@ from twohot.rows.preparation import Preparation
 from twohot.rows.stores import open_rows
 from twohot.rows.threads import count_threads
 from twohot.solve.loss_kernels import softmax
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def whole_or_not_at_all(fit: Fit) -> Fit:
+    """Return a method that fits; where it fails, the probe is as it was before."""
+
+    @wraps(fit)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Fit, wrapped)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -66,7 +85,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _take_rounds(
         self, rounds: list[Round], classes: NDArray[Any], preparation: Preparation
     ) -> None:
-        """Set what makes a fitted probe, all at once: a fit that fails leaves the last one."""
+        """Set what makes a fitted probe."""
         self.preparation_ = preparation
         self.rounds_ = rounds
         self.classes_ = classes

@@ -86,7 +86,7 @@ def csv_columns(path: Path, text_columns: Collection[str] | None = None) -> dict
     """
     with _opened(path) as lines:
         header = _checked_header(path, next(lines, []))
-        texts = header if text_columns is None else text_columns
+        texts = set(header) if text_columns is None else text_columns
         columns: list[array[float] | list[str]] = []
         for number, cells in _rows(path, header, lines):
             columns = columns or [
