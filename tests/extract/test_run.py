@@ -347,3 +347,19 @@ def test_duplicates_are_counted(photos, output):
         (photos / name).write_bytes(first)
     report = extract(read_image_folder(photos), Counting().backbone(), output, batch_size=3)
     assert (report.n_rows, report.n_extracted, report.n_duplicates) == (8, 6, 2)
+
+
+def test_two_extractions_to_one_output_do_not_meet(photos, output):
+    items, said = read_image_folder(photos), []
+
+    def extract_too(n_done, _):
+        if n_done == 3:
+            with pytest.raises(
+                ValueError, match=r"another process is working in .*features\.parts"
+            ):
+                extract(items, "pixels", output)
+            said.append(n_done)
+
+    report = extract(items, "pixels", output, batch_size=3, progress=extract_too)
+    assert (report.n_rows, said) == (8, [3])
+    assert sorted(path.name for path in output.parent.iterdir()) == ["photos", "photos.features"]

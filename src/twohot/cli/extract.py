@@ -12,7 +12,7 @@ from typer import Argument, Option
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._table_options import Missing, say_label_notes
-from twohot.cli._terminal import say
+from twohot.cli._terminal import PacedLines, say
 from twohot.extract import Extraction, LabelledItems, read_image_folder, read_item_table
 from twohot.extract import extract as extract_features
 from twohot.extract.data_sets import NAMES, load_data_set
@@ -77,12 +77,15 @@ def extract(
     for note in not_taken_notes(items.not_taken):
         say(f"Note: {note}", stderr=True)
     with _progress_bar(quiet=quiet) as bar:
+        lines = PacedLines()
         # Its clock starts with the first item, not with loading the weights.
         task = bar.add_task(backbone, total=len(items), start=False)
 
         def show(n_done: int, n_items: int) -> None:
             bar.start_task(task)
             bar.update(task, completed=n_done, total=n_items)
+            if not quiet:
+                lines.say(f"{n_done} of {n_items} items")
 
         extraction = extract_features(
             items,

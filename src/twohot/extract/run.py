@@ -27,6 +27,7 @@ from twohot.extract.backbone_registry import check_takes, load_backbone
 from twohot.extract.cache import PartStore
 from twohot.extract.items import LabelledItems
 from twohot.extract.loading import Loaded, prefetch
+from twohot.extract.lock import only_writer
 from twohot.extract.output import Extraction, assemble, finished_before
 from twohot.extract.plan import ExtractionPlan, Progress
 
@@ -108,10 +109,11 @@ def extract(
         # Last: weights are loaded, and perhaps fetched.
         backbone=load_backbone(backbone, items.kind) if isinstance(backbone, str) else backbone,
     )
-    extraction = finished_before(plan) or _run(plan, cache, force=force)
-    if strict and extraction.skipped:
-        raise _unreadable(extraction.skipped[0].item, extraction.skipped[0].reason)
-    shutil.rmtree(plan.workspace, ignore_errors=True)
+    with only_writer(plan.workspace):
+        extraction = finished_before(plan) or _run(plan, cache, force=force)
+        if strict and extraction.skipped:
+            raise _unreadable(extraction.skipped[0].item, extraction.skipped[0].reason)
+        shutil.rmtree(plan.workspace, ignore_errors=True)
     return extraction
 
 
