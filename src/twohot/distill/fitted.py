@@ -4,12 +4,13 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
@@ -102,10 +103,14 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return probabilities (n_samples, n_classes), columns in the order of `classes_`."""
         return self._map_logits(X, self._last(), _outputs)
 
+    def predict_log_proba(self, X: Matrix) -> FloatArray:
+        """Return logarithms of probabilities, finite where the probability is zero in floats."""
+        return self._map_logits(X, self._last(), _log_outputs)
+
     def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
         """Yield the probabilities of every round: the teacher's first."""
-        self._last()
-        for entry in self.rounds_:
+        last = self._last()
+        for entry in (*self.rounds_[:-1], last):
             yield self._map_logits(X, entry, _outputs)
 
     def predict(self, X: Matrix) -> NDArray[Any]:
@@ -122,8 +127,9 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(accuracy_score(labels.values, predicted, sample_weight=sample_weight))
 
     def _last(self) -> Round:
+        """Return the last round, with the coefficients that somebody may have put there."""
         check_is_fitted(self)
-        return self.rounds_[-1]
+        return replace(self.rounds_[-1], coef=self.coef_, intercept=self.intercept_)
 
     def _map_logits(
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
@@ -153,7 +159,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             parameters=self._stored_parameters(),
             classes=self.classes_,
             preparation=self.preparation_,
-            rounds=self.rounds_,
+            rounds=[*self.rounds_[:-1], self._last()],
             n_features_in=self.n_features_in_,
             feature_names_in=np.asarray(getattr(self, "feature_names_in_", [])).tolist(),
             notes=self._notes(),
@@ -235,6 +241,10 @@ def predicted_rows(
 
 def _outputs(logits: FloatArray) -> FloatArray:
     return softmax(logits)[0]
+
+
+def _log_outputs(logits: FloatArray) -> FloatArray:
+    return np.asarray(log_softmax(logits, axis=1))
 
 
 def _most_likely(logits: FloatArray) -> NDArray[Any]:
