@@ -22,6 +22,7 @@ from twohot._checks.messages import counted
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, choose_intercept, choose_precision
 from twohot.distill.fitted_state import FittedState
+from twohot.distill.onnx_file import write_onnx
 from twohot.distill.saving import damage_named, read_state, write_state
 from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates, prepare
@@ -165,6 +166,15 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             notes=self._notes(),
         )
         write_state(path, state)
+
+    def to_onnx(self, path: str | os.PathLike[str], dtype: str = "float32") -> None:
+        """Write the fitted probe as an ONNX file, the preparation of rows included.
+
+        It takes rows `X` of the given precision, float32 or float64, and gives `label` and
+        `probabilities`, columns in the order of `classes_`. Needs the extra `onnx`. (`coef_` is on
+        prepared rows: centred and of unit norm.)
+        """
+        write_onnx(path, self.preparation_, self._last(), self.classes_, dtype)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
