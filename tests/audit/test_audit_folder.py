@@ -198,3 +198,18 @@ def test_a_changed_folder_is_refused(tmp_path, name, change, message) -> None:
 def test_a_folder_without_an_audit_is_named(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match=r"summary\.json is not there: pass the folder"):
         read_audit_folder(tmp_path)
+
+
+def test_an_interrupted_audit_may_be_run_again(tmp_path, monkeypatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(audit_folder, "write_labels", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
+    assert (tmp_path / "issues.csv").exists()
+    write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+    with pytest.raises(FileExistsError):
+        write_audit_folder(tmp_path, audit_rows(12), ReviewSummary())

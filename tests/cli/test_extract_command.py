@@ -300,3 +300,12 @@ def test_files_that_are_not_taken_are_counted_and_named(photos):
         "Note: 1 file not taken (no ending of an image): 'photos/cat/x.heic'.",
     ]
     assert "holds 12 rows" in result.stdout
+
+
+def test_items_that_are_not_extracted_again_are_accounted_for(photos):
+    (photos / "dog" / "000.png").write_bytes((photos / "cat" / "000.png").read_bytes())
+    options = ["--backbone", "pixels", "--quiet", "--cache", "cache"]
+    result = run("photos", *options, "-o", "photos.features")
+    assert "11 items went through the model, 1 duplicate not again." in result.stdout
+    result = run("photos", *options, "-o", "again.features")
+    assert "0 items went through the model, 1 duplicate not again, 11 had before." in result.stdout

@@ -1,5 +1,7 @@
 """Bad input is refused with the argument, what came, what is allowed and what to do."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,14 @@ from sklearn.exceptions import NotFittedError
 
 import problems
 import twin
-from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import (
+    AutoProbe,
+    AveragedProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+)
 from twohot._checks.labels import code_labels
 
 DATA = problems.synthetic()
@@ -383,3 +392,34 @@ def test_cells_of_soft_targets_that_are_stored_in_parts_count_once():
         found = LinearProbe(loss=loss).fit_soft(X, halves)
         np.testing.assert_allclose(found.coef_, whole.coef_, atol=1e-4)
     assert halves.nnz == 2 * SOFT.size  # a user's own is left as it was
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [LinearProbe(), DiscriminantProbe(), AutoProbe(), AveragedProbe(probes=[LinearProbe()])],
+)
+def test_a_fit_that_fails_leaves_the_last_one_whole(probe):
+    probe.fit(X, Y)
+    before, outputs = probe.n_features_in_, probe.predict_proba(X)
+    with pytest.raises(ValueError, match="contains NaN"):
+        probe.fit(changed(np.nan)[:, :4], Y)
+    assert probe.n_features_in_ == before
+    np.testing.assert_array_equal(probe.predict_proba(X), outputs)
+
+
+def test_a_first_fit_that_fails_leaves_nothing():
+    probe = LinearProbe()
+    with pytest.raises(ValueError, match="contains NaN"):
+        probe.fit(changed(np.nan), Y)
+    assert not hasattr(probe, "n_features_in_")
+
+
+def test_one_long_label_does_not_make_all_of_them_long():
+    labels = np.array([*Y.astype(str)[:-1], "x" * 20_000])
+    tracemalloc.start()
+    try:
+        coded = code_labels(labels)
+        assert tracemalloc.get_traced_memory()[1] < labels.nbytes / 4
+    finally:
+        tracemalloc.stop()
+    assert coded.classes.tolist() == ["0", "1", "2", "3", "4", "x" * 20_000]

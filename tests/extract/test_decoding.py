@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from pictures import encoded, noise
-from twohot.extract import LabelledItems
+from twohot.extract import LabelledItems, decoding
 from twohot.extract._torchvision import load_torchvision
 from twohot.extract.decoding import content_of, open_image, reason_of
 
@@ -78,3 +78,9 @@ def test_images_in_memory_of_another_shape_are_other_images():
         return content_of(items, 0)
 
     assert content(4, 16) != content(8, 8)
+
+
+def test_an_image_of_too_many_pixels_is_refused_before_it_is_decoded(monkeypatch):
+    monkeypatch.setattr(decoding, "MOST_PIXELS", 24 * 20 - 1)
+    with pytest.raises(ValueError, match="has 20 × 24 pixels, and at most 479 in all are decoded"):
+        open_image(encoded(noise(0)))

@@ -333,3 +333,35 @@ def test_an_output_that_is_a_link_or_for_its_owner_alone_stays_so(photos, tmp_pa
     assert target.stat().st_mode & 0o777 == 0o600
     assert read_features(target).n_rows == 8
     assert list(folder.iterdir()) == [target]
+
+
+def test_strict_refuses_an_output_that_lists_what_could_not_be_read(photos, output):
+    (photos / "cat" / "000.png").write_bytes(b"no image")
+    assert len(extract(read_image_folder(photos), "pixels", output).skipped) == 1
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"cat/000\.png could not be read .*leave strict=True"):
+            extract(read_image_folder(photos), "pixels", output, strict=True)
+
+
+def test_duplicates_are_counted(photos, output):
+    first = (photos / "cat" / "000.png").read_bytes()
+    for name in ("cat/001.png", "dog/000.png"):
+        (photos / name).write_bytes(first)
+    report = extract(read_image_folder(photos), Counting().backbone(), output, batch_size=3)
+    assert (report.n_rows, report.n_extracted, report.n_duplicates) == (8, 6, 2)
+
+
+def test_two_extractions_to_one_output_do_not_meet(photos, output):
+    items, said = read_image_folder(photos), []
+
+    def extract_too(n_done, _):
+        if n_done == 3:
+            with pytest.raises(
+                ValueError, match=r"another process is working in .*features\.parts"
+            ):
+                extract(items, "pixels", output)
+            said.append(n_done)
+
+    report = extract(items, "pixels", output, batch_size=3, progress=extract_too)
+    assert (report.n_rows, said) == (8, [3])
+    assert sorted(path.name for path in output.parent.iterdir()) == ["photos", "photos.features"]

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
+from twohot._checks.foreign_arrays import as_numpy
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, IntArray, Matrix
 
@@ -69,7 +70,7 @@ def check_soft_targets(
 
     A message calls them by `name`, and by `beside` what has a row for each of theirs.
     """
-    rows: Any = np.asarray(targets)
+    rows: Any = np.asarray(as_numpy(targets))
     if sp.issparse(targets):
         rows = sp.csr_array(targets)
         if not rows.has_canonical_format:  # a cell that is stored in parts counts once

@@ -22,6 +22,8 @@ from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 
 NO_LABEL = -1  # the code of a row without a label
+# Bytes: sorting an array of wider text would move all of it for one long label.
+WIDE_TEXT = 4096
 # Texts that often mean that there is no label, and are classes here unless somebody says so.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
@@ -223,6 +225,8 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     """Return the distinct values, and where each cell stands among them."""
+    if cells.dtype.kind == "U" and cells.dtype.itemsize > WIDE_TEXT:
+        cells = cells.astype(object)
     if cells.dtype != object:
         found, index = np.unique(cells, return_inverse=True)
         return found, index

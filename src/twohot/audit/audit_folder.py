@@ -25,6 +25,8 @@ from twohot.review.records import ReviewRows, ReviewSummary
 
 FORMAT_VERSION = 2
 FILES = ("report.html", "issues.csv", "corrected.csv", "summary.json")
+# There while the files are written: what an interruption leaves may be replaced by the next audit.
+UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
 
 
@@ -62,6 +64,7 @@ def write_audit_folder(
     target = Path(folder)
     check_audit_folder(target, force=force)
     target.mkdir(parents=True, exist_ok=True)
+    (target / UNFINISHED).touch()
     report = write_review(target / "report.html", rows, summary, **pictures)
     write_issues(target / "issues.csv", rows, spreadsheet_safe=spreadsheet_safe)
     # Suggestions are taken that nobody needs to decide; rows without a label stay without.
@@ -69,6 +72,7 @@ def write_audit_folder(
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
     write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
     write_json(target / "summary.json", json_safe(_summary_fields(rows, summary, report)))
+    (target / UNFINISHED).unlink()
     return report
 
 
@@ -77,7 +81,7 @@ def check_audit_folder(folder: Path, *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise ArgumentError("", f"{folder} is a file", "pass the name of a folder.")
     present = [name for name in FILES if (folder / name).exists()]
-    if present and not force:
+    if present and not force and not (folder / UNFINISHED).exists():
         problem = f"{folder} already holds {', '.join(present)}"
         advice = "choose another folder, or replace them by {force}."
         raise FileThereError("", problem, advice, force=True)

@@ -205,7 +205,8 @@ def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
     columns = [field.name for field in fields(Decision)]
     required = [field.name for field in fields(Decision) if field.default is MISSING]
     missing = [name for name in required if name not in header]
-    unknown = [name for name in header if name not in columns or header.count(name) > 1]
+    times = Counter(header)
+    unknown = [name for name in header if name not in columns or times[name] > 1]
     if missing or unknown:
         said = [f"lacks {', '.join(missing)}"] * bool(missing)
         said += [f"has {first_few(unknown)}, not known or repeated"] * bool(unknown)

@@ -1,5 +1,6 @@
 """What the commands print: lines as they are, tables, and the progress of a choice."""
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -9,6 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from twohot.select.grid import MOST_TRIALS
+
+# Seconds between two lines in a log.
+BETWEEN_LINES = 30.0
 
 
 def say(text: str, style: str = "", *, stderr: bool = False) -> None:
@@ -36,6 +40,21 @@ def print_table(
     Console().print(table)
 
 
+class PacedLines:
+    """Lines on how far something is, where no bar can be seen: one every half minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last = clock()
+        self._is_needed = not Console(stderr=True).is_terminal
+
+    def say(self, text: str) -> None:
+        """Print a text if the last one is long enough ago."""
+        if self._is_needed and self._clock() - self._last >= BETWEEN_LINES:
+            self._last = self._clock()
+            say(text, stderr=True)
+
+
 @contextmanager
 def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show the choice of a probe; yield what is to be called with a line for every candidate."""
@@ -51,4 +70,11 @@ def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         transient=True,
     ) as progress:
         task = progress.add_task("…", total=MOST_TRIALS)
-        yield lambda line: progress.update(task, advance=1, description=line)
+        lines = PacedLines()
+
+        def tried(line: str) -> None:
+            progress.update(task, advance=1, description=line)
+            if not quiet:
+                lines.say(f"Choosing a probe, candidate {progress.tasks[0].completed:.0f}: {line}")
+
+        yield tried

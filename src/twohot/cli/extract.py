@@ -12,7 +12,7 @@ from typer import Argument, Option
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._table_options import Missing, say_columns, say_label_notes
-from twohot.cli._terminal import say
+from twohot.cli._terminal import PacedLines, say
 from twohot.extract import Extraction, LabelledItems, read_image_folder, read_item_table
 from twohot.extract import extract as extract_features
 from twohot.extract.data_sets import NAMES, load_data_set
@@ -86,12 +86,15 @@ def extract(
     for note in not_taken_notes(items.not_taken):
         say(f"Note: {note}", stderr=True)
     with _progress_bar(quiet=quiet) as bar:
+        lines = PacedLines()
         # Its clock starts with the first item, not with loading the weights.
         task = bar.add_task(backbone, total=len(items), start=False)
 
         def show(n_done: int, n_items: int) -> None:
             bar.start_task(task)
             bar.update(task, completed=n_done, total=n_items)
+            if not quiet:
+                lines.say(f"{n_done} of {n_items} items")
 
         extraction = extract_features(
             items,
@@ -151,6 +154,16 @@ def _progress_bar(*, quiet: bool) -> progress.Progress:
     )
 
 
+def _others(extraction: Extraction) -> str:
+    """Return why fewer items went through the model than there are rows, if so."""
+    n_same = extraction.n_duplicates
+    n_known = extraction.n_rows - extraction.n_extracted - n_same
+    if extraction.up_to_date:
+        return ""
+    same = f", {counted(n_same, 'duplicate')} not again" if n_same else ""
+    return same + (f", {n_known} had before" if n_known else "")
+
+
 def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     """Print what is in the file, what is not, and how to go on."""
     contents = counted(len(items.classes), "class", "classes") if items.classes else "no labels"
@@ -158,7 +171,7 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
     say(
         f"{extraction.output} {verb} {counted(extraction.n_rows, 'row')} of "
         f"{counted(extraction.n_features, 'feature')}, {contents}. "
-        f"{counted(extraction.n_extracted, 'item')} went through the model."
+        f"{counted(extraction.n_extracted, 'item')} went through the model{_others(extraction)}."
     )
     if extraction.skipped:
         say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")

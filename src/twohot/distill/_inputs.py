@@ -7,10 +7,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from twohot._checks.arrays import STORED, check_precision
 from twohot._checks.column_cells import order_key
+from twohot._checks.foreign_arrays import as_numpy, is_polars_frame
 from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_choice, check_within
@@ -22,6 +24,10 @@ LEAST_WEIGHT = 1e-100
 ClassWeight: TypeAlias = dict[Any, float] | str | None
 
 
+class _Unnamed(BaseEstimator):  # type: ignore[misc]
+    """Takes what scikit-learn notes of features whose names and number are noted already."""
+
+
 def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     """Return features as a float array or CSR array, without a copy where they are one.
 
@@ -30,6 +36,11 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     if isinstance(X, SelectedRows) and X.dtype in STORED:
         check_features(estimator, X[:1], reset=reset)
         return X
+    if is_polars_frame(X):  # its names are looked at here, and its numbers below
+        X = X.lazy().collect()
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return check_features(_Unnamed(), as_numpy(X), reset=True)
+    X = as_numpy(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind == "c":
         problem = f"has dtype {X.dtype} (Complex data not supported)"
@@ -118,7 +129,7 @@ def row_weights(
     if sample_weight is None and class_weight is None:
         return None
     weights: FloatArray = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+        as_numpy(sample_weight), X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
     _check_total("sample_weight", weights)
     if class_weight is not None:

@@ -15,7 +15,7 @@ from twohot.distill._inputs import check_features, check_labels
 from twohot.distill.average_recipe import AnyRecipe, AverageRecipe, DiscriminantRecipe
 from twohot.distill.discriminant_probe import DiscriminantProbe
 from twohot.distill.estimators import probe_for
-from twohot.distill.fitted import FittedProbe, probe_kinds
+from twohot.distill.fitted import FittedProbe, probe_kinds, whole_or_not_at_all
 from twohot.distill.saving import decode_parameters, encode_parameters
 from twohot.distill.targets import LABELS
 from twohot.rows.preparation import Preparation
@@ -70,6 +70,7 @@ class AveragedProbe(FittedProbe):
 
     probes_: tuple[FittedProbe, ...] = field(init=False)
 
+    @whole_or_not_at_all
     def fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit each probe on given labels, and average them.
 

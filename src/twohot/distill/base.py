@@ -18,7 +18,7 @@ from twohot.distill._inputs import (
     check_labels,
     row_weights,
 )
-from twohot.distill.fitted import FittedProbe, prepare_as
+from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.recipe import Recipe
 from twohot.distill.rounds import run_rounds
 from twohot.distill.targets import SOFT, LabelTargets, StoredTargets
@@ -61,6 +61,7 @@ class Probe(FittedProbe):
         """Return the strength of the penalty where none is given."""
         return STUDENT_RIDGE
 
+    @whole_or_not_at_all
     def fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the probe on given labels.
 
@@ -78,6 +79,7 @@ class Probe(FittedProbe):
         given = LabelTargets(labels.n_classes)
         return self._fit(rows, given, labels.codes, labels.classes, sample_weight)
 
+    @whole_or_not_at_all
     def fit_soft(
         self,
         X: Matrix,
@@ -134,7 +136,7 @@ class Probe(FittedProbe):
                     f"relative gradient {entry.gradient_norm:.1e}"
                 )
         self._warn_of_early_ends(
-            "raise max_iter, the penalty or tol, or compute with dtype='float64'.", stacklevel=4
+            "raise max_iter, the penalty or tol, or compute with dtype='float64'.", stacklevel=5
         )
         return self
 

@@ -9,7 +9,7 @@ from twohot._checks.numbers import check_choice, check_count, check_within
 from twohot._types import FloatArray, Matrix
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.discriminant import ClassMoments, discriminant_round, moments_along_axes
-from twohot.distill.fitted import FittedProbe, prepare_as
+from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.distill.targets import LABELS
 from twohot.rows.rows import Rows
@@ -108,6 +108,7 @@ class DiscriminantProbe(FittedProbe):
         with one_blas_thread():
             return leave_one_out_logits(rows, moments, self.shrinkage_)
 
+    @whole_or_not_at_all
     def _fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None) -> tuple[Rows, ClassMoments]:
         """Fit the probe; return the rows and the moments of their classes."""
         stored = check_features(self, X, reset=True)

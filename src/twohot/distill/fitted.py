@@ -4,11 +4,13 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
@@ -20,6 +22,7 @@ from twohot._checks.messages import counted
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, choose_intercept, choose_precision
 from twohot.distill.fitted_state import FittedState
+from twohot.distill.onnx_file import write_onnx
 from twohot.distill.saving import damage_named, read_state, write_state
 from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates, prepare
@@ -27,6 +30,24 @@ from twohot.rows.preparation import Preparation
 from twohot.rows.stores import open_rows
 from twohot.rows.threads import count_threads
 from twohot.solve.loss_kernels import softmax
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def whole_or_not_at_all(fit: Fit) -> Fit:
+    """Return a method that fits; where it fails, the probe is as it was before."""
+
+    @wraps(fit)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Fit, wrapped)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -66,7 +87,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _take_rounds(
         self, rounds: list[Round], classes: NDArray[Any], preparation: Preparation
     ) -> None:
-        """Set what makes a fitted probe, all at once: a fit that fails leaves the last one."""
+        """Set what makes a fitted probe."""
         self.preparation_ = preparation
         self.rounds_ = rounds
         self.classes_ = classes
@@ -83,10 +104,14 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return probabilities (n_samples, n_classes), columns in the order of `classes_`."""
         return self._map_logits(X, self._last(), _outputs)
 
+    def predict_log_proba(self, X: Matrix) -> FloatArray:
+        """Return logarithms of probabilities, finite where the probability is zero in floats."""
+        return self._map_logits(X, self._last(), _log_outputs)
+
     def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
         """Yield the probabilities of every round: the teacher's first."""
-        self._last()
-        for entry in self.rounds_:
+        last = self._last()
+        for entry in (*self.rounds_[:-1], last):
             yield self._map_logits(X, entry, _outputs)
 
     def predict(self, X: Matrix) -> NDArray[Any]:
@@ -103,8 +128,9 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(accuracy_score(labels.values, predicted, sample_weight=sample_weight))
 
     def _last(self) -> Round:
+        """Return the last round, with the coefficients that somebody may have put there."""
         check_is_fitted(self)
-        return self.rounds_[-1]
+        return replace(self.rounds_[-1], coef=self.coef_, intercept=self.intercept_)
 
     def _map_logits(
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
@@ -134,12 +160,21 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             parameters=self._stored_parameters(),
             classes=self.classes_,
             preparation=self.preparation_,
-            rounds=self.rounds_,
+            rounds=[*self.rounds_[:-1], self._last()],
             n_features_in=self.n_features_in_,
             feature_names_in=np.asarray(getattr(self, "feature_names_in_", [])).tolist(),
             notes=self._notes(),
         )
         write_state(path, state)
+
+    def to_onnx(self, path: str | os.PathLike[str], dtype: str = "float32") -> None:
+        """Write the fitted probe as an ONNX file, the preparation of rows included.
+
+        It takes rows `X` of the given precision, float32 or float64, and gives `label` and
+        `probabilities`, columns in the order of `classes_`. Needs the extra `onnx`. (`coef_` is on
+        prepared rows: centred and of unit norm.)
+        """
+        write_onnx(path, self.preparation_, self._last(), self.classes_, dtype)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -216,6 +251,10 @@ def predicted_rows(
 
 def _outputs(logits: FloatArray) -> FloatArray:
     return softmax(logits)[0]
+
+
+def _log_outputs(logits: FloatArray) -> FloatArray:
+    return np.asarray(log_softmax(logits, axis=1))
 
 
 def _most_likely(logits: FloatArray) -> NDArray[Any]:

@@ -8,6 +8,9 @@ from typing import Any
 from twohot._extras import load_extra
 from twohot.extract.items import LabelledItems
 
+# A small file may claim any number of pixels, and every thread holds a decoded image, of three
+# bytes a pixel and more on its way to RGB. As many as Pillow decodes without a warning.
+MOST_PIXELS = 89_478_485
 # Where in memory an object stood is in some messages, and differs from run to run.
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -41,6 +44,9 @@ def open_image(content: bytes) -> Any:
     """
     image_module = load_extra("PIL.Image", "vision", "images")
     with image_module.open(io.BytesIO(content)) as image:
+        if image.width * image.height > MOST_PIXELS:
+            size = f"{image.width} × {image.height} pixels"
+            raise ValueError(f"has {size}, and at most {MOST_PIXELS} in all are decoded")
         return image.convert("RGB")
 
 

@@ -38,6 +38,7 @@ class Extraction:
     n_extracted: int  # items that went through the model in this run
     skipped: tuple[Skipped, ...]  # items that could not be read
     up_to_date: bool  # the file was there already, made from the same content in the same way
+    n_duplicates: int = 0  # rows whose content an earlier row has, and that shared its features
 
 
 def assemble(
@@ -56,7 +57,8 @@ def assemble(
         n_items = counted(len(items), "item")
         raise ValueError(f"none of the {n_items} of {items.source} could be read {said}")
     shape = (len(kept), store.n_features)
-    blocks = store.blocks([outcomes[row].key for row in kept])
+    keys = [outcomes[row].key for row in kept]
+    blocks = store.blocks(keys)
     by_row = {name: getattr(items, name) for name in ("labels", "split", "true_labels")}
     table = FeatureTable(
         features=FeatureBlocks(blocks, shape, plan.dtype),
@@ -79,7 +81,10 @@ def assemble(
     written = plan.workspace / "output"
     write_features(written, table)
     put_in_place(written, plan.output)
-    return Extraction(plan.output, *shape, n_extracted, skipped, up_to_date=False)
+    n_same = len(keys) - len(set(keys))
+    return Extraction(
+        plan.output, *shape, n_extracted, skipped, up_to_date=False, n_duplicates=n_same
+    )
 
 
 def finished_before(plan: ExtractionPlan) -> Extraction | None:

@@ -27,6 +27,7 @@ from twohot.extract.backbone_registry import check_takes, load_backbone
 from twohot.extract.cache import PartStore
 from twohot.extract.items import LabelledItems
 from twohot.extract.loading import Loaded, prefetch
+from twohot.extract.lock import only_writer
 from twohot.extract.output import Extraction, assemble, finished_before
 from twohot.extract.plan import ExtractionPlan, Progress
 
@@ -108,8 +109,11 @@ def extract(
         # Last: weights are loaded, and perhaps fetched.
         backbone=load_backbone(backbone, items.kind) if isinstance(backbone, str) else backbone,
     )
-    extraction = finished_before(plan) or _run(plan, cache, force=force)
-    shutil.rmtree(plan.workspace, ignore_errors=True)
+    with only_writer(plan.workspace):
+        extraction = finished_before(plan) or _run(plan, cache, force=force)
+        if strict and extraction.skipped:
+            raise _unreadable(extraction.skipped[0].item, extraction.skipped[0].reason)
+        shutil.rmtree(plan.workspace, ignore_errors=True)
     return extraction
 
 
@@ -125,6 +129,12 @@ def _run(plan: ExtractionPlan, cache: str | os.PathLike[str] | None, *, force: b
     return assemble(plan, store, *_fill(plan, store))
 
 
+def _unreadable(item: str, reason: str) -> ArgumentError:
+    """Return what is said of an item that may not be skipped."""
+    advice = "mend or remove it and run this again to go on, or leave {strict} out."
+    return ArgumentError("", f"{item} could not be read ({reason})", advice, strict=True)
+
+
 def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
     """Store the features of all items that can be read; return what became of each item."""
     outcomes: list[Loaded] = []
@@ -134,9 +144,7 @@ def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
     for loaded in prefetch(plan, store, BATCHES_AHEAD * plan.batch_size):
         outcomes.append(replace(loaded, prepared=None))
         if loaded.problem and plan.strict:
-            problem = f"{plan.items.items[loaded.row]} could not be read ({loaded.problem})"
-            advice = "mend or remove it and run this again to go on, or leave {strict} out."
-            raise ArgumentError("", problem, advice, strict=True)
+            raise _unreadable(plan.items.items[loaded.row], loaded.problem)
         if loaded.prepared is not None and loaded.key not in store:
             batch.setdefault(loaded.key, loaded)
         if len(batch) == plan.batch_size:

@@ -11,7 +11,7 @@ from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.distill._inputs import check_features, check_labels, row_weights
-from twohot.distill.fitted import FittedProbe, prepare_as
+from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.targets import LABELS
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
@@ -135,6 +135,7 @@ class AutoProbe(FittedProbe):
         with one_blas_thread():
             return unseen_logits(search, search.best(), self.random_state)
 
+    @whole_or_not_at_all
     def _search_and_fit(
         self,
         X: Matrix,
@@ -151,7 +152,7 @@ class AutoProbe(FittedProbe):
             rounds = selection.refit()
         self._take_rounds(rounds, labels.classes, preparation)
         self.choice_ = choice_of(selection)
-        self._warn_of_early_ends("raise max_iter or tol.", stacklevel=4)
+        self._warn_of_early_ends("raise max_iter or tol.", stacklevel=5)
         return selection
 
     @property

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.column_cells import as_cells
+from twohot._checks.foreign_arrays import is_polars_frame
 from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot.tables.row_ids import COLUMN, RowIds
 
 
 def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns of a pandas, polars or pyarrow table.
+    """Return the columns of a pandas, polars or pyarrow table, or of a Hugging Face Dataset.
 
     Examples
     --------
@@ -23,6 +24,10 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
     {'features': array([[1., 2.],
            [3., 4.]]), 'label': array(['a', None], dtype=object)}
     """
+    if hasattr(frame, "with_format") and hasattr(frame, "features"):  # a Dataset of Hugging Face
+        frame = frame.with_format("arrow")[:]
+    if is_polars_frame(frame):
+        frame = frame.lazy().collect()
     try:
         columns = nw.from_native(frame, eager_only=True)
     except TypeError as error:
