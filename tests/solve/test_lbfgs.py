@@ -358,6 +358,11 @@ def test_a_cross_entropy_fit_takes_few_passes(size, l2):
     assert passes(LinearProbe(l2=l2, tol=1e-6), size())[0] <= 16
 
 
+def test_steps_that_overshoot_get_shorter():
+    # With steps of length one wherever that leads down it is 17.
+    assert passes(LinearProbe(l2=1e-5), smaller())[0] <= 15
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_teacher_six_students_and_candidates_take_few_passes(size):
     rounds = passes(DistilledProbe(n_rounds=7, l2=5e-5), size())

@@ -95,7 +95,7 @@ class ClassSteps:
             sums = logits.sum(self._kernel, lengths.astype(logits.dtype), order, *self._shared)
             return tuple(term / logits.n_samples for term in sums)
 
-        convex = self.objective.loss.starts_from is None
+        convex = self.objective.loss.is_convex
         return Line(
             terms=mean_terms_at,
             slope=class_inner(here.gradient, direction)[:, 0],

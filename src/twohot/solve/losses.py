@@ -59,6 +59,11 @@ class Loss(ABC):
     coarse_student_tol: ClassVar[float]
     starts_from: ClassVar["Loss | None"] = None  # whose fit it starts from; None: it is convex
 
+    @property
+    def is_convex(self) -> bool:
+        """Whether there is one optimum, wherever a fit starts."""
+        return self.starts_from is None
+
     @abstractmethod
     def evaluate(self, problem: FitProblem, coef: FloatArray, *, kept: bool = False) -> Evaluation:
         """Return value, gradient and curvature, in one pass over the rows.
