@@ -88,6 +88,13 @@ def test_two_columns_with_the_labels_are_not_chosen_between(tmp_path):
     assert [line[1] for line in read_csv(tmp_path / "b.csv")[1:]] == labels
 
 
+def test_a_file_is_not_corrected_twice_by_one_audit(tmp_path):
+    own = write_own(tmp_path / "a.csv", range(N_ROWS))
+    write_corrected_file(own, tmp_path / "b.csv", BY_NAME, NEW)
+    with pytest.raises(ValueError, match="in row T0 the column 'kind' has 'dog', and the audit 'c"):
+        write_corrected_file(tmp_path / "b.csv", tmp_path / "c.csv", BY_NAME, NEW)
+
+
 def test_images_of_a_folder_are_in_no_file(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     rows = audit_rows(N_ROWS, ids=RowIds(NAMES, "path"))

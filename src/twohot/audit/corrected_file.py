@@ -15,7 +15,7 @@ from twohot._checks.messages import ArgumentError, first_few
 from twohot._types import IntArray
 from twohot.review.records import ReviewRows
 from twohot.tables.column_roles import both_meant, pick
-from twohot.tables.own_file import OwnFile, open_own_file
+from twohot.tables.own_file import OLD_LABELS, OwnFile, open_own_file
 from twohot.tables.row_ids import COLUMN, PATH, RowIds
 
 
@@ -113,9 +113,10 @@ def _label_column(
     file: OwnFile, rows: ReviewRows, place: IntArray, chosen: str | None
 ) -> _LabelColumn:
     """Return the column that holds the labels which were audited, or say what differs."""
-    names = file.names
+    # What an earlier correction kept as it was is not corrected.
+    names = [name for name in file.names if not OLD_LABELS.fullmatch(name)]
     if chosen is not None:
-        pick("label_column", chosen, (), dict.fromkeys(names, np.empty(0)))
+        pick("label_column", chosen, (), dict.fromkeys(file.names, np.empty(0)))
         names = [chosen]
     read = [column for name in names for column in _readings(file, name, rows, place)]
     right = [column for column in read if not column.wrong.size]

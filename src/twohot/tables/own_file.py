@@ -21,6 +21,7 @@ from twohot.tables.csv_file import csv_columns, find_delimiter
 
 MARK = "\ufeff"  # of byte order
 BEFORE = "given_label"  # the column that keeps the labels as they were
+OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # such columns of several corrections
 
 
 class OwnFile(Protocol):
