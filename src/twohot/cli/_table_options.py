@@ -19,6 +19,7 @@ from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
+from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable, read_table
 from twohot.tables.table import ALL_ROWS, TRAINING
 
@@ -72,8 +73,14 @@ class FeatureOptions:
         say_columns(table.provenance.get("columns", ""))
         return table
 
-    def check_width(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
+    def check_features(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
         """Raise if a probe was fitted on other features than those of the table."""
+        known = FeatureOrigin.from_json(fitted.feature_origin_)
+        found = FeatureOrigin.of_table(table)
+        if known is not None and found is not None and not found.makes_the_same_as(known):
+            problem = f"{self.source} holds features of {found.told_from(known)}"
+            other = f"{probe} was fitted on those of {known.told_from(found)}"
+            raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
         if table.n_features != fitted.n_features_in_:
             expected = f"{probe} is expecting {fitted.n_features_in_}"
             problem = f"{self.source} has {table.n_features} features, but {expected}"

@@ -40,7 +40,7 @@ def evaluate(
         load_extra("matplotlib.figure", "plot", "figures")
     fitted = load(probe)
     whole = options.read()
-    options.check_width(whole, fitted, probe)
+    options.check_features(whole, fitted, probe)
     table = whole.take(options.rows_of(whole))
     with naming_rows(table.features, table.ids):
         found = evaluate_probe(fitted, table.features, table.coded)
