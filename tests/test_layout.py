@@ -26,6 +26,7 @@ ORDER = [
     "select",
     "review",
     "audit",
+    "evaluation",
     "forecast",
     "experiment",
     "reproduce",

@@ -9,6 +9,7 @@ from twohot.distill.discriminant_probe import DiscriminantProbe
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill.fitted import load
 from twohot.distill.targets import top_candidates
+from twohot.evaluation import ProbeEvaluation, evaluate_probe
 from twohot.forecast.forecast import Forecast, forecast
 from twohot.select.auto_probe import AutoProbe
 
@@ -24,7 +25,9 @@ __all__ = [
     "LabelIssues",
     "LinearProbe",
     "PartialLabelProbe",
+    "ProbeEvaluation",
     "Round",
+    "evaluate_probe",
     "explain_label",
     "find_label_issues",
     "forecast",

@@ -1,4 +1,4 @@
-"""The command can be interrupted while it still imports what it needs."""
+"""The command starts with few imports, and can be interrupted in any of them."""
 
 import subprocess
 import sys
@@ -6,9 +6,20 @@ import textwrap
 
 import pytest
 
+from twohot.cli._parsers import command_function
+from twohot_command.commands import COMMANDS
 
-@pytest.mark.parametrize("module", ["numpy", "sklearn", "typer", "twohot.cli.extract"])
-def test_an_interruption_of_an_import_is_one_sentence(module):
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("typer", ["--help"]),
+        ("numpy", ["--version"]),
+        ("sklearn", ["fit", "--help"]),
+        ("twohot.cli.extract", ["extract", "--help"]),
+    ],
+)
+def test_an_interruption_of_an_import_is_one_sentence(module, arguments):
     script = f"""
         import sys
 
@@ -18,7 +29,7 @@ def test_an_interruption_of_an_import_is_one_sentence(module):
                     raise KeyboardInterrupt
 
         sys.meta_path.insert(0, Interrupted)
-        sys.argv = ["twohot", "--version"]
+        sys.argv = ["twohot", *{arguments}]
         from twohot_command import main
         main()
     """
@@ -33,3 +44,44 @@ def test_the_command_is_the_command_line():
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)  # noqa: S603
     assert result.returncode == 0
     assert result.stdout.startswith(b"twohot ")
+
+
+# All that `--help` may import beside what comes with Python: the parser and what it prints with.
+OF_THE_PARSER = {
+    "annotated_doc",
+    "attr",
+    "click",
+    "markdown_it",
+    "mdurl",
+    "pygments",
+    "rich",
+    "shellingham",
+    "twohot_command",
+    "typer",
+    "typing_extensions",
+}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], []], ids=["help", "nothing"])
+def test_listing_the_commands_imports_none_of_them(arguments):
+    script = f"""
+        import sys
+        before = set(sys.modules)  # what the interpreter itself begins with
+        sys.argv = ["twohot", *{arguments}]
+        from twohot_command import main
+        try:
+            main()
+        except SystemExit:
+            names = {{name.partition(".")[0] for name in set(sys.modules) - before}}
+            sys.stderr.write(" ".join(names - sys.stdlib_module_names))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert all(name in result.stdout for name in COMMANDS)
+    assert set(result.stderr.split()) <= OF_THE_PARSER
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_as_it_says_of_itself(name):
+    words = " ".join((command_function(name).__doc__ or "").split())
+    assert words.startswith(COMMANDS[name])

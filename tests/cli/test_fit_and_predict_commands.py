@@ -1,5 +1,6 @@
 """`twohot fit` writes the probe that AutoProbe chooses; `twohot predict` asks a probe."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from label_tables import NAMES, blobs, column, everything, run, write_table, wro
 from twohot import AutoProbe, LinearProbe
 from twohot._checks.labels import code_labels
 from twohot.distill.fitted import load
+from twohot.tables import read_features, write_features
 
 
 @pytest.fixture
@@ -134,3 +136,24 @@ def test_bad_input_is_refused_and_nothing_is_written(noisy, tmp_path, arguments,
     assert result.exit_code == 1, result.output
     assert message in result.output
     assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "audit"])
+def test_features_of_another_backbone_are_refused_by_name(tmp_path, monkeypatch, command) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("extract", "digits", "--backbone", "pixels", "-o", "d.features").exit_code == 0
+    assert run("fit", "d.features", "-o", "p.safetensors", "--quiet").exit_code == 0
+    table = read_features("d.features")
+    other = {**table.provenance, "backbone": "resnet50"}
+    write_features("other.features", replace(table, provenance=other))
+    arguments = {
+        "predict": ["p.safetensors", "other.features", "-o", "x.csv"],
+        "evaluate": ["p.safetensors", "other.features"],
+        "audit": ["other.features", "--probe", "p.safetensors", "-o", "audit"],
+    }
+    result = run(command, *arguments[command])
+    assert result.exit_code == 1
+    assert (
+        "other.features holds features of 'resnet50', and p.safetensors was fitted on those of "
+        "'pixels': extract both with the same backbone."
+    ) in result.output

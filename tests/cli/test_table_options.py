@@ -6,10 +6,9 @@ from typing import Annotated
 
 import numpy as np
 import pytest
-import typer
 from label_tables import NAMES, blobs, column, run, write_table, wrong_every
 
-from twohot.cli import app
+from twohot.cli._parsers import command_function, parser_of
 from twohot.cli._table_options import FeatureOptions, TableOptions, with_table_options
 from twohot.tables import read_features
 
@@ -25,7 +24,7 @@ OUTPUTS = {
 
 def help_of(name):
     """Return the help of every option of a command, and the names of its arguments."""
-    parser = typer.main.get_command(app).commands[name]
+    parser = parser_of(name)
     options = {entry.opts[0]: entry.help for entry in parser.params if "-" in entry.opts[0]}
     arguments = [entry.name for entry in parser.params if entry.param_type_name == "argument"]
     return options, arguments
@@ -46,7 +45,7 @@ def test_commands_that_read_labels_have_the_same_options(name):
         "--missing": "Text that means no label; repeat it for more.",
         "--split": "Split to use, or all; train if there is one.",
     }.items() <= options.items()
-    assert "options" not in inspect.signature(app.registered_commands[0].callback).parameters
+    assert "options" not in inspect.signature(command_function(name)).parameters
 
 
 def test_predict_has_those_that_need_no_labels():

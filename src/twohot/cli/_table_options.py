@@ -19,8 +19,11 @@ from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
+from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable, read_table
-from twohot.tables.table import TRAINING
+from twohot.tables.table import ALL_ROWS, TRAINING
+
+TEST = "test"  # the split that is meant where a probe is evaluated and none is named
 
 Missing: TypeAlias = Annotated[
     list[str] | None, Option(help="Text that means no label; repeat it for more.")
@@ -70,8 +73,14 @@ class FeatureOptions:
         say_columns(table.columns_in_words)
         return table
 
-    def check_width(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
+    def check_features(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
         """Raise if a probe was fitted on other features than those of the table."""
+        known = FeatureOrigin.from_json(fitted.feature_origin_)
+        found = FeatureOrigin.of_table(table)
+        if known is not None and found is not None and not found.makes_the_same_as(known):
+            problem = f"{self.source} holds features of {found.told_from(known)}"
+            other = f"{probe} was fitted on those of {known.told_from(found)}"
+            raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
         if table.n_features != fitted.n_features_in_:
             expected = f"{probe} is expecting {fitted.n_features_in_}"
             problem = f"{self.source} has {table.n_features} features, but {expected}"
@@ -101,16 +110,32 @@ class TableOptions(FeatureOptions):
 
     def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
         """Return the rows to use, some of which have a label."""
-        rows = table.rows_of_split(self.split)
-        place = f"the {counted(len(rows), 'row')} of its split {self.split or TRAINING!r}"
+        split = self.chosen_split(table)
+        rows = table.rows_of_split(split)
+        place = f"the {counted(len(rows), 'row')} of its split {split or TRAINING!r}"
         self._check_labelled(table.coded.take(rows), place)
         return rows
+
+    def chosen_split(self, table: FeatureTable) -> str | None:  # noqa: ARG002 (others look)
+        """Return the split to use; None: the one to train on, if there is one."""
+        return self.split
 
     def _check_labelled(self, labels: Labels, rows: str) -> None:
         if not labels.labelled.any():
             problem = f"{self.source} has no label in any of {rows}, and this command needs some"
             advice = "pass one per row by {labels}, or predict them by `twohot predict`."
             raise ArgumentError("", problem, advice, labels=...)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustedTableOptions(TableOptions):
+    """Where features and labels known to be right are, in rows that no probe was fitted on."""
+
+    split: Annotated[str | None, Option(help="Split to use, or all; test if there is one.")] = None
+
+    def chosen_split(self, table: FeatureTable) -> str:
+        """Return the split to use: by default the one to test on, if there is one."""
+        return self.split or (TEST if TEST in table.split_names else ALL_ROWS)
 
 
 def say_columns(words: str) -> None:

@@ -51,7 +51,7 @@ def audit(
     judge = None if probe is None else load(probe)
     whole = options.read()
     if probe is not None and judge is not None:
-        options.check_width(whole, judge, probe)
+        options.check_features(whole, judge, probe)
     rows = options.rows_of(whole)
     table = whole.take(rows)
     root = _image_root(table, options.source, images)

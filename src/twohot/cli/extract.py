@@ -4,22 +4,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from rich import progress
-from rich.console import Console
-from rich.text import Text
 from typer import Argument, Option
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
+from twohot.cli._extraction import Cache, extracting, say_not_taken, say_skipped
 from twohot.cli._table_options import Missing, say_columns, say_label_notes
-from twohot.cli._terminal import PacedLines, say
+from twohot.cli._terminal import say
 from twohot.extract import Extraction, LabelledItems, read_image_folder, read_item_table
 from twohot.extract import extract as extract_features
 from twohot.extract.data_sets import NAMES, load_data_set
-from twohot.extract.image_files import not_taken_notes
-
-# Files that could not be read and are listed in the summary; all of them are in the feature file.
-N_LISTED = 20
 
 
 def extract(
@@ -59,10 +53,7 @@ def extract(
     dtype: Annotated[
         Literal["float16", "float32"], Option(help="How features are stored.")
     ] = "float16",
-    cache: Annotated[
-        Path | None,
-        Option(help="A folder that keeps finished batches: later runs extract what is new."),
-    ] = None,
+    cache: Cache = None,
     strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
     force: Annotated[bool, Option("--force", help="Replace an output made otherwise.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
@@ -83,19 +74,8 @@ def extract(
     is_table = source not in NAMES and Path(source).is_file()
     later = "" if is_table else " where the feature file is read"
     say_label_notes(coded, f"by --missing{later}")
-    for note in not_taken_notes(items.not_taken):
-        say(f"Note: {note}", stderr=True)
-    with _progress_bar(quiet=quiet) as bar:
-        lines = PacedLines()
-        # Its clock starts with the first item, not with loading the weights.
-        task = bar.add_task(backbone, total=len(items), start=False)
-
-        def show(n_done: int, n_items: int) -> None:
-            bar.start_task(task)
-            bar.update(task, completed=n_done, total=n_items)
-            if not quiet:
-                lines.say(f"{n_done} of {n_items} items")
-
+    say_not_taken(items)
+    with extracting(backbone, len(items), quiet=quiet) as progress:
         extraction = extract_features(
             items,
             backbone,
@@ -105,7 +85,7 @@ def extract(
             cache=cache,
             strict=strict,
             force=force,
-            progress=show,
+            progress=progress,
         )
     _print_summary(items, extraction)
 
@@ -131,29 +111,6 @@ def _items(
     raise ArgumentError({"SOURCE": source}, problem, advice)
 
 
-class _RecentRate(progress.ProgressColumn):
-    """Items per second of late, or over all where that is too short."""
-
-    def render(self, task: progress.Task) -> Text:
-        """Return the recent rate, once there is one."""
-        speed = task.finished_speed or task.speed
-        if not speed and task.elapsed:
-            speed = task.completed / task.elapsed
-        return Text(f"{speed:.1f} items/s" if speed else "", style="progress.data.speed")
-
-
-def _progress_bar(*, quiet: bool) -> progress.Progress:
-    return progress.Progress(
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        _RecentRate(),
-        progress.TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=quiet,
-    )
-
-
 def _others(extraction: Extraction) -> str:
     """Return why fewer items went through the model than there are rows, if so."""
     n_same = extraction.n_duplicates
@@ -173,14 +130,7 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
         f"{counted(extraction.n_features, 'feature')}, {contents}. "
         f"{counted(extraction.n_extracted, 'item')} went through the model{_others(extraction)}."
     )
-    if extraction.skipped:
-        say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
-        for skipped in extraction.skipped[:N_LISTED]:
-            what = f"row {skipped.id}" if items.kind == "text" else skipped.item
-            say(f"  {what}: {skipped.reason}")
-        n_more = len(extraction.skipped) - N_LISTED
-        if n_more > 0:
-            say(f"  … and {n_more} more, all listed in the file's provenance.")
+    say_skipped(items, extraction, ", all listed in the file's provenance")
     after = f"describe {extraction.output}"
     if not items.classes:
         after = f"predict PROBE {extraction.output} -o predictions.csv"

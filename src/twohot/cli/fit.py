@@ -11,6 +11,7 @@ from twohot._extras import load_extra
 from twohot.audit.partly_labelled import naming_rows
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import choosing, say
+from twohot.extract.feature_origin import FeatureOrigin
 from twohot.figures.file import METADATA, write_figure
 from twohot.select.auto_probe import AutoProbe
 
@@ -36,6 +37,9 @@ def fit(
     probe = AutoProbe(random_state=seed)
     with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
         probe.fit(table.features, table.coded.present(), callback=callback)
+    origin = FeatureOrigin.of_table(whole)
+    if origin is not None:
+        probe.feature_origin_ = origin.to_json()
     probe.save(output)
     say(str(probe.choice_))
     classes = counted(len(probe.classes_), "class", "classes")

@@ -37,7 +37,7 @@ def predict(
     check_output(output, (probe, options.source), force=force, suffixes=[".csv"])
     fitted = load(probe)
     table = options.read()
-    options.check_width(table, fitted, probe)
+    options.check_features(table, fitted, probe)
     rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
     with naming_rows(table.features, table.ids):
         lines = _lines(fitted, table, rows)

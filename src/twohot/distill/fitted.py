@@ -70,6 +70,8 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[Any] = field(init=False)
     n_iter_: int = field(init=False)
+    # How the features were made, in words of `twohot.extract`; whoever knows sets it before `save`.
+    feature_origin_: dict[str, str] = field(init=False)
 
     def _say(self, line: str) -> None:
         print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
@@ -94,6 +96,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_ = rounds[-1].coef
         self.intercept_ = rounds[-1].intercept
         self.n_iter_ = sum(entry.n_iter for entry in rounds)
+        self.feature_origin_ = {}
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """Return logits (n_samples, n_classes); for two classes their difference (n_samples,)."""
@@ -164,6 +167,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             n_features_in=self.n_features_in_,
             feature_names_in=np.asarray(getattr(self, "feature_names_in_", [])).tolist(),
             notes=self._notes(),
+            feature_origin=self.feature_origin_,
         )
         write_state(path, state)
 
@@ -194,6 +198,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if state.feature_names_in:
             probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
         probe._take_rounds(state.rounds, state.classes, state.preparation)
+        probe.feature_origin_ = state.feature_origin
         return probe
 
     def _check_prediction(self) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class FittedState:
     n_features_in: int
     feature_names_in: list[str]  # empty if the features had no names
     notes: dict[str, Any] = field(default_factory=dict)  # JSON: what else a kind of probe knows
+    feature_origin: dict[str, str] = field(default_factory=dict)  # how its features were made
 
     def __post_init__(self) -> None:
         """Raise if a part is not what a probe can predict with."""
@@ -44,6 +46,8 @@ class FittedState:
         names = self.feature_names_in
         if len(names) not in {0, n_features} or not all(isinstance(name, str) for name in names):
             raise ArgumentError("feature_names_in", f"does not name {n_features} features")
+        if not all(isinstance(text, str) for text in chain(*self.feature_origin.items())):
+            raise ArgumentError("feature_origin", "holds more than texts")
 
 
 def _check_tensor(name: str, tensor: NDArray[Any], shape: tuple[int, ...]) -> None:

@@ -116,6 +116,7 @@ def _state(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> FittedSt
         n_features_in=check_count("n_features_in", header["n_features_in"], 1),
         feature_names_in=list(header["feature_names_in"]),
         notes=dict(header.get("notes", {})),
+        feature_origin=dict(header.get("feature_origin", {})),
     )
 
 

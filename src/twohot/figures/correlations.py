@@ -43,13 +43,7 @@ def correlation_map_figure(
     # A class with itself stands out anyway: colours are for the differences between classes.
     image = draw_map(axes, means, superclass, order, max(float(between.max()), 1e-12))
     figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
-    if n_classes <= MAP_NAMES:
-        names = [_short(classes[k]) for k in order]
-        size = 9 if n_classes <= 20 else 6
-        axes.set_xticks(range(n_classes), names, rotation=90, fontsize=size)
-        axes.set_yticks(range(n_classes), names, fontsize=size)
-    else:
-        axes.set(xticks=[], yticks=[], xlabel=f"{n_classes} classes", ylabel="the same classes")
+    name_classes(axes, [classes[k] for k in order])
     n_superclasses = len(np.unique(superclass))
     axes.set_title(f"Class correlations, superclasses framed ({n_superclasses})")
     return figure
@@ -67,6 +61,18 @@ def draw_map(
         corner = (first - 0.5, first - 0.5)
         axes.add_patch(rectangle(corner, size, size, fill=False, edgecolor="black", linewidth=1.1))
     return image
+
+
+def name_classes(axes: Any, classes: Sequence[str]) -> None:
+    """Write the names of the classes along both sides of a map, unless there are too many."""
+    n_classes = len(classes)
+    if n_classes <= MAP_NAMES:
+        names = [_short(name) for name in classes]
+        size = 9 if n_classes <= 20 else 6
+        axes.set_xticks(range(n_classes), names, rotation=90, fontsize=size)
+        axes.set_yticks(range(n_classes), names, fontsize=size)
+    else:
+        axes.set(xticks=[], yticks=[], xlabel=f"{n_classes} classes", ylabel="the same classes")
 
 
 def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> Any:

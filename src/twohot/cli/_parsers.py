@@ -1,0 +1,22 @@
+"""A command with its options, imported when it is asked for."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+import typer
+from typer.core import TyperCommand
+
+from twohot.cli._errors import friendly
+from twohot.cli._table_options import with_table_options
+
+
+def command_function(name: str) -> Callable[..., None]:
+    """Return what a command calls, with all its options as parameters and its errors in words."""
+    return friendly(with_table_options(getattr(import_module(f"twohot.cli.{name}"), name)))
+
+
+def parser_of(name: str) -> TyperCommand:
+    """Return what parses the arguments of a command and calls it."""
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(command_function(name))
+    return typer.main.get_command(alone)  # type: ignore[return-value]

@@ -1,0 +1,73 @@
+"""The commands by name; what one of them needs is imported when it is run, not when it is listed.
+
+Nothing of the package is imported here, nor of what it needs: `twohot --help` would wait for it.
+"""
+
+from typing import Annotated, Any
+
+import typer
+from typer import Option
+from typer.core import TyperCommand
+
+from twohot_command import interruptible
+
+# In the order in which they are listed. Each is the function of its name in `twohot.cli.<name>`,
+# and the line is the first of what that says of itself.
+COMMANDS = {
+    "extract": "Turn images or texts into a feature file; run it again to resume after an "
+    "interruption.",
+    "describe": "Describe classes, their correlations and superclasses, by the given labels.",
+    "corrupt": "Make labels wrong on purpose; the right ones are kept apart in the file.",
+    "forecast": "Say whether a plain probe will do, which student will help, or that nothing will.",
+    "fit": "Choose penalty, rounds and student from the noisy labels, and fit the probe.",
+    "predict": "Predict the classes of rows, with their probability and the second candidate.",
+    "evaluate": "Compare what a probe predicts with labels that are known to be right.",
+    "audit": "Find the wrong labels, correct them, and write a report to review them in.",
+    "apply": "Write the labels that follow from the decisions of a review, into a copy of your own "
+    "data.",
+    "demo": "Learn scikit-learn's digits from labels many of which are wrong, and find the wrong "
+    "ones.",
+    "reproduce": "Reproduce the paper: run what is missing, draw the figures and judge the claims.",
+}
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+class DeferredCommand(TyperCommand):
+    """A command that is known by its name and its line until it is run."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Import the command, and let it take over."""
+        with interruptible():  # the parser would say no more than that it was aborted
+            from twohot.cli._parsers import parser_of  # noqa: PLC0415 (see above)
+
+            parser = parser_of(str(self.name))
+        return parser.make_context(*args, **kwargs)
+
+
+def _import_first() -> None:
+    raise AssertionError("a deferred command was run itself")
+
+
+for name, line in COMMANDS.items():
+    app.command(name, cls=DeferredCommand, help=line)(_import_first)
+
+
+def _show_version(wanted: Any) -> None:
+    if wanted:
+        with interruptible():
+            import twohot  # noqa: PLC0415 (see above)
+
+        typer.echo(f"twohot {twohot.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    *,
+    version: Annotated[
+        bool,
+        Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Train accurate classifiers on frozen embeddings from labels you cannot trust."""

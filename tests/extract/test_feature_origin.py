@@ -1,0 +1,61 @@
+"""What a probe remembers of its features, and which others it may meet."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from twohot import LinearProbe, load
+from twohot._checks.messages import ArgumentError
+from twohot.extract import extract, load_data_set
+from twohot.extract.feature_origin import FeatureOrigin
+from twohot.tables import read_features
+from twohot.tables.table import FeatureTable
+
+ORIGIN = FeatureOrigin("resnet50", "image", "c0ffee" * 4, "float16")
+
+
+def test_an_extraction_says_where_its_features_come_from(tmp_path):
+    extract(load_data_set("digits"), "pixels", tmp_path / "digits.features", dtype="float32")
+    found = FeatureOrigin.of_table(read_features(tmp_path / "digits.features"))
+    assert found == FeatureOrigin("pixels", "image", "", "float32")
+
+
+def test_a_table_of_unknown_features_has_no_origin():
+    table = FeatureTable(features=np.eye(2), labels=np.array([0, 1]), classes=("a", "b"))
+    assert FeatureOrigin.of_table(table) is None
+
+
+@pytest.mark.parametrize(
+    ("other", "same", "told"),
+    [
+        (replace(ORIGIN, dtype="float32"), True, "'resnet50' with weights c0ffeec0"),
+        (replace(ORIGIN, backbone="vit_b_16"), False, "'resnet50'"),
+        (replace(ORIGIN, weights=""), False, "'resnet50' with weights c0ffeec0"),
+    ],
+    ids=["dtype", "backbone", "weights"],
+)
+def test_features_meet_if_name_and_weights_are_the_same(other, same, told):
+    assert ORIGIN.makes_the_same_as(other) is same
+    assert ORIGIN.told_from(other) == told
+
+
+def test_weights_that_changed_since_are_refused():
+    with pytest.raises(ArgumentError, match="backbone='pixels' has other weights than when"):
+        FeatureOrigin("pixels", "image", "c0ffee", "float16").load()
+
+
+@pytest.mark.parametrize("record", [{}, {"backbone": "pixels"}, {"model": "pixels"}])
+def test_a_record_of_something_else_is_no_origin(record):
+    assert FeatureOrigin.from_json(record) is None
+
+
+def test_a_probe_keeps_it_in_its_file_until_it_is_fitted_again(tmp_path):
+    X, y = np.eye(4), ["a", "a", "b", "b"]
+    probe = LinearProbe().fit(X, y)
+    assert probe.feature_origin_ == {}
+    probe.feature_origin_ = ORIGIN.to_json()
+    probe.save(tmp_path / "p")
+    load(tmp_path / "p").save(tmp_path / "again")
+    assert FeatureOrigin.from_json(load(tmp_path / "again").feature_origin_) == ORIGIN
+    assert probe.fit(X, y).feature_origin_ == {}
