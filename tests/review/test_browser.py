@@ -18,7 +18,8 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from audits import ANIMALS, HOSTILE, audit_rows
 from twohot.audit.decisions import apply_decisions, read_decisions
-from twohot.review.page import write_review
+from twohot.review.evidence import NO_ROW, Evidence, NearestRows
+from twohot.review.page import SCRIPTS, write_review
 from twohot.review.records import (
     ChoiceCurve,
     Curve,
@@ -361,7 +362,7 @@ def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
     )
     assert page.browser.title == HOSTILE[0]
     assert page.script("return window.hacked") is None
-    assert page.script("return document.scripts.length") == 1 + 8
+    assert page.script("return document.scripts.length") == 1 + len(SCRIPTS)
     assert page.script("return document.querySelectorAll('img, iframe, object').length") == 0
     cards = page.script(
         "return [...document.querySelectorAll('.card')].map(made => ["
@@ -439,6 +440,29 @@ def test_pictures_are_shown_embedded_linked_or_as_missing(tmp_path, browser) -> 
     links = page.script("return [...document.querySelectorAll('.path a')].map(made => made.href)")
     assert links[0] == (tmp_path / names[0]).as_uri()
     assert "2 of the first 3 pictures could not be read" in page.said("overview")
+
+
+def test_cards_show_the_nearest_rows_and_how_probably_a_label_is_wrong(opened) -> None:
+    rows = audit_rows(
+        8,
+        items=HOSTILE[:8],
+        item_kind="text",
+        label_quality=np.array([1e-9, 1, 0.2, 1, 0.5, 1, 1, 1]),
+    )
+    near = NearestRows(np.array([[3, 1], [5, 7]]), np.array([[0.95, 0.91], [0.8, 0.75]]))
+    none = NearestRows(np.full((2, 2), NO_ROW), np.full((2, 2), np.nan))
+    page = opened(rows, evidence=Evidence(rows=np.array([0, 2]), suggested=near, given=none))
+    cards = page.script(
+        "return [...document.querySelectorAll('.card')].map(made => ["
+        "made.querySelector('.scores strong').textContent,"
+        "[...made.querySelectorAll('.nearest .label')].map(chip => chip.textContent),"
+        "[...made.querySelectorAll('.neighbour')].map(other => other.textContent)])"
+    )
+    assert [card[0] for card in cards] == ["> 99.9 %", "80.0 %", "50.0 %", "< 0.1 %"]
+    assert [card[1] for card in cards] == [["dog", "cat"], ["fox", "dog"], [], []]
+    assert cards[0][2] == ["0.95" + HOSTILE[3], "0.91" + HOSTILE[1]]
+    assert cards[1][2] == ["0.80" + HOSTILE[5], "0.75" + HOSTILE[7]]
+    assert page.script("return window.hacked") is None
 
 
 def test_a_hundred_thousand_rows_leave_the_page_small(opened) -> None:

@@ -107,8 +107,9 @@ def test_the_columns_are_those_of_the_flagged_rows(tmp_path) -> None:
     assert data["undecided"] == rows.is_undecided[order].tolist()
     assert data["items"] == [rows.items[i] for i in order]
     np.testing.assert_allclose(
-        np.array(data["quality"]) / 1000, rows.label_quality[order], atol=6e-4
+        np.array(data["wrong"]) / 1000, 1 - rows.label_quality[order], atol=6e-4
     )
+    assert data["neighbours"] is None
 
 
 def test_an_audit_that_flags_nothing_has_a_report(tmp_path) -> None:

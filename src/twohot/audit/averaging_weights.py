@@ -28,16 +28,23 @@ CHUNK_WEIGHTS = 2**22
 def prepared_rows(
     X: Matrix, labelled: NDArray[np.bool_], *, center: bool, normalize: bool, n_jobs: int
 ) -> Rows:
-    """Return the rows as a probe sees them, in at most as many coordinates as there are rows.
-
-    They are centred by the mean of the labelled ones, which alone weigh anything.
-    """
+    """Return the rows as a probe sees them, centred by the mean of the labelled ones."""
     weights = None if labelled.all() else labelled.astype(np.float64)
     preparation = fit_preparation(
         X, center=center, normalize=normalize, weights=weights, n_jobs=n_jobs
     )
-    rows = open_rows(X, preparation, weights=weights, n_jobs=n_jobs)
-    return span_of(rows).rows if rows.n_samples < rows.n_columns else rows
+    return open_rows(X, preparation, weights=weights, n_jobs=n_jobs)
+
+
+def products_at(
+    rows: Rows, asked: IntArray, metric: FloatArray | None = None
+) -> Iterator[FloatArray]:
+    """Yield x_iᵀ M x_j of each row i asked for with all rows j, (n_rows,); M is I by default."""
+    size = max(1, CHUNK_WEIGHTS // rows.n_samples)
+    for first in range(0, len(asked), size):
+        chosen = rows.in_memory(asked[first : first + size]).X
+        weighted = chosen if metric is None else chosen @ metric
+        yield from np.concatenate(list(rows.map(products_with, weighted))).T
 
 
 class AveragingWeights:
@@ -46,6 +53,8 @@ class AveragingWeights:
     def __init__(
         self, rows: Rows, labelled: NDArray[np.bool_], *, ridge: float, n_rounds: int
     ) -> None:
+        # In at most as many coordinates as there are rows.
+        rows = span_of(rows).rows if rows.n_samples < rows.n_columns else rows
         self.rows, self.labelled = rows, labelled
         rows.attach("labelled", labelled)
         (moment,) = rows.sum(labelled_moment)
@@ -58,11 +67,8 @@ class AveragingWeights:
 
     def of(self, asked: IntArray) -> Iterator[FloatArray]:
         """Yield the weights (n_rows,) at each row asked for; zero for rows without a label."""
-        size = max(1, CHUNK_WEIGHTS // self.rows.n_samples)
-        for first in range(0, len(asked), size):
-            chosen = self.rows.in_memory(asked[first : first + size]).X
-            products = list(self.rows.map(products_with, chosen @ self.filter))
-            yield from np.where(self.labelled, np.concatenate(products).T, 0.0)
+        for weights in products_at(self.rows, asked, self.filter):
+            yield np.where(self.labelled, weights, 0.0)
 
 
 def labelled_moment(block: Block) -> Terms:

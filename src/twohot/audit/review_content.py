@@ -9,6 +9,7 @@ from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
 from twohot.audit.issue_table import LabelIssues
+from twohot.audit.nearest import label_evidence
 from twohot.classes import class_correlation, cluster_classes
 from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
 from twohot.select.result import Choice
@@ -59,6 +60,7 @@ def review_summary(
         choice=None if choice is None else _choice_curve(choice),
         correlation=correlation,
         class_order=order,
+        evidence=label_evidence(table.features, issues),
         messages=(*_messages(issues, choice), *issues.messages),
         details={"twohot": twohot.__version__, **details},
     )

@@ -9,7 +9,6 @@ scripts by their hashes and no address but those of the pictures.
 import base64
 import hashlib
 import json
-import math
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -17,23 +16,35 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count
-from twohot._extras import load_extra
 from twohot._files import json_safe, whole_file
 from twohot._pages import page_templates
-from twohot._types import FloatArray
 from twohot.review.charts import choice_plot, method_bars
-from twohot.review.records import ReviewRows, ReviewSummary, readable
-from twohot.review.thumbnails import link, thumbnail
+from twohot.review.page_data import (
+    PictureFiles,
+    neighbour_columns,
+    row_columns,
+    row_pictures,
+    thousandths,
+)
+from twohot.review.records import ReviewRows, ReviewSummary
 
 EMBED_LIMIT = 2000
 # In pixels: what a card shows, on a screen with two dots a pixel nearly sharp.
 THUMBNAIL_SIZE = 192
-# Characters of a text that a card carries; nobody reads more there, and issues.csv has it all.
-TEXT_LIMIT = 2000
 # In this order: each uses the ones before.
-SCRIPTS = ("rows", "csv", "decisions", "elements", "maps", "page", "relabel", "review")
+SCRIPTS = (
+    "rows",
+    "csv",
+    "decisions",
+    "elements",
+    "neighbours",
+    "maps",
+    "page",
+    "relabel",
+    "review",
+)
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = page_templates("twohot.review")
@@ -61,7 +72,8 @@ def write_review(
     image_root : path, default=None
         Where relative paths of pictures start; None is the current folder.
     embed_limit : int, default=2000
-        Pictures that the file carries, of the most suspicious rows; the others are linked.
+        Pictures that the file carries, of the most suspicious rows, and as many small ones of
+        their nearest rows; the others are linked.
     thumbnail_size : int, default=192
         Largest side of a picture that the file carries, in pixels.
 
@@ -94,16 +106,19 @@ def write_review(
     check_count("thumbnail_size", thumbnail_size, 16)
     _check_matrices(rows, summary)
     target = Path(path)
-    pictures, warning = _pictures(
-        rows, target.parent, Path(image_root or "."), embed_limit, thumbnail_size
+    picture_files = PictureFiles(
+        target.parent, Path(image_root or "."), embed_limit, thumbnail_size
     )
+    shown = rows.flagged
+    pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
     data = {
         "report": report,
-        **_columns(rows),
+        **row_columns(rows, shown),
         **pictures,
-        "noise": _thousandths(summary.corruption),
-        "correlation": _thousandths(summary.correlation),
+        **neighbour_columns(rows, shown, summary.evidence, picture_files),
+        "noise": thousandths(summary.corruption),
+        "correlation": thousandths(summary.correlation),
         "order": summary.class_order,
     }
     style, *scripts = (
@@ -139,55 +154,6 @@ def embedded_json(data: Any) -> str:
     """
     text = json.dumps(json_safe(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(ESCAPES)
-
-
-def _columns(rows: ReviewRows) -> dict[str, Any]:
-    """Return the flagged rows as columns, the most suspicious first."""
-    order = rows.flagged
-    ids = [readable(rows.ids[i]) for i in order.tolist()]
-    items = [rows.item(i) for i in order.tolist()] if rows.items is not None else None
-    if items is not None and rows.item_kind != "image":
-        items = [item[:TEXT_LIMIT] + "…" * (len(item) > TEXT_LIMIT) for item in items]
-    return {
-        "classes": rows.classes,
-        "row": order,
-        "id": None if ids == list(map(str, order.tolist())) else ids,
-        "idKind": rows.ids.kind,
-        "given": rows.given_labels[order],
-        "suggested": rows.suggested_labels[order],
-        "second": rows.second_labels[order],
-        "quality": _thousandths(rows.label_quality[order]),
-        "confidence": _thousandths(rows.confidence[order]),
-        "undecided": rows.is_undecided[order].astype(int),
-        "items": items,
-        "kind": rows.item_kind,
-    }
-
-
-def _pictures(
-    rows: ReviewRows, folder: Path, image_root: Path, embed_limit: int, size: int
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the pictures of the flagged rows and their addresses, and what to say about them."""
-    if rows.items is None or rows.item_kind != "image":
-        return {"links": None, "thumbnails": []}, []
-    items = [rows.items[i] for i in rows.flagged.tolist()]
-    links = [link(item, image_root, folder) for item in items]
-    try:
-        load_extra("PIL.Image", "vision", "thumbnails")
-    except ImportError as error:
-        return {"links": links, "thumbnails": []}, [f"Pictures are linked, not embedded: {error}."]
-    small = [thumbnail(image_root / item, size) for item in items[:embed_limit]]
-    n_missing, shown = small.count(None), counted(len(small), "picture")
-    said = [f"{n_missing} of the first {shown} could not be read."] if n_missing else []
-    return {"links": links, "thumbnails": small}, said
-
-
-def _thousandths(values: FloatArray | None) -> list[int | None] | None:
-    """Return whole numbers, which are short in a page, row by row; None for NaN."""
-    if values is None:
-        return None
-    flat = np.asarray(values, dtype=np.float64).ravel().tolist()
-    return [None if math.isnan(value) else round(1000 * value) for value in flat]
 
 
 def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, str]]:

@@ -18,6 +18,7 @@ from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import FloatArray, IntArray
+from twohot.review.evidence import Evidence
 from twohot.tables.row_ids import RowIds
 
 ITEM_KINDS = ("image", "text", "")
@@ -162,6 +163,7 @@ class ReviewSummary:
     choice: ChoiceCurve | None = None
     correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
     class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
+    evidence: Evidence | None = None  # the nearest rows of those that are flagged
     messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was not counted, …
     details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
 

@@ -18,16 +18,23 @@ function share(thousandths) {
   return (thousandths / 1000).toFixed(3);
 }
 
+/* A probability in words: the ends of the scale are never reached. */
+function percent(thousandths) {
+  if (thousandths >= 1000) return "> 99.9 %";
+  return thousandths <= 0 ? "< 0.1 %" : `${(thousandths / 10).toFixed(1)} %`;
+}
+
 function labelChip(code, role, meaning) {
   return element("bdi", { className: `label ${role}`, textContent: className(code), title: `${meaning}: ${className(code)}` });
 }
 
-function picture(i) {
+/* The picture of an entry of a gallery, { thumbnails, links }: embedded, or else linked. */
+function picture(gallery, i, name) {
   const box = element("div", { className: "picture" });
-  const source = report.thumbnails[i] ?? (i < report.thumbnails.length ? "" : report.links[i]);
+  const source = gallery.thumbnails[i] ?? (i < gallery.thumbnails.length ? "" : gallery.links[i]);
   const fail = () => box.replaceChildren("no picture");
   if (!source) { fail(); return box; }
-  const image = element("img", { alt: rowName(i), loading: "lazy", decoding: "async" });
+  const image = element("img", { alt: name, loading: "lazy", decoding: "async" });
   image.addEventListener("error", fail);
   image.addEventListener("load", () => {
     image.classList.toggle("is-tiny", Math.max(image.naturalWidth, image.naturalHeight) <= TINY);
@@ -99,14 +106,20 @@ function describe(i) {
   return `${rowName(i, "Row")}: given ${className(report.given[i])}, suggested ${className(report.suggested[i])}`;
 }
 
+/* How probable it is that the label is wrong, and that the suggestion is right. */
+function scoreLine(i) {
+  const wrong = element("span", { title: "Probability that the given label is wrong" }, "label wrong: ",
+    element("strong", { textContent: percent(report.wrong[i]) }));
+  const right = element("span", { textContent: `suggestion: ${percent(report.confidence[i])}`, title: "Probability of the suggested label" });
+  return element("div", { className: "scores" }, wrong, right);
+}
+
 function card(i) {
   const made = element("li", { className: "card", "aria-label": describe(i) },
     element("div", { className: "head" },
       element("span", { textContent: rowName(i) }), undecidedMark(i)),
-    report.kind === "image" ? picture(i) : null, itemText(i), labelLine(i),
-    element("div", { className: "scores" },
-      element("span", { textContent: `label quality ${share(report.quality[i])}` }),
-      element("span", { textContent: `confidence ${share(report.confidence[i])}` })),
+    report.kind === "image" ? picture(report, i, rowName(i)) : null, itemText(i), labelLine(i),
+    scoreLine(i), ...neighbourLines(i),
     actionButtons(i));
   return asRow(made, i);
 }
@@ -117,12 +130,12 @@ function tableLine(i) {
   const second = report.second[i];
   const made = element("tr", {},
     element("td", { className: report.idKind === "position" ? "number" : "id", textContent: report.id[i] }),
-    ...(report.kind === "image" ? [cell(picture(i))] : []),
+    ...(report.kind === "image" ? [cell(picture(report, i, rowName(i)))] : []),
     ...(report.items ? [cell(itemText(i))] : []),
     cell(labelChip(report.given[i], "given", "given")),
     cell(labelChip(report.suggested[i], "suggested", "suggested"), undecidedMark(i)),
     cell(second === NO_LABEL ? null : labelChip(second, "second", "second candidate")),
-    number(share(report.quality[i])), number(share(report.confidence[i])),
+    number(percent(report.wrong[i])), number(percent(report.confidence[i])),
     cell(actionButtons(i), chosenLabel(i)));
   return asRow(made, i);
 }
@@ -137,5 +150,5 @@ function asRow(made, i) {
 /* Headings of the table: [text, name to sort by or null, class of the cell]. */
 function headings() {
   return [report.idKind === "position" ? ["Row", "row", "number"] : ["Id", "row"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
-    ["Given", "given"], ["Suggested", "suggested"], ["Second", null], ["Quality", "quality", "number"], ["Confidence", "confidence", "number"], ["Decision", null]];
+    ["Given", "given"], ["Suggested", "suggested"], ["Second", null], ["Wrong", "wrong", "number"], ["Suggestion", "confidence", "number"], ["Decision", null]];
 }

@@ -10,15 +10,19 @@ const N_ROWS = report.row.length;
 const NO_LABEL = -1;
 
 /* Sorting starts with what a reviewer wants first: suspicious labels, sure suggestions. */
-const SORT_SIGN = { quality: 1, confidence: -1, given: 1, suggested: 1, row: 1 };
+const SORT_SIGN = { wrong: -1, confidence: -1, given: 1, suggested: 1, row: 1 };
 
 function className(code) {
   return code === NO_LABEL ? "" : report.classes[code];
 }
 
 /* What a row is called: a number alone would say little. */
+function idName(id, word = "row") {
+  return report.idKind === "position" ? `${word} ${id}` : id;
+}
+
 function rowName(i, word = "row") {
-  return report.idKind === "position" ? `${word} ${report.id[i]}` : report.id[i];
+  return idName(report.id[i], word);
 }
 
 /* Classes in the order people look for them: 2 before 10, case aside. */

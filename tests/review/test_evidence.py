@@ -1,0 +1,60 @@
+"""Neighbours in the page: by which numbers they are found, and how much of them it carries."""
+
+import json
+import re
+
+import numpy as np
+from PIL import Image
+
+from audits import HOSTILE, audit_rows
+from twohot.review.evidence import NO_ROW, Evidence, NearestRows, evidence_columns
+from twohot.review.page import write_review
+from twohot.review.records import ReviewSummary
+
+
+def evidence_of(rows, suggested, given) -> Evidence:
+    """Neighbours by position, of which the first is alike by 0.9, the second by 0.8, …"""
+    near = [np.array(rows_near) for rows_near in (suggested, given)]
+    alike = [
+        np.where(rows != NO_ROW, 0.9 - 0.1 * np.arange(rows.shape[1]), np.nan) for rows in near
+    ]
+    of_suggested, of_given = map(NearestRows, near, alike)
+    return Evidence(rows=np.array(rows), suggested=of_suggested, given=of_given)
+
+
+def data_of(folder, rows, evidence, **options) -> dict:
+    write_review(folder / "r.html", rows, ReviewSummary(evidence=evidence), **options)
+    text = (folder / "r.html").read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="report-data">(.*?)</script>', text).group(1))
+
+
+def test_neighbours_are_numbered_as_a_reviewer_comes_to_them() -> None:
+    evidence = evidence_of([6, 2], [[9, 7], [7, 3]], [[1, NO_ROW], [NO_ROW, NO_ROW]])
+    columns, neighbours = evidence_columns(evidence, np.array([2, 4, 6]))
+    assert neighbours.tolist() == [9, 7, 1, 3]
+    assert columns == {
+        "nearSuggested": [[[1, 90], [3, 80]], None, [[0, 90], [1, 80]]],
+        "nearGiven": [[], None, [[2, 90]]],
+    }
+
+
+def test_neighbours_bring_their_text_and_little_of_it(tmp_path) -> None:
+    rows = audit_rows(12, items=tuple(HOSTILE[-12:]), item_kind="text")
+    evidence = evidence_of([10], [[11, 1]], [[3, NO_ROW]])
+    neighbours = data_of(tmp_path, rows, evidence)["neighbours"]
+    assert neighbours["id"] == ["11", "1", "3"]
+    assert neighbours["items"] == [rows.items[11][:300] + "…", rows.items[1], rows.items[3]]
+    assert neighbours["thumbnails"] == []
+
+
+def test_pictures_of_neighbours_are_small_and_no_more_than_those_of_rows(tmp_path) -> None:
+    items = tuple(f"{i}.png" for i in range(12))
+    for item in items:
+        Image.effect_noise((300, 200), 50).save(tmp_path / item)
+    rows = audit_rows(12, items=items, item_kind="image")
+    evidence = evidence_of([10, 8], [[11, 1], [9, 7]], [[3, 5], [3, 5]])
+    data = data_of(tmp_path, rows, evidence, image_root=tmp_path, embed_limit=4)
+    assert len(data["neighbours"]["thumbnails"]) == len(data["thumbnails"]) == 4
+    assert data["neighbours"]["links"] == [f"{i}.png" for i in (11, 1, 3, 5, 9, 7)]
+    shortest = min(map(len, data["thumbnails"]))
+    assert all(len(uri) < shortest / 2 for uri in data["neighbours"]["thumbnails"])
