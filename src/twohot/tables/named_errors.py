@@ -32,7 +32,7 @@ def naming_source(read: Reader) -> Reader:
 
 @contextmanager
 def errors_named(path: Path, *others: Path) -> Iterator[None]:
-    """Name a file in an error about its content, unless it names that or another file itself.
+    """Name a file, with others that are read with it, in an error that names none of them.
 
     Examples
     --------
@@ -41,14 +41,15 @@ def errors_named(path: Path, *others: Path) -> Iterator[None]:
     Traceback (most recent call last):
     twohot._checks.messages.ArgumentError: label_column='y' is missing (in pets.csv): the columns...
     """
+    where = " with ".join(str(file) for file in (path, *others))
     try:
         yield
     except ArgumentError as error:
         if any(file.name in str(error) for file in (path, *others)):
             raise
-        problem = f"{error.problem} (in {path})"
+        problem = f"{error.problem} (in {where})"
         raise type(error)(error.arguments, problem, error.advice, **error.mentions) from error
     except ValueError as error:
         if any(file.name in str(error) for file in (path, *others)):
             raise
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{where}: {error}") from error
