@@ -136,7 +136,10 @@ def folder(tmp_path, monkeypatch):
             "no label column among 'x0', 'x1' (in split='a'.csv): name it by --label-column=…, or",
         ),
         (["split='b'.csv"], "split='b'.csv is not a file: pass the path of a table of features."),
-        (["two.csv"], "'label' and 'y' could both be meant (in two.csv): choose one by --label-col"),
+        (
+            ["two.csv"],
+            "'label' and 'y' could both be meant (in two.csv): choose one by --label-col",
+        ),
         (
             ["X.npy", "--labels", "apart.csv"],
             "apart.csv has the columns 'a', 'b': choose one by --label-column=…",
