@@ -132,25 +132,25 @@ def folder(tmp_path, monkeypatch):
     [
         (
             ["split='a'.csv"],
-            "no label column among 'x0', 'x1': name it by --label-column=…, or pass --labels=…",
+            "no label column among 'x0', 'x1' (in split='a'.csv): name it by --label-column=…, or",
         ),
         (["split='b'.csv"], "split='b'.csv is not a file: pass the path of a table of features."),
-        (["two.csv"], "'label' and 'y' could both be meant: choose one by --label-column=…"),
+        (["two.csv"], "'label' and 'y' could both be meant (in two.csv): choose one by --label-c"),
         (
             ["X.npy", "--labels", "apart.csv"],
             "apart.csv has the columns 'a', 'b': choose one by --label-column=…",
         ),
         (
             ["X.npy", "--labels", "apart.csv", "--label-column", "label_column='c'"],
-            "--label-column=\"label_column='c'\" is missing: the columns are 'a', 'b'.",
+            "--label-column=\"label_column='c'\" is missing (in X.npy and apart.csv): the columns",
         ),
         (
             ["X.npy", "--labels", "apart.csv", "--label-column", "a", "--classes", "names.txt"],
-            "column 'a' has 1 label that is none of the 2 classes ('2'): name all classes in --cla",
+            "column 'a' has 1 label that is none of the 2 classes ('2') (in X.npy and apart.csv",
         ),
         (
             ["two.csv", "--label-column", "y", "--feature-column", "label"],
-            "column 'label' holds no numbers: choose others by --feature-column=…",
+            "column 'label' holds no numbers (in two.csv): choose others by --feature-column=…",
         ),
         (
             ["two.csv", "--label-column", "y", "--split", "test"],
