@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow lint format bench bench-audit bench-extraction reproduction clean help
+.PHONY: demo test test-lowest test-slow lint format bench bench-audit bench-extraction reproduction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -19,6 +19,17 @@ test: $(VENV)/.dev    ## the tests, every extra they use installed, with branch 
 
 test-slow: $(VENV)/.dev   ## the longer checks
 	$(BIN)/python -m pytest -m slow
+
+LOWEST := .venv-lowest
+test-lowest:   ## some fast tests with the lowest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c $(LOWEST)/constraints.txt -e ".[frames,onnx,parquet,plot]" \
+		hypothesis onnxruntime pillow pytest
+	OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -o filterwarnings=default \
+		tests/noise tests/rows/test_feature_scale.py tests/distill/test_onnx_file.py \
+		tests/tables/test_spreadsheet_cells.py tests/cli/test_option_words.py
 
 lint: $(VENV)/.dev    ## style and types
 	$(BIN)/ruff check .
@@ -50,7 +61,7 @@ bench-extraction: $(VENV)/.bench ## throughput of extract() beside its parts alo
 	$(BIN)/python -m benchmarks.extraction
 
 clean:         ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

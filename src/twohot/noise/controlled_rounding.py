@@ -110,7 +110,7 @@ def _repair(remainder: NDArray[np.float64], rounded_up: NDArray[np.bool_]) -> ND
 
 def _network(n_nodes: int, arcs: list[tuple[ArrayLike, ArrayLike, ArrayLike]]) -> csr_array:
     """Return the capacities of all arcs (tail, head, capacity) as a sparse matrix."""
-    tail, head, capacity = np.concatenate(
-        [np.atleast_2d(np.stack(np.broadcast_arrays(*arc), axis=-1)) for arc in arcs]
-    ).T
-    return csr_array((capacity, (tail, head)), shape=(n_nodes, n_nodes), dtype=np.int32)
+    listed = [np.atleast_2d(np.stack(np.broadcast_arrays(*arc), axis=-1)) for arc in arcs]
+    # Older versions of scipy take the places of a network as int32 only.
+    tail, head, capacity = np.concatenate(listed).T.astype(np.int32)
+    return csr_array((capacity, (tail, head)), shape=(n_nodes, n_nodes))

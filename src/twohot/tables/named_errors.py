@@ -31,8 +31,8 @@ def naming_source(read: Reader) -> Reader:
 
 
 @contextmanager
-def errors_named(path: Path, *others: Path) -> Iterator[None]:
-    """Name a file, with others that are read with it, in an error that names none of them.
+def errors_named(*paths: Path) -> Iterator[None]:
+    """Name the files that are read in an error about their content, unless it names one itself.
 
     Examples
     --------
@@ -41,15 +41,15 @@ def errors_named(path: Path, *others: Path) -> Iterator[None]:
     Traceback (most recent call last):
     twohot._checks.messages.ArgumentError: label_column='y' is missing (in pets.csv): the columns...
     """
-    where = " with ".join(str(file) for file in (path, *others))
+    files = " and ".join(map(str, paths))
     try:
         yield
     except ArgumentError as error:
-        if any(file.name in str(error) for file in (path, *others)):
+        if any(file.name in str(error) for file in paths):
             raise
-        problem = f"{error.problem} (in {where})"
+        problem = f"{error.problem} (in {files})"
         raise type(error)(error.arguments, problem, error.advice, **error.mentions) from error
     except ValueError as error:
-        if any(file.name in str(error) for file in (path, *others)):
+        if any(file.name in str(error) for file in paths):
             raise
-        raise ValueError(f"{where}: {error}") from error
+        raise ValueError(f"{files}: {error}") from error
