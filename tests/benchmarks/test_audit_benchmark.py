@@ -36,7 +36,7 @@ from benchmarks.audit.logistic import (
 from benchmarks.audit.neighbours import VOTE, vote
 from benchmarks.audit.noisy_data import NoisyData, draw_labels
 from benchmarks.audit.plan import plan
-from benchmarks.audit.run import measure
+from benchmarks.audit.run import PICTURE, measure
 from benchmarks.audit.runs import AuditRecord, AuditResult, AuditRun, Outcome, Score, Setting
 from benchmarks.audit.summary import RIVALS, Comparison
 from benchmarks.audit.targets import accuracy_differences, targets
@@ -91,9 +91,9 @@ def test_the_kept_records_are_all_read_and_the_page_is_theirs() -> None:
     folder = ROOT / "benchmarks" / "audit"
     log, costs = Log(folder / "runs.jsonl"), Log(folder / "costs.jsonl")
     records = log.finished(AuditRun, AuditResult)
-    assert len(records) == len(log.records(AuditRun, AuditResult)) == len(log.identities()) == 767
+    assert len(records) == len(log.records(AuditRun, AuditResult)) == len(log.identities()) == 1481
     page = (ROOT / "docs" / "audit_benchmark.md").read_text(encoding="utf-8")
-    assert render(records, costs.finished(CostRun, Cost)) == page
+    assert render(records, costs.finished(CostRun, Cost), PICTURE) == page
 
 
 def test_finished_runs_are_skipped_and_the_others_keep_their_order(tmp_path: Path) -> None:
