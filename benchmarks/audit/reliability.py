@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.audit.calibration import covered, promises, reliability
+from benchmarks.audit.calibration import calibrations, covered, promises, reliability
 from benchmarks.audit.runs import AuditRecord
 from benchmarks.pages import table
 from twohot.figures.file import new_figure, write_figure
@@ -26,14 +26,17 @@ FEWEST = 2e-3  # of the labels of a run, on average, that a point needs
 
 
 def grouped(records: Sequence[AuditRecord]) -> dict[str, list[AuditRecord]]:
-    """Return the records of each group; generated rows that overlap are one of their own."""
+    """Return the records of each group; generated rows that overlap are one of their own.
+
+    Records of older runs, which have measured nothing of this, are left out.
+    """
     found: dict[str, list[AuditRecord]] = {}
-    for record in records:
+    for record, _ in calibrations(records):
         setting = record.run.setting
         overlap = setting.data.startswith("overlap") and setting.kind != "clean"
         name = next(name for name, kinds in GROUPS.items() if setting.kind in kinds)
         found.setdefault("overlapping classes" if overlap else name, []).append(record)
-    return {name: each for name, each in found.items() if len(reliability(each))}
+    return found
 
 
 def draw_reliability(records: Sequence[AuditRecord], path: Path) -> None:
@@ -57,11 +60,10 @@ def draw_reliability(records: Sequence[AuditRecord], path: Path) -> None:
 
 def reliability_part(records: Sequence[AuditRecord], picture: str) -> list[str]:
     """Return the part of the page on calibration; empty if no run has measured it."""
-    with_one = [record for record, _ in covered(records)]
-    if not with_one:
+    groups, rows = grouped(records), []
+    if not groups:
         return []
-    rows = []
-    for name, group in grouped(with_one).items():
+    for name, group in groups.items():
         asked = promises(group)
         made = [each for each in asked if each.n_flagged]
         kept = sum(each.is_kept for each in made)
