@@ -30,6 +30,11 @@ Missing: TypeAlias = Annotated[
     list[str] | None, Option(help="Text that means no label; repeat it for more.")
 ]
 
+Folds: TypeAlias = Annotated[
+    int | None,
+    Option(min=2, help="Hold out every row once, in this many parts; else about 2,000 rows."),
+]
+
 SpreadsheetSafe: TypeAlias = Annotated[
     bool, Option("--spreadsheet-safe", help="Guard CSV cells that a spreadsheet would execute.")
 ]
