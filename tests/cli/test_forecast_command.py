@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from problems import digits
+from twohot import LinearProbe, load
 from twohot.cli import app
 from twohot.cli.forecast import _superclass
 from twohot.forecast.forecast import forecast
@@ -135,3 +136,40 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     result = run(tmp_path / "none.npz")
     assert result.exit_code == 1
     assert "none.npz" in result.output
+
+
+@pytest.mark.parametrize(
+    ("noise", "choice"), [(0.05, []), (0.6, []), (0.6, ["--folds", 3, "--seed", 1])]
+)
+def test_what_is_advised_is_what_fit_then_fits(tmp_path, noise, choice):
+    """The code of the advice is that of the probe which the command beside it writes."""
+    data = digits(noise)
+    path = tmp_path / "digits.npz"
+    np.savez(path, X=data.X, y=data.given_labels)
+    said = run(path, "--quiet", *choice, "--json", tmp_path / "f.json").output
+    advice = json.loads((tmp_path / "f.json").read_text())["advice"]
+    plain = advice["action"] == "use a plain probe"
+    assert plain == (noise < 0.1)
+    method = ["--method", "plain"] if plain else []
+    assert f"To fit it: {' '.join(['twohot fit', *method])}, with" in said
+    made = CliRunner().invoke(
+        app,
+        ["fit", str(path), "-o", str(tmp_path / "p"), "--quiet", *method, *map(str, choice)],
+        env=WIDE,
+    )
+    assert made.exit_code == 0, made.output
+    fitted = load(tmp_path / "p")
+    code = str(fitted) if plain else fitted.choice_.chosen.estimator
+    assert " ".join(code.split()) == advice["code"]
+    if plain:
+        expected = LinearProbe(**fitted.get_params()).fit(data.X, data.given_labels.astype(str))
+        np.testing.assert_array_equal(fitted.coef_, expected.coef_)
+
+
+def test_nothing_is_to_be_fitted_where_nothing_helps(tmp_path):
+    data = digits(0.6)
+    shuffled = np.random.default_rng(1).permutation(data.given_labels)
+    np.savez(tmp_path / "digits.npz", X=data.X, y=shuffled)
+    said = run(tmp_path / "digits.npz", "--quiet").output
+    assert "no linear method will help" in said
+    assert "To fit it" not in said

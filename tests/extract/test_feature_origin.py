@@ -45,7 +45,9 @@ def test_weights_that_changed_since_are_refused():
         FeatureOrigin("pixels", "image", "c0ffee", "float16").load()
 
 
-@pytest.mark.parametrize("record", [{}, {"backbone": "pixels"}, {"model": "pixels"}])
+@pytest.mark.parametrize(
+    "record", [{}, {"backbone": "pixels"}, {**ORIGIN.to_json(), "kind": "sound"}]
+)
 def test_a_record_of_something_else_is_no_origin(record):
     assert FeatureOrigin.from_json(record) is None
 

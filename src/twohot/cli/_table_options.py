@@ -19,6 +19,7 @@ from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
+from twohot.extract import LabelledItems, read_image_folder, read_item_table
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable, read_table
 from twohot.tables.table import ALL_ROWS, TRAINING
@@ -29,8 +30,23 @@ Missing: TypeAlias = Annotated[
     list[str] | None, Option(help="Text that means no label; repeat it for more.")
 ]
 
+Folds: TypeAlias = Annotated[
+    int | None,
+    Option(min=2, help="Hold out every row once, in this many parts; else about 2,000 rows."),
+]
+
 SpreadsheetSafe: TypeAlias = Annotated[
     bool, Option("--spreadsheet-safe", help="Guard CSV cells that a spreadsheet would execute.")
+]
+
+
+# What a probe is asked about: it knows how to make features of images and texts.
+ItemsOrFeatures: TypeAlias = Annotated[
+    Path,
+    Argument(
+        help="A folder of images, a CSV or Parquet file of image paths or texts, or features as "
+        "`twohot extract` makes them."
+    ),
 ]
 
 
@@ -73,6 +89,21 @@ class FeatureOptions:
         say_columns(table.columns_in_words)
         return table
 
+    def read_items(self, kind: str, column: str) -> LabelledItems:
+        """Return the images of a folder, or the images or texts that a column lists."""
+        about_labels = self._labels_of_items()
+        if self.source.is_dir():
+            return read_image_folder(self.source, unlabelled="unlabelled" in about_labels)
+        where: dict[str, Any] = {"text_column" if kind == "text" else "path_column": column}
+        return read_item_table(self.source, id_column=self.id_column, **where, **about_labels)
+
+    def read_extracted(self, path: Path) -> FeatureTable:
+        """Return the table of these items, whose features are in a file by now."""
+        return read_table(path, labelled=False)
+
+    def _labels_of_items(self) -> dict[str, Any]:
+        return {"unlabelled": True}
+
     def check_features(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
         """Raise if a probe was fitted on other features than those of the table."""
         known = FeatureOrigin.from_json(fitted.feature_origin_)
@@ -85,6 +116,13 @@ class FeatureOptions:
             expected = f"{probe} is expecting {fitted.n_features_in_}"
             problem = f"{self.source} has {table.n_features} features, but {expected}"
             raise ValueError(f"{problem}: extract both with the same backbone.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRowsOptions(FeatureOptions):
+    """Where rows to predict are, as features or as what these are made of."""
+
+    source: ItemsOrFeatures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +141,24 @@ class TableOptions(FeatureOptions):
 
     def read(self) -> FeatureTable:
         """Return the table, some of whose rows have a label; say what is odd about its labels."""
-        table = self._read(labels=self.labels, classes=self.classes, missing=self.missing or ())
+        separate = {"labels": self.labels, "classes": self.classes}
+        return self._checked(self._read(missing=self.missing or (), **separate))
+
+    def read_extracted(self, path: Path) -> FeatureTable:
+        """Return the table of these items, some of which have a label."""
+        separate: dict[str, Any] = {}
+        if self.labels is not None:
+            columns = {"label_column": self.label_column, "id_column": self.id_column}
+            separate = {"labels": self.labels, **columns}
+        table = read_table(path, classes=self.classes, missing=self.missing or (), **separate)
+        return self._checked(table)
+
+    def _labels_of_items(self) -> dict[str, Any]:
+        if self.labels is not None:
+            return {"unlabelled": True}
+        return {"label_column": self.label_column, "missing": self.missing or ()}
+
+    def _checked(self, table: FeatureTable) -> FeatureTable:
         self._check_labelled(table.coded, f"its {counted(table.n_rows, 'row')}")
         say_label_notes(table.coded, "by --missing")
         return table
@@ -128,9 +183,10 @@ class TableOptions(FeatureOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrustedTableOptions(TableOptions):
-    """Where features and labels known to be right are, in rows that no probe was fitted on."""
+class TrustedRowsOptions(TableOptions):
+    """Where rows are whose labels are known to be right, and that no probe was fitted on."""
 
+    source: ItemsOrFeatures
     split: Annotated[str | None, Option(help="Split to use, or all; test if there is one.")] = None
 
     def chosen_split(self, table: FeatureTable) -> str:

@@ -11,7 +11,9 @@ from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
 from twohot._files import write_json
 from twohot.audit.partly_labelled import naming_rows
-from twohot.cli._table_options import TrustedTableOptions
+from twohot.cli._extraction import Cache
+from twohot.cli._items_or_features import features_for
+from twohot.cli._table_options import TrustedRowsOptions
 from twohot.cli._terminal import print_table, say
 from twohot.distill.fitted import load
 from twohot.evaluation import ProbeEvaluation, evaluate_probe
@@ -26,9 +28,11 @@ SHOWN_CONFUSIONS = 10
 def evaluate(
     probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
     *,
-    options: TrustedTableOptions,
+    options: TrustedRowsOptions,
     figure: Annotated[Path | None, Option(help="Picture of the confusion, .png or .svg.")] = None,
     json: Annotated[Path | None, Option(help="File for all that was found, as JSON.")] = None,
+    cache: Cache = None,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     force: Annotated[bool, Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
     """Compare what a probe predicts with labels that are known to be right."""
@@ -39,11 +43,10 @@ def evaluate(
         check_output(figure, inputs, force=force, name="figure", suffixes=tuple(METADATA))
         load_extra("matplotlib.figure", "plot", "figures")
     fitted = load(probe)
-    whole = options.read()
-    options.check_features(whole, fitted, probe)
-    table = whole.take(options.rows_of(whole))
-    with naming_rows(table.features, table.ids):
-        found = evaluate_probe(fitted, table.features, table.coded)
+    with features_for(fitted, probe, options, cache=cache, quiet=quiet) as whole:
+        table = whole.take(options.rows_of(whole))
+        with naming_rows(table.features, table.ids):
+            found = evaluate_probe(fitted, table.features, table.coded)
     _print_evaluation(found)
     if json is not None:
         write_json(json, found.to_json())

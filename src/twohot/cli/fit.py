@@ -1,7 +1,7 @@
 """`twohot fit`: a probe chosen and fitted, written to a file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Option
 
@@ -9,18 +9,29 @@ from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
 from twohot.audit.partly_labelled import naming_rows
-from twohot.cli._table_options import TableOptions
+from twohot.cli._table_options import Folds, TableOptions
 from twohot.cli._terminal import choosing, say
+from twohot.distill.fitted import FittedProbe
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.figures.file import METADATA, write_figure
+from twohot.forecast.plain_probe import fit_plain
 from twohot.select.auto_probe import AutoProbe
+from twohot.select.result import Choice
+from twohot.tables import FeatureTable
 
 
 def fit(
     *,
     output: Annotated[Path, Option("--output", "-o", help="File for the probe, .safetensors.")],
     options: TableOptions,
+    method: Annotated[
+        Literal["auto", "plain"],
+        Option(
+            help="What predicts held-out labels best, or a plain probe as `forecast` may advise."
+        ),
+    ] = "auto",
     figure: Annotated[Path | None, Option(help="Picture of what was tried, .png or .svg.")] = None,
+    folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
@@ -34,16 +45,28 @@ def fit(
     whole = options.read()
     rows = options.rows_of(whole)
     table = whole.take(rows[whole.coded.labelled[rows]])
-    probe = AutoProbe(random_state=seed)
-    with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
-        probe.fit(table.features, table.coded.present(), callback=callback)
+    probe, choice = _fit(table, method, folds, seed, quiet=quiet)
     origin = FeatureOrigin.of_table(whole)
     if origin is not None:
         probe.feature_origin_ = origin.to_json()
     probe.save(output)
-    say(str(probe.choice_))
+    say(str(choice))
+    if method == "plain":
+        say(f"Plain, as asked for, and not what is marked: {probe}")
     classes = counted(len(probe.classes_), "class", "classes")
     say(f"Fitted on {counted(table.n_rows, 'row')} of {classes}: {output}")
     if figure is not None:
-        write_figure(figure, probe.choice_.figure())
+        write_figure(figure, choice.figure())
         say(f"What was tried: {figure}")
+
+
+def _fit(
+    table: FeatureTable, method: str, folds: int | None, seed: int, *, quiet: bool
+) -> tuple[FittedProbe, Choice]:
+    """Return the probe of a method, fitted, and what was tried."""
+    features, labels = table.features, table.coded.present()
+    with naming_rows(features, table.ids), choosing(quiet=quiet) as callback:
+        if method == "plain":
+            return fit_plain(features, labels, cv=folds, random_state=seed, callback=callback)
+        auto = AutoProbe(cv=folds, random_state=seed).fit(features, labels, callback=callback)
+        return auto, auto.choice_

@@ -13,9 +13,10 @@ from twohot._checks.outputs import check_output
 from twohot._files import write_json
 from twohot.audit.partly_labelled import naming_rows
 from twohot.cli._outputs import write_report
-from twohot.cli._table_options import TableOptions
+from twohot.cli._table_options import Folds, TableOptions
 from twohot.cli._terminal import choosing, print_table, say
 from twohot.figures.forecast import forecast_figure
+from twohot.forecast.advice import Action
 from twohot.forecast.as_json import candidate_rows, class_rows, forecast_record
 from twohot.forecast.forecast import Forecast
 from twohot.forecast.forecast import forecast as make_forecast
@@ -31,10 +32,7 @@ def forecast(
     options: TableOptions,
     ridge: Annotated[float, Option(help="Penalty at which the theory is asked.")] = 10.0,
     rounds: Annotated[int, Option(min=2, help="Rounds that the theory is asked about.")] = 3,
-    folds: Annotated[
-        int | None,
-        Option(min=2, help="Hold out every row once, in this many parts; else about 2,000 rows."),
-    ] = None,
+    folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     json: Annotated[Path | None, Option(help="File for all that was found, as JSON.")] = None,
@@ -87,6 +85,9 @@ def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
     for line in reasons:
         if line not in noted:
             say(line)
+    if found.advice.code:
+        method = " --method plain" if found.advice.action is Action.PLAIN else ""
+        say(f"To fit it: twohot fit{method}, with the table, --folds and --seed of this forecast.")
 
 
 def _print_estimates(found: Forecast) -> None:

@@ -1,6 +1,6 @@
-"""`twohot predict`: the classes of new rows."""
+"""`twohot predict`: the classes of new rows, images or texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,9 @@ from twohot._checks.column_cells import as_text
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot.audit.partly_labelled import naming_rows
-from twohot.cli._table_options import FeatureOptions, SpreadsheetSafe
+from twohot.cli._extraction import Cache
+from twohot.cli._items_or_features import features_for
+from twohot.cli._table_options import NewRowsOptions, SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe, load
 from twohot.tables import FeatureTable
@@ -28,28 +30,39 @@ def predict(
     probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
     *,
     output: Annotated[Path, Option("--output", "-o", help="File for the predictions, .csv.")],
-    options: FeatureOptions,
+    options: NewRowsOptions,
     split: Annotated[str | None, Option(help="Split to predict; all rows without it.")] = None,
+    probabilities: Annotated[
+        bool, Option("--probabilities", help="Add a column for the probability of every class.")
+    ] = False,
+    cache: Cache = None,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Predict the classes of rows, with their probability and the second candidate."""
+    """Predict the classes of images, texts or features, with probability and second candidate."""
     check_output(output, (probe, options.source), force=force, suffixes=[".csv"])
     fitted = load(probe)
-    table = options.read()
-    options.check_features(table, fitted, probe)
-    rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
-    with naming_rows(table.features, table.ids):
-        lines = _lines(fitted, table, rows)
-        write_csv(output, COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+    names = [as_text(label) for label in fitted.classes_.tolist()]
+    columns = [*COLUMNS, *(f"probability of {name}" for name in names if probabilities)]
+    with features_for(fitted, probe, options, cache=cache, quiet=quiet) as table:
+        rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
+        with naming_rows(table.features, table.ids):
+            lines = _lines(fitted, names, table, rows, probabilities=probabilities)
+            write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
     say(f"Predicted {counted(len(rows), 'row')}: {output}")
 
 
 def _lines(
-    probe: FittedProbe, table: FeatureTable, rows: NDArray[np.intp]
+    probe: FittedProbe,
+    classes: Sequence[str],
+    table: FeatureTable,
+    rows: NDArray[np.intp],
+    *,
+    probabilities: bool,
 ) -> Iterator[tuple[str, ...]]:
-    """Yield one line per row, block by block."""
-    names = np.array([as_text(label) for label in probe.classes_.tolist()], dtype=object)
+    """Yield one line per row, block by block; with the probabilities of all classes if asked."""
+    names = np.array(classes, dtype=object)
     for first in range(0, len(rows), BLOCK_ROWS):
         block = rows[first : first + BLOCK_ROWS].tolist()
         outputs = probe.predict_proba(table.features[block])
@@ -57,4 +70,7 @@ def _lines(
         items = [""] * len(block) if table.items is None else [table.items[row] for row in block]
         confidences = (f"{confidence:.6f}" for confidence in outputs.max(axis=1))
         ids = (table.ids[row] for row in block)
-        yield from zip(ids, items, names[best], confidences, names[second], strict=True)
+        lines = zip(ids, items, names[best], confidences, names[second], strict=True)
+        shares = outputs if probabilities else outputs[:, :0]
+        for line, row in zip(lines, shares.tolist(), strict=True):
+            yield (*line, *(f"{share:.6f}" for share in row))

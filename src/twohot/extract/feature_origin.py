@@ -4,12 +4,13 @@ Features of another backbone may be as many, and a probe then predicts nonsense 
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from twohot._checks.messages import ArgumentError
 from twohot.extract.backbone import Backbone
 from twohot.extract.backbone_registry import load_backbone
+from twohot.extract.items import KINDS
 from twohot.tables.table import FeatureTable
 
 DIGITS = 8  # of a digest that are shown
@@ -47,10 +48,8 @@ class FeatureOrigin:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self | None:
         """Return what `to_json` was called on; None if the record is empty, or not as it wrote."""
-        try:
-            return cls(**record)
-        except TypeError:
-            return None
+        names = {entry.name for entry in fields(cls)}
+        return cls(**record) if record.keys() == names and record["kind"] in KINDS else None
 
     def to_json(self) -> dict[str, str]:
         """Return the fields by name."""

@@ -122,6 +122,19 @@ def csv_columns(
     return {name: columns[place] for place, name in enumerate(header)}
 
 
+def csv_header(path: Path) -> list[str]:
+    r"""Return the names in the first line of a CSV file; nothing else is read.
+
+    Examples
+    --------
+    >>> _ = Path("pets.csv").write_text("text;label\nso, so;cat\n")
+    >>> csv_header(Path("pets.csv"))
+    ['text', 'label']
+    """
+    with _opened(path, find_delimiter(path)) as lines:
+        return next(lines, [])
+
+
 def find_delimiter(path: Path) -> str:
     r"""Return what separates the cells of a CSV file: a comma, a semicolon or a tab.
 
