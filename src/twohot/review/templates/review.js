@@ -56,7 +56,6 @@ async function importDecisions(file) {
     const changes = changesFromCsv(await file.text());
     decide(changes);
     refreshView();
-    showProgress();
     say(`${changes.length} decisions imported (u takes them back).`);
   } catch (error) {
     say(`Nothing was imported: ${error.message}.`, true);
@@ -90,6 +89,15 @@ function pickPair(trueClass, given) {
   byId("filters").reset();
   byId("filter-suggested").value = trueClass;
   byId("filter-given").value = given === trueClass ? "" : given;
+  refreshView();
+  showTab("review");
+  goTo(0);
+}
+
+/* Lead from a finding to its rows. */
+function pickFinding(number) {
+  byId("filters").reset();
+  byId("filter-finding").value = number;
   refreshView();
   showTab("review");
   goTo(0);
@@ -187,10 +195,11 @@ function listen() {
 
 onStorageFailure = onStorageLost;
 loadDecisions();
+fillFindingFilter(byId("filter-finding"));
+showFindings(pickFinding);
 fillClassFilter(byId("filter-given"), report.given);
 fillClassFilter(byId("filter-suggested"), report.suggested);
 drawMaps(pickPair);
 listen();
 showLayout();
 refreshView();
-showProgress();
