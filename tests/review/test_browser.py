@@ -188,6 +188,28 @@ def test_keys_decide_move_and_undo(opened) -> None:
     assert page.current() == order[1]
 
 
+def test_all_that_is_listed_is_accepted_in_one_step(opened) -> None:
+    rows = audit_rows(200)  # more than a page of them is flagged
+    page = opened(rows)
+    page.press("r")
+    first = page.decided()
+    page.choose("filter-confidence", 900)
+    sure = [i for i in rows.flagged.tolist() if round(1000 * rows.confidence[i]) >= 900]
+    assert sorted(page.shown()) == sorted(sure)
+    (row,) = first
+    wanted = [i for i in sure if i != row]
+    assert page.said("accept-shown") == f"Accept all {len(wanted)}"
+    page.click("accept-shown")
+    names = np.array(ANIMALS)[rows.suggested_labels]
+    assert page.decided() == {**first, **{i: ["accept", names[i]] for i in wanted}}
+    assert not page.browser.find_element(By.ID, "accept-shown").is_enabled()
+    page.click("clear-filters")
+    page.click("accept-shown")
+    assert len(page.decided()) == 100
+    page.press("u", "u")
+    assert page.decided() == first
+
+
 def test_any_class_can_be_typed(opened) -> None:
     classes = tuple(f"kind {k}" for k in range(300))
     page = opened(audit_rows(8, classes=classes))

@@ -13,7 +13,7 @@ from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.stores import fit_preparation, open_rows
 from twohot.rows.threads import count_threads, map_on_cores
 
-# All pairs of so many rows of 768 features take a minute of two cores.
+# All pairs of so many rows take a minute or two.
 MOST_ROWS = 50_000
 # Prepared rows that are held at once, 1 GB; wider features are searched in fewer rows.
 MOST_ENTRIES = 2**28
@@ -77,7 +77,8 @@ def _nearest(prepared: FloatArray, first: int, n_kept: int) -> tuple[IntArray, F
     own = np.arange(len(block))
     cosines[own, first + own] = -np.inf
     # Partitioned first: only the rows that are kept need an order.
-    kept = np.argpartition(-cosines, max(n_kept - 1, 0), axis=1)[:, :n_kept]
+    n_others = cosines.shape[1] - n_kept
+    kept = np.argpartition(cosines, min(n_others, cosines.shape[1] - 1), axis=1)[:, n_others:]
     gaps = prepared[kept].astype(np.float64) - block[:, np.newaxis]
     distances = np.sqrt(np.einsum("ikd,ikd->ik", gaps, gaps))
     order = np.lexsort((kept, distances), axis=1)  # of equals the earlier row comes first

@@ -25,6 +25,7 @@ function refreshView() {
   const wanted = {
     finding: byId("filter-finding").value, search: byId("search").value, given: byId("filter-given").value, suggested: byId("filter-suggested").value,
     decision: byId("filter-decision").value, undecided: byId("filter-undecided").value,
+    confidence: Number(byId("filter-confidence").value),
   };
   page.view = sortRows(rowsThatMatch(wanted, (i) => decisions.get(i)), byId("sort").value, page.isReversed);
   page.cursor = 0;
@@ -95,8 +96,16 @@ function goTo(place) {
   current?.scrollIntoView({ block: "nearest" });
 }
 
+/* The rows that match, on all pages, and wait for an answer to a suggestion. */
+function openSuggestions() {
+  return page.view.filter((i) => isDoubted(i) && !decisions.has(i));
+}
+
 /* Of the rows of the finding that is looked at. */
 function showProgress() {
+  const n = openSuggestions().length;
+  byId("accept-shown").textContent = `Accept all ${n.toLocaleString("en")}`;
+  byId("accept-shown").disabled = !n;
   const wanted = byId("filter-finding").value;
   const total = wanted === FLAGGED ? report.nFlagged : wanted === "" ? N_ROWS : report.findings[wanted].rows.length;
   const done = [...decisions.keys()].filter((i) => isFound(i, wanted)).length;

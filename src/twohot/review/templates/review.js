@@ -19,6 +19,14 @@ function takeAndMove(kind) {
   goTo(page.cursor + 1);
 }
 
+/* One step, which one undo takes back. */
+function acceptShown() {
+  const rows = openSuggestions();
+  decide(rows.map((i) => [i, { kind: "accept", label: labelOf(i, "accept") }]));
+  redraw(rows);
+  say(`${rows.length.toLocaleString("en")} suggestions accepted (u takes them back).`);
+}
+
 function undoLast() {
   const rows = undo();
   if (!rows) return say("Nothing to undo.");
@@ -178,6 +186,7 @@ function listen() {
   byId("direction").addEventListener("click", () => { page.isReversed = !page.isReversed; refreshView(); });
   byId("layout").addEventListener("click", () => { page.isTable = !page.isTable; showLayout(); });
   byId("clear-filters").addEventListener("click", () => { byId("filters").reset(); page.isReversed = false; refreshView(); });
+  byId("accept-shown").addEventListener("click", acceptShown);
   byId("list").addEventListener("click", onListClick);
   byId("relabel-search").addEventListener("input", showMatches);
   byId("relabel-search").addEventListener("keydown", onRelabelKey);

@@ -50,7 +50,8 @@ function searchable(i) {
   return haystack[i];
 }
 
-/* wanted: { finding, search, given, suggested, decision, undecided }, empty strings for anything. */
+/* wanted: { finding, search, given, suggested, decision, undecided }, empty strings for anything,
+   and confidence, the least in thousandths. */
 function rowsThatMatch(wanted, decisionOf) {
   const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
   const given = wanted.given === "" ? null : Number(wanted.given);
@@ -62,6 +63,7 @@ function rowsThatMatch(wanted, decisionOf) {
     if (given !== null && report.given[i] !== given) continue;
     if (suggested !== null && report.suggested[i] !== suggested) continue;
     if (undecided !== null && report.undecided[i] !== undecided) continue;
+    if (report.confidence[i] < wanted.confidence) continue;
     if (wanted.decision && !hasDecision(decisionOf(i), wanted.decision)) continue;
     if (words.length && !words.every((word) => searchable(i).includes(word))) continue;
     view.push(i);
