@@ -1,6 +1,7 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
 from twohot._types import Round
+from twohot.audit.data_issues import DataIssues, find_data_issues
 from twohot.audit.find_issues import find_label_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.why import Explanation, explain_label
@@ -18,6 +19,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AutoProbe",
     "AveragedProbe",
+    "DataIssues",
     "DiscriminantProbe",
     "DistilledProbe",
     "Explanation",
@@ -29,6 +31,7 @@ __all__ = [
     "Round",
     "evaluate_probe",
     "explain_label",
+    "find_data_issues",
     "find_label_issues",
     "forecast",
     "load",

@@ -14,7 +14,9 @@ from twohot._checks.labels import NO_LABEL
 from twohot.audit import audit_folder
 from twohot.audit.audit_folder import FILES, read_audit_folder, write_audit_folder
 from twohot.audit.issue_files import read_issues, write_issues
+from twohot.review.findings import AlikeClasses, RowFinding
 from twohot.review.records import Method, ReviewRows, ReviewSummary
+from twohot.tables.csv_file import read_csv
 from twohot.tables.row_ids import RowIds
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -104,6 +106,25 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     assert said["corruption"] == np.eye(4).tolist()
     assert said["methods"] == [
         {"name": "teacher", "agreement": 0.7, "standard_error": None, "chosen": True}
+    ]
+
+
+def test_findings_are_written_by_id_one_line_per_copy(tmp_path) -> None:
+    copies = RowFinding(
+        "copies", "", np.array([2, 5]), np.array([0.75, 0.5]), (np.array([5, 1]), np.array([2]))
+    )
+    outliers = RowFinding("outliers", "", np.array([9]), np.array([0.125]))
+    rows = audit_rows(12, ids=RowIds.of_column("pet", [f"p{i}" for i in range(12)]))
+    alike = (AlikeClasses(0, 3, 0.875),)
+    summary = ReviewSummary(findings=(copies, outliers), alike_classes=alike)
+    write_audit_folder(tmp_path, rows, summary)
+    assert read_csv(tmp_path / "findings.csv") == [
+        ["finding", "id", "label", "other_id", "other_label", "score"],
+        ["copies", "p2", "dog", "p5", "fox", "0.75"],
+        ["copies", "p2", "dog", "p1", "cat", "0.75"],
+        ["copies", "p5", "fox", "p2", "dog", "0.5"],
+        ["outliers", "p9", "cat", "", "", "0.125"],
+        ["classes alike", "", "cat", "", "owl", "0.875"],
     ]
 
 

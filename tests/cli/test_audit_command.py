@@ -22,7 +22,7 @@ from twohot._checks.labels import code_labels
 from twohot.tables import read_features
 from twohot.tables.csv_file import write_csv
 
-FOLDER = {"report.html", "issues.csv", "corrected.csv", "summary.json"}
+FOLDER = {"report.html", "findings.csv", "issues.csv", "corrected.csv", "summary.json"}
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from audits import ANIMALS, HOSTILE, audit_rows
 from twohot.audit.decisions import apply_decisions, read_decisions
 from twohot.review.evidence import NO_ROW, Evidence, NearestRows
+from twohot.review.findings import AlikeClasses, RowFinding
 from twohot.review.page import SCRIPTS, write_review
 from twohot.review.records import (
     ChoiceCurve,
@@ -185,6 +186,28 @@ def test_keys_decide_move_and_undo(opened) -> None:
     assert page.current() == order[0]
     page.press(Keys.ARROW_UP, Keys.ARROW_DOWN)
     assert page.current() == order[1]
+
+
+def test_all_that_is_listed_is_accepted_in_one_step(opened) -> None:
+    rows = audit_rows(200)  # more than a page of them is flagged
+    page = opened(rows)
+    page.press("r")
+    first = page.decided()
+    page.choose("filter-confidence", 900)
+    sure = [i for i in rows.flagged.tolist() if round(1000 * rows.confidence[i]) >= 900]
+    assert sorted(page.shown()) == sorted(sure)
+    (row,) = first
+    wanted = [i for i in sure if i != row]
+    assert page.said("accept-shown") == f"Accept all {len(wanted)}"
+    page.click("accept-shown")
+    names = np.array(ANIMALS)[rows.suggested_labels]
+    assert page.decided() == {**first, **{i: ["accept", names[i]] for i in wanted}}
+    assert not page.browser.find_element(By.ID, "accept-shown").is_enabled()
+    page.click("clear-filters")
+    page.click("accept-shown")
+    assert len(page.decided()) == 100
+    page.press("u", "u")
+    assert page.decided() == first
 
 
 def test_any_class_can_be_typed(opened) -> None:
@@ -462,6 +485,43 @@ def test_cards_show_the_nearest_rows_and_how_probably_a_label_is_wrong(opened) -
     assert [card[1] for card in cards] == [["dog", "cat"], ["fox", "dog"], [], []]
     assert cards[0][2] == ["0.95" + HOSTILE[3], "0.91" + HOSTILE[1]]
     assert cards[1][2] == ["0.80" + HOSTILE[5], "0.75" + HOSTILE[7]]
+    assert page.script("return window.hacked") is None
+
+
+def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
+    rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
+    copies = RowFinding(
+        HOSTILE[0], HOSTILE[1], np.array([3, 10]), np.zeros(2), (np.array([10]), np.array([3]))
+    )
+    page = opened(
+        rows,
+        findings=(copies, RowFinding("outliers", "alone", np.array([7, 1]), np.zeros(2))),
+        alike_classes=(AlikeClasses(0, 2, 0.914),),
+    )
+    flagged = page.shown()
+    assert flagged == rows.flagged.tolist()  # wrong labels are what one starts with
+    page.click("tab-overview")
+    assert "mixed to 91 %" in page.said("alike-classes")
+    page.browser.find_element(By.CSS_SELECTOR, "#findings li:nth-child(2) button").click()
+    assert page.shown() == [7, 1]
+    assert page.said("progress-text") == "0 of 2 reviewed"
+    # Nothing is suggested for a row that is not doubted: it is kept, or gets another label.
+    actions = "return [...document.querySelector('.card').querySelectorAll('[data-action]')]"
+    assert page.script(actions + ".map(b => b.dataset.action)") == ["reject", "second", "relabel"]
+    page.press("2")
+    assert page.said("progress-text") == "1 of 2 reviewed"
+    page.choose("filter-finding", 0)
+    assert page.shown() == [3, 10]
+    copy = "return [...document.querySelectorAll('.neighbour')].map(made => made.textContent)"
+    assert page.script(copy) == ["dogtext 10", "dogtext 3"]
+    marks = "return document.querySelector('.card .mark').textContent"
+    assert page.script(marks) == HOSTILE[0]
+    page.choose("filter-finding", "")
+    assert sorted(page.shown()) == [0, 1, 2, 3, 4, 6, 7, 8, 10]
+    applied = apply_decisions(rows, read_decisions(page.export()))
+    assert np.flatnonzero(applied.labels != rows.given_labels).tolist() == [7]
+    page.click("clear-filters")
+    assert page.shown() == flagged
     assert page.script("return window.hacked") is None
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from audits import HOSTILE, audit_rows
-from twohot.review.evidence import NO_ROW, Evidence, NearestRows, evidence_columns
+from twohot.review.evidence import NO_ROW, Evidence, NearestRows, neighbour_numbers
 from twohot.review.page import write_review
 from twohot.review.records import ReviewSummary
 
@@ -30,11 +30,11 @@ def data_of(folder, rows, evidence, **options) -> dict:
 
 def test_neighbours_are_numbered_as_a_reviewer_comes_to_them() -> None:
     evidence = evidence_of([6, 2], [[9, 7], [7, 3]], [[1, NO_ROW], [NO_ROW, NO_ROW]])
-    columns, neighbours = evidence_columns(evidence, np.array([2, 4, 6]))
-    assert neighbours.tolist() == [9, 7, 1, 3]
+    columns, neighbours = neighbour_numbers(evidence.near(), np.array([2, 4, 6]))
+    assert neighbours.tolist() == [7, 3, 9, 1]
     assert columns == {
-        "nearSuggested": [[[1, 90], [3, 80]], None, [[0, 90], [1, 80]]],
-        "nearGiven": [[], None, [[2, 90]]],
+        "nearSuggested": [[(0, 90), (1, 80)], None, [(2, 90), (0, 80)]],
+        "nearGiven": [[], None, [(3, 90)]],
     }
 
 
@@ -55,6 +55,7 @@ def test_pictures_of_neighbours_are_small_and_no_more_than_those_of_rows(tmp_pat
     evidence = evidence_of([10, 8], [[11, 1], [9, 7]], [[3, 5], [3, 5]])
     data = data_of(tmp_path, rows, evidence, image_root=tmp_path, embed_limit=4)
     assert len(data["neighbours"]["thumbnails"]) == len(data["thumbnails"]) == 4
+    assert data["neighbours"]["label"] == [rows.given_labels[i] for i in (11, 1, 3, 5, 9, 7)]
     assert data["neighbours"]["links"] == [f"{i}.png" for i in (11, 1, 3, 5, 9, 7)]
     shortest = min(map(len, data["thumbnails"]))
     assert all(len(uri) < shortest / 2 for uri in data["neighbours"]["thumbnails"])

@@ -2,6 +2,7 @@
 
     report.html     the review, for a browser
     issues.csv      one line per row of the data: its given label and what the audit says about it
+    findings.csv    what was found beside wrong labels: one line per row, copy or pair of classes
     corrected.csv   id, item, label: the suggestions taken where the audit is sure
     summary.json    the numbers of the report, its name, and the sha256 of the given labels
 
@@ -19,12 +20,12 @@ import numpy as np
 from twohot._checks.messages import ArgumentError, FileThereError, cause_of
 from twohot._checks.names import check_names
 from twohot._files import json_safe, parse_json, write_json
-from twohot.audit.issue_files import read_issues, write_issues, write_labels
+from twohot.audit.issue_files import read_issues, write_findings, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
 
 FORMAT_VERSION = 2
-FILES = ("report.html", "issues.csv", "corrected.csv", "summary.json")
+FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
 # There while the files are written: what an interruption leaves may be replaced by the next audit.
 UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
@@ -67,6 +68,7 @@ def write_audit_folder(
     (target / UNFINISHED).touch()
     report = write_review(target / "report.html", rows, summary, **pictures)
     write_issues(target / "issues.csv", rows, spreadsheet_safe=spreadsheet_safe)
+    write_findings(target / "findings.csv", rows, summary, spreadsheet_safe=spreadsheet_safe)
     # Suggestions are taken that nobody needs to decide; rows without a label stay without.
     taken = rows.is_label_issue & ~rows.is_undecided
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)

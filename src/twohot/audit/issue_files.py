@@ -9,7 +9,7 @@ import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._types import IntArray
-from twohot.review.records import ReviewRows
+from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables.csv_file import read_csv, write_csv
 from twohot.tables.row_ids import RowIds
 
@@ -27,6 +27,7 @@ ISSUE_COLUMNS = {
     "is_undecided": ("is_undecided", "flag"),
 }
 LABEL_COLUMNS = ("id", "item", "label")
+FINDING_COLUMNS = ("finding", "id", "label", "other_id", "other_label", "score")
 
 
 def write_labels(
@@ -60,6 +61,18 @@ def write_issues(
     )
     lines = zip(*columns, strict=True)
     write_csv(path, ISSUE_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+
+
+def write_findings(
+    path: str | os.PathLike[str],
+    rows: ReviewRows,
+    summary: ReviewSummary,
+    *,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write what was found beside wrong labels: a line per row, or one per copy of it."""
+    lines = (*_row_findings(rows, summary), *_class_findings(rows, summary))
+    write_csv(path, FINDING_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
 
 def read_issues(
@@ -101,3 +114,22 @@ def read_issues(
 
 def _items(rows: ReviewRows) -> Iterator[str]:
     return map(rows.item, range(rows.n_rows))
+
+
+def _row_findings(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[str, ...]]:
+    ids, nobody = rows.id_texts(), ("", "")
+
+    def named(row: int) -> tuple[str, str]:
+        return ids[row], rows.label_name(int(rows.given_labels[row]))
+
+    for finding in summary.findings:
+        related = finding.related or (np.zeros(0, np.intp),) * len(finding.rows)
+        for row, score, others in zip(finding.rows, finding.scores, related, strict=True):
+            for other in [named(int(copy)) for copy in others] or [nobody]:
+                yield finding.name, *named(int(row)), *other, repr(float(score))
+
+
+def _class_findings(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[str, ...]]:
+    for pair in summary.alike_classes:
+        first, second = rows.classes[pair.first], rows.classes[pair.second]
+        yield "classes alike", "", first, "", second, repr(pair.mixing)

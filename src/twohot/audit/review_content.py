@@ -8,6 +8,7 @@ import twohot
 from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
+from twohot.audit.data_issues import find_data_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.nearest import label_evidence
 from twohot.classes import class_correlation, cluster_classes
@@ -51,6 +52,7 @@ def review_summary(
     """Return what a review shows of the data as a whole."""
     choice: Choice | None = getattr(issues.probe, "choice_", None)
     correlation, order = _correlation(table, issues)
+    found = find_data_issues(table.features, issues)
     return ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,
@@ -61,7 +63,9 @@ def review_summary(
         correlation=correlation,
         class_order=order,
         evidence=label_evidence(table.features, issues),
-        messages=(*_messages(issues, choice), *issues.messages),
+        findings=found.findings(),
+        alike_classes=found.alike_classes,
+        messages=(*_messages(issues, choice), *issues.messages, *found.messages),
         details={"twohot": twohot.__version__, **details},
     )
 

@@ -1,14 +1,16 @@
 """Why a label is doubted: the rows that a page shows beside it, and where they are in the data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from twohot._types import FloatArray, IntArray
 
 NO_ROW = -1
+# Rows, by position in the data, and their neighbours: position, and cosine in hundredths if known.
+Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,46 +29,52 @@ class Evidence:
     suggested: NearestRows  # of those labelled as the suggestion says
     given: NearestRows  # of those that have the same label as the row
 
+    def near(self) -> dict[str, Near]:
+        """Return the neighbours of every row that is explained, by the class they are of."""
+        return {
+            "nearSuggested": _by_row(self.rows, self.suggested),
+            "nearGiven": _by_row(self.rows, self.given),
+        }
 
-def evidence_columns(evidence: Evidence, shown: IntArray) -> tuple[dict[str, Any], IntArray]:
-    """Return what a page needs to know of the evidence, and the rows that it is made of.
+
+def neighbour_numbers(near: Mapping[str, Near], shown: IntArray) -> tuple[dict[str, Any], IntArray]:
+    """Return neighbours by numbers, which they get as a reviewer comes to them.
 
     Parameters
     ----------
-    evidence : Evidence
+    near : mapping from a kind of neighbours to `Near`
     shown : array of shape (n_shown,)
         Positions, in the data, of the rows of the page.
 
     Returns
     -------
     columns : dict
-        For the suggested and for the given class a list per row of the page, of pairs [number of
-        the neighbour, cosine in hundredths]; None for a row that is not explained.
+        For each kind a list per row of the page, of pairs [number of the neighbour, cosine in
+        hundredths or None]; None for a row that has none of the kind.
     neighbours : array
-        Positions, in the data, of the neighbours by their numbers, each once.
+        Positions, in the data, of the neighbours by their numbers.
     """
-    kinds = {"nearSuggested": evidence.suggested, "nearGiven": evidence.given}
-    order = dict.fromkeys(_in_order_of_rows(evidence))
-    number = {row: place for place, row in enumerate(order)}
-    explained = {row: place for place, row in enumerate(evidence.rows.tolist())}
-    columns: dict[str, Any] = {
-        name: [_pairs(nearest, explained.get(row), number) for row in shown.tolist()]
-        for name, nearest in kinds.items()
+    number: dict[int, int] = {}
+    columns: dict[str, Any] = {kind: [] for kind in near}
+    for row in shown.tolist():
+        for kind, found in near.items():
+            columns[kind].append(_numbered(found[row], number) if row in found else None)
+    return columns, np.fromiter(number, np.intp, len(number))
+
+
+def _numbered(
+    pairs: list[tuple[int, int | None]], number: dict[int, int]
+) -> list[tuple[int, int | None]]:
+    return [(number.setdefault(other, len(number)), alike) for other, alike in pairs]
+
+
+def _by_row(rows: IntArray, nearest: NearestRows) -> Near:
+    found = zip(rows.tolist(), nearest.rows.tolist(), nearest.alike.tolist(), strict=True)
+    return {
+        row: [
+            (other, round(100 * cosine))
+            for other, cosine in zip(others, cosines, strict=True)
+            if other != NO_ROW
+        ]
+        for row, others, cosines in found
     }
-    return columns, np.fromiter(order, np.intp, len(order))
-
-
-def _in_order_of_rows(evidence: Evidence) -> Sequence[int]:
-    """Return neighbours as a reviewer comes to them, so that the first ones get pictures."""
-    both = np.hstack([evidence.suggested.rows, evidence.given.rows]).ravel()
-    kept: list[int] = both[both != NO_ROW].tolist()
-    return kept
-
-
-def _pairs(
-    nearest: NearestRows, place: int | None, number: dict[int, int]
-) -> list[list[int]] | None:
-    if place is None:
-        return None
-    found = zip(nearest.rows[place].tolist(), nearest.alike[place].tolist(), strict=True)
-    return [[number[row], round(100 * alike)] for row, alike in found if row != NO_ROW]

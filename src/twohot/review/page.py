@@ -21,6 +21,7 @@ from twohot._checks.numbers import check_count
 from twohot._files import json_safe, whole_file
 from twohot._pages import page_templates
 from twohot.review.charts import choice_plot, method_bars
+from twohot.review.findings import copies_by_row, finding_columns, rows_of_page
 from twohot.review.page_data import (
     PictureFiles,
     neighbour_columns,
@@ -40,6 +41,7 @@ SCRIPTS = (
     "decisions",
     "elements",
     "neighbours",
+    "findings",
     "maps",
     "page",
     "relabel",
@@ -66,7 +68,7 @@ def write_review(
     path : path
         The file to write.
     rows : ReviewRows
-        Every row of the data; the flagged ones are shown.
+        Every row of the data; the flagged ones are shown, and those of the summary's findings.
     summary : ReviewSummary
         What the audit found overall.
     image_root : path, default=None
@@ -109,14 +111,21 @@ def write_review(
     picture_files = PictureFiles(
         target.parent, Path(image_root or "."), embed_limit, thumbnail_size
     )
-    shown = rows.flagged
+    shown = rows_of_page(rows.flagged, summary.findings)
+    near = {} if summary.evidence is None else summary.evidence.near()
+    near["copies"] = copies_by_row(summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
     data = {
         "report": report,
         **row_columns(rows, shown),
         **pictures,
-        **neighbour_columns(rows, shown, summary.evidence, picture_files),
+        **neighbour_columns(rows, shown, near, picture_files),
+        "nFlagged": len(rows.flagged),
+        "findings": finding_columns(summary.findings, shown),
+        "alikeClasses": [
+            (pair.first, pair.second, round(100 * pair.mixing)) for pair in summary.alike_classes
+        ],
         "noise": thousandths(summary.corruption),
         "correlation": thousandths(summary.correlation),
         "order": summary.class_order,

@@ -4,7 +4,8 @@ A row costs a few bytes, since a page may show a hundred thousand of them.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from twohot._checks.messages import counted
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray
-from twohot.review.evidence import Evidence, evidence_columns
+from twohot.review.evidence import Near, neighbour_numbers
 from twohot.review.records import ReviewRows, readable
 from twohot.review.thumbnails import link, thumbnail
 
@@ -73,16 +74,18 @@ def row_pictures(
 
 
 def neighbour_columns(
-    rows: ReviewRows, shown: IntArray, evidence: Evidence | None, files: PictureFiles
+    rows: ReviewRows, shown: IntArray, near: Mapping[str, Near], files: PictureFiles
 ) -> dict[str, Any]:
-    """Return the nearest rows of each row of a page, and what there is to show of these."""
-    if evidence is None:
+    """Return the neighbours of each row of a page, and what there is to show of these."""
+    columns, others = neighbour_numbers(near, shown)
+    if not len(others):
         return {"neighbours": None}
-    columns, others = evidence_columns(evidence, shown)
-    small = PictureFiles(files.folder, files.root, files.limit, min(files.size, NEIGHBOUR_SIZE))
+    small = replace(files, size=min(files.size, NEIGHBOUR_SIZE))
     pictures, _ = row_pictures(rows, others, small)  # of the same files: what fails was said
     items = _items(rows, others, NEIGHBOUR_TEXT_LIMIT) if rows.item_kind != "image" else None
-    return {"neighbours": {"id": _ids(rows, others), "items": items, **pictures, **columns}}
+    labels = rows.given_labels[others]
+    neighbours = {"id": _ids(rows, others), "label": labels, "items": items}
+    return {"neighbours": {**neighbours, **pictures, **columns}}
 
 
 def thousandths(values: FloatArray | None) -> list[int | None] | None:

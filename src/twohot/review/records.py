@@ -19,6 +19,7 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_choice
 from twohot._types import FloatArray, IntArray
 from twohot.review.evidence import Evidence
+from twohot.review.findings import AlikeClasses, RowFinding
 from twohot.tables.row_ids import RowIds
 
 ITEM_KINDS = ("image", "text", "")
@@ -164,6 +165,8 @@ class ReviewSummary:
     correlation: FloatArray | None = None  # (n_classes, n_classes); NaN: too few rows for one
     class_order: IntArray | None = None  # (n_classes,), in which the correlation map shows them
     evidence: Evidence | None = None  # the nearest rows of those that are flagged
+    findings: tuple[RowFinding, ...] = ()  # rows worth a look for other reasons
+    alike_classes: tuple[AlikeClasses, ...] = ()  # pairs that look like one
     messages: tuple[str, ...] = ()  # plain sentences: the recommendation, what was not counted, …
     details: Mapping[str, str] = field(default_factory=dict)  # for the record: versions, settings
 

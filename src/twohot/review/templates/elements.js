@@ -62,11 +62,16 @@ function hasSecond(i) {
   return report.second[i] !== NO_LABEL && report.second[i] !== report.given[i];
 }
 
+/* Whether another label is suggested; a row may be there for other reasons. */
+function isDoubted(i) {
+  return report.suggested[i] !== report.given[i];
+}
+
 /* [kind, what the button says, its key] of the decisions that a row offers. */
 function choices(i) {
   const name = (code, word) => (ARE_SHORT ? className(code) : word);
   return [
-    ["accept", `✓ ${name(report.suggested[i], "accept")}`, "a"],
+    ...(isDoubted(i) ? [["accept", `✓ ${name(report.suggested[i], "accept")}`, "a"]] : []),
     ["reject", `keep ${name(report.given[i], "given")}`, "r"],
     ...(hasSecond(i) ? [["second", `2nd ${name(report.second[i], "candidate")}`, "2"]] : []),
     ["relabel", "other …", "l"],
@@ -97,7 +102,7 @@ function chosenLabel(i) {
 function labelLine(i) {
   return element("div", { className: "labels" },
     labelChip(report.given[i], "given", "given"),
-    element("span", {}, "→", labelChip(report.suggested[i], "suggested", "suggested")),
+    isDoubted(i) ? element("span", {}, "→", labelChip(report.suggested[i], "suggested", "suggested")) : null,
     hasSecond(i) ? element("span", {}, "or", labelChip(report.second[i], "second", "second candidate")) : null,
     chosenLabel(i));
 }
@@ -117,7 +122,7 @@ function scoreLine(i) {
 function card(i) {
   const made = element("li", { className: "card", "aria-label": describe(i) },
     element("div", { className: "head" },
-      element("span", { textContent: rowName(i) }), undecidedMark(i)),
+      element("span", { textContent: rowName(i) }), ...(report.findings.length ? findingMarks(i) : [undecidedMark(i)])),
     report.kind === "image" ? picture(report, i, rowName(i)) : null, itemText(i), labelLine(i),
     scoreLine(i), ...neighbourLines(i),
     actionButtons(i));

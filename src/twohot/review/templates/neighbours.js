@@ -20,10 +20,30 @@ function neighbourList(pairs, code, role) {
   return element("div", { className: "nearest" }, heading, list);
 }
 
+/* Rows that are nearly the same, each with its own label. */
+function copyElement([number]) {
+  const others = report.neighbours;
+  const name = idName(others.id[number]);
+  const label = others.label[number];
+  const chip = label === NO_LABEL ? element("small", { textContent: "no label" }) : labelChip(label, "other", "labelled");
+  const made = element("li", { className: "neighbour", title: name });
+  if (report.kind === "image") made.append(picture(others, number, name), chip);
+  else made.append(chip, element("span", { dir: "auto", textContent: others.items ? others.items[number] : name }));
+  return made;
+}
+
+function copyList(pairs) {
+  return element("div", { className: "nearest" }, element("p", { className: "remark", textContent: "nearly the same" }),
+    element("ol", {}, ...pairs.map(copyElement)));
+}
+
 /* None for a row that is not among the most suspicious ones. */
 function neighbourLines(i) {
-  const suggested = report.neighbours?.nearSuggested[i];
-  if (!suggested) return [];
-  return [neighbourList(suggested, report.suggested[i], "suggested"),
-    neighbourList(report.neighbours.nearGiven[i], report.given[i], "given")];
+  const found = (kind, show) => {
+    const pairs = report.neighbours?.[kind]?.[i];
+    return pairs ? show(pairs) : null;
+  };
+  return [found("copies", copyList),
+    found("nearSuggested", (pairs) => neighbourList(pairs, report.suggested[i], "suggested")),
+    found("nearGiven", (pairs) => neighbourList(pairs, report.given[i], "given"))];
 }

@@ -23,11 +23,13 @@ function makeRow(i) {
 
 function refreshView() {
   const wanted = {
-    search: byId("search").value, given: byId("filter-given").value, suggested: byId("filter-suggested").value,
+    finding: byId("filter-finding").value, search: byId("search").value, given: byId("filter-given").value, suggested: byId("filter-suggested").value,
     decision: byId("filter-decision").value, undecided: byId("filter-undecided").value,
+    confidence: Number(byId("filter-confidence").value),
   };
   page.view = sortRows(rowsThatMatch(wanted, (i) => decisions.get(i)), byId("sort").value, page.isReversed);
   page.cursor = 0;
+  showProgress();
   byId("direction").textContent = isUpwards() ? "↑" : "↓";
   byId("direction").setAttribute("aria-label", isUpwards() ? "Ascending: turn round" : "Descending: turn round");
   showPage();
@@ -94,10 +96,22 @@ function goTo(place) {
   current?.scrollIntoView({ block: "nearest" });
 }
 
+/* The rows that match, on all pages, and wait for an answer to a suggestion. */
+function openSuggestions() {
+  return page.view.filter((i) => isDoubted(i) && !decisions.has(i));
+}
+
+/* Of the rows of the finding that is looked at. */
 function showProgress() {
-  byId("progress-bar").max = Math.max(N_ROWS, 1);
-  byId("progress-bar").value = decisions.size;
-  byId("progress-text").textContent = `${decisions.size.toLocaleString("en")} of ${N_ROWS.toLocaleString("en")} reviewed`;
+  const n = openSuggestions().length;
+  byId("accept-shown").textContent = `Accept all ${n.toLocaleString("en")}`;
+  byId("accept-shown").disabled = !n;
+  const wanted = byId("filter-finding").value;
+  const total = wanted === FLAGGED ? report.nFlagged : wanted === "" ? N_ROWS : report.findings[wanted].rows.length;
+  const done = [...decisions.keys()].filter((i) => isFound(i, wanted)).length;
+  byId("progress-bar").max = Math.max(total, 1);
+  byId("progress-bar").value = done;
+  byId("progress-text").textContent = `${done.toLocaleString("en")} of ${total.toLocaleString("en")} reviewed`;
 }
 
 function redraw(rows) {

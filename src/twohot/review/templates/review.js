@@ -19,6 +19,14 @@ function takeAndMove(kind) {
   goTo(page.cursor + 1);
 }
 
+/* One step, which one undo takes back. */
+function acceptShown() {
+  const rows = openSuggestions();
+  decide(rows.map((i) => [i, { kind: "accept", label: labelOf(i, "accept") }]));
+  redraw(rows);
+  say(`${rows.length.toLocaleString("en")} suggestions accepted (u takes them back).`);
+}
+
 function undoLast() {
   const rows = undo();
   if (!rows) return say("Nothing to undo.");
@@ -56,7 +64,6 @@ async function importDecisions(file) {
     const changes = changesFromCsv(await file.text());
     decide(changes);
     refreshView();
-    showProgress();
     say(`${changes.length} decisions imported (u takes them back).`);
   } catch (error) {
     say(`Nothing was imported: ${error.message}.`, true);
@@ -90,6 +97,15 @@ function pickPair(trueClass, given) {
   byId("filters").reset();
   byId("filter-suggested").value = trueClass;
   byId("filter-given").value = given === trueClass ? "" : given;
+  refreshView();
+  showTab("review");
+  goTo(0);
+}
+
+/* Lead from a finding to its rows. */
+function pickFinding(number) {
+  byId("filters").reset();
+  byId("filter-finding").value = number;
   refreshView();
   showTab("review");
   goTo(0);
@@ -170,6 +186,7 @@ function listen() {
   byId("direction").addEventListener("click", () => { page.isReversed = !page.isReversed; refreshView(); });
   byId("layout").addEventListener("click", () => { page.isTable = !page.isTable; showLayout(); });
   byId("clear-filters").addEventListener("click", () => { byId("filters").reset(); page.isReversed = false; refreshView(); });
+  byId("accept-shown").addEventListener("click", acceptShown);
   byId("list").addEventListener("click", onListClick);
   byId("relabel-search").addEventListener("input", showMatches);
   byId("relabel-search").addEventListener("keydown", onRelabelKey);
@@ -187,10 +204,11 @@ function listen() {
 
 onStorageFailure = onStorageLost;
 loadDecisions();
+fillFindingFilter(byId("filter-finding"));
+showFindings(pickFinding);
 fillClassFilter(byId("filter-given"), report.given);
 fillClassFilter(byId("filter-suggested"), report.suggested);
 drawMaps(pickPair);
 listen();
 showLayout();
 refreshView();
-showProgress();

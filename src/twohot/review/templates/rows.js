@@ -1,5 +1,5 @@
 "use strict";
-/* The flagged rows as columns, and the view of them: which ones, in which order.
+/* The rows of the page as columns, flagged ones first, and the view of them: which ones, in which order.
    A row is named here by its position in the columns; report.row is its place in the user's data, by
    which rows are sorted, and report.id what it is called there. */
 
@@ -9,8 +9,8 @@ report.id ??= report.row.map(String);
 const N_ROWS = report.row.length;
 const NO_LABEL = -1;
 
-/* Sorting starts with what a reviewer wants first: suspicious labels, sure suggestions. */
-const SORT_SIGN = { wrong: -1, confidence: -1, given: 1, suggested: 1, row: 1 };
+/* Sorting starts with what a reviewer wants first: what strikes most, sure suggestions. */
+const SORT_SIGN = { striking: 1, wrong: -1, confidence: -1, given: 1, suggested: 1, row: 1 };
 
 function className(code) {
   return code === NO_LABEL ? "" : report.classes[code];
@@ -50,7 +50,8 @@ function searchable(i) {
   return haystack[i];
 }
 
-/* wanted: { search, given, suggested, decision, undecided }, empty strings for anything. */
+/* wanted: { finding, search, given, suggested, decision, undecided }, empty strings for anything,
+   and confidence, the least in thousandths. */
 function rowsThatMatch(wanted, decisionOf) {
   const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
   const given = wanted.given === "" ? null : Number(wanted.given);
@@ -58,9 +59,11 @@ function rowsThatMatch(wanted, decisionOf) {
   const undecided = wanted.undecided === "" ? null : Number(wanted.undecided);
   const view = [];
   for (let i = 0; i < N_ROWS; i++) {
+    if (!isFound(i, wanted.finding)) continue;
     if (given !== null && report.given[i] !== given) continue;
     if (suggested !== null && report.suggested[i] !== suggested) continue;
     if (undecided !== null && report.undecided[i] !== undecided) continue;
+    if (report.confidence[i] < wanted.confidence) continue;
     if (wanted.decision && !hasDecision(decisionOf(i), wanted.decision)) continue;
     if (words.length && !words.every((word) => searchable(i).includes(word))) continue;
     view.push(i);
@@ -78,6 +81,6 @@ function hasDecision(decision, wanted) {
 function sortRows(view, name, isReversed) {
   const sign = SORT_SIGN[name] * (isReversed ? -1 : 1);
   const column = report[name];
-  const key = name === "given" || name === "suggested" ? (i) => classRank[column[i]] : (i) => column[i];
+  const key = name === "striking" ? strikingRank : name === "given" || name === "suggested" ? (i) => classRank[column[i]] : (i) => column[i];
   return view.sort((a, b) => sign * (key(a) - key(b)) || a - b);
 }

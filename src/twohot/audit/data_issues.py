@@ -1,0 +1,171 @@
+"""What is odd about data beside wrong labels: copies, outliers, ambiguous rows, classes alike."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from twohot._checks.labels import NO_LABEL
+from twohot._checks.messages import counted
+from twohot._types import FloatArray, IntArray, Matrix
+from twohot.audit.issue_table import LabelIssues
+from twohot.audit.neighbourhood import search_neighbourhood
+from twohot.audit.odd_rows import classes_alike, copies, far_out
+from twohot.review.findings import AlikeClasses, RowFinding
+
+SHOWN_PAIRS = 3  # of classes, in a sentence
+SHOWN_COPIES = 3  # of one row
+
+CONFLICT = (
+    "Nearly the same row stands in the data again with another label: one of them is wrong, or "
+    "nobody can tell the two classes apart. The score is how probably this label is wrong."
+)
+COPY = (
+    "Nearly the same row stands in the data more than once: a copy among test data makes results "
+    "look too good. The score is how probably this label is wrong."
+)
+OUTLIER = (
+    "Nothing in the data looks like it, so that it may belong to no class. The score is the mean "
+    "cosine of its nearest rows."
+)
+AMBIGUOUS = (
+    "Two classes are about equally likely, whatever the label says. The score is the probability "
+    "of the likelier one."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DataIssues:
+    """What was found beside wrong labels; rows are places in X. `str` of it says so in words."""
+
+    duplicates: tuple[IntArray, ...]  # groups of rows that are nearly the same
+    outliers: IntArray  # rows that are like no others, the least alike first
+    closeness: FloatArray  # of the outliers, the mean cosine of their nearest rows
+    ambiguous: IntArray  # labelled rows between two classes, the least sure first
+    alike_classes: tuple[AlikeClasses, ...]  # pairs that look like one, the most mixed first
+    issues: LabelIssues  # what was found about the labels
+    n_searched: int  # rows that were compared with each other: all, or a sample
+
+    @property
+    def conflicting(self) -> tuple[IntArray, ...]:
+        """Groups of near-duplicates whose given labels differ: the strongest evidence there is."""
+        given = self.issues.given
+        return tuple(group for group in self.duplicates if _differ(given[group]))
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What was found, in plain words; nothing is said of what was not."""
+        return tuple(_sentences(self))
+
+    def findings(self) -> tuple[RowFinding, ...]:
+        """Return the labelled rows by kind of finding; a kind without rows is left out."""
+        given, confidence = self.issues.given, self.issues.confidence
+        agreeing = [group for group in self.duplicates if not _differ(given[group])]
+        outliers = given[self.outliers] != NO_LABEL
+        found = (
+            _copies("copies with different labels", CONFLICT, self.conflicting, self.issues),
+            _copies("near-duplicates", COPY, agreeing, self.issues),
+            RowFinding("outliers", OUTLIER, self.outliers[outliers], self.closeness[outliers]),
+            RowFinding("ambiguous", AMBIGUOUS, self.ambiguous, confidence[self.ambiguous]),
+        )
+        return tuple(finding for finding in found if len(finding.rows))
+
+    def __repr__(self) -> str:
+        return "\n".join(self.messages) or "Nothing was found beside wrong labels."
+
+
+def find_data_issues(
+    X: Matrix, issues: LabelIssues, *, n_jobs: int | None = None, random_state: int = 0
+) -> DataIssues:
+    """Find near-duplicates, outliers, ambiguous rows and classes that look like one.
+
+    Parameters
+    ----------
+    X : array, memory map or sparse matrix of shape (n_samples, n_features)
+        What was audited.
+    issues : LabelIssues
+        What `find_label_issues` found in it: two classes that are often given for each other
+        are still two.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    random_state : int
+        Seed of the sample that is looked at where there are more than 50,000 rows.
+
+    Returns
+    -------
+    DataIssues
+        Groups of copies and those with different labels, outliers, ambiguous rows, pairs of
+        classes, and how many rows were compared.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import find_label_issues
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X[5], y[5] = X[7], 3  # a copy of a seven, with another label
+    >>> found = find_data_issues(X, find_label_issues(X, y))
+    >>> [group.tolist() for group in found.conflicting]
+    [[5, 7]]
+    """
+    nearby = search_neighbourhood(X, n_jobs=n_jobs, random_state=random_state)
+    outliers, closeness = far_out(nearby)
+    unsure = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
+    return DataIssues(
+        duplicates=copies(nearby),
+        outliers=outliers,
+        closeness=closeness,
+        ambiguous=unsure[np.argsort(issues.confidence[unsure], kind="stable")],
+        alike_classes=classes_alike(nearby, issues.given, issues.corrected().codes),
+        issues=issues,
+        n_searched=len(nearby.rows),
+    )
+
+
+def _differ(codes: IntArray) -> bool:
+    """Whether some of the labels are not the same; rows without one do not count."""
+    return len(np.unique(codes[codes != NO_LABEL])) > 1
+
+
+def _copies(name: str, meaning: str, groups: Sequence[IntArray], issues: LabelIssues) -> RowFinding:
+    """Return the rows of groups of copies, a group together, the most doubtful group first."""
+    wrong, given = issues.probability_wrong, issues.given
+    labelled = [group[given[group] != NO_LABEL] for group in groups]
+    known = [(group, rows) for group, rows in zip(groups, labelled, strict=True) if len(rows)]
+    known.sort(key=lambda pair: -float(wrong[pair[1]].max()))
+    related = [_others(group, row, given) for group, rows in known for row in rows.tolist()]
+    rows = np.concatenate([np.zeros(0, np.intp), *(rows for _, rows in known)])
+    return RowFinding(name, meaning, rows, wrong[rows], tuple(related))
+
+
+def _others(group: IntArray, row: int, given: IntArray) -> IntArray:
+    """Return a few copies of a row, those with another label first."""
+    others = group[group != row]
+    same_label_last = np.argsort(given[others] == given[row], kind="stable")
+    return np.asarray(others[same_label_last][:SHOWN_COPIES])
+
+
+def _sentences(found: DataIssues) -> Iterator[str]:
+    n_rows, names = len(found.issues), found.issues.classes.tolist()
+    n_groups, n_conflicting = len(found.duplicates), len(found.conflicting)
+    if n_groups:
+        n_copies = sum(map(len, found.duplicates))
+        yield (
+            f"Near-duplicates: {n_copies:,} rows in {counted(n_groups, 'group')}, "
+            f"{n_conflicting:,} of them with different labels."
+        )
+    if len(found.outliers):
+        yield f"Outliers: {counted(len(found.outliers), 'row')} like no others."
+    if found.alike_classes:
+        pairs = [
+            f"{names[pair.first]!r} and {names[pair.second]!r}"
+            for pair in found.alike_classes[:SHOWN_PAIRS]
+        ]
+        yield (
+            f"Classes that look like one: {counted(len(found.alike_classes), 'pair')}, "
+            f"{', '.join(pairs)}{', …' * (len(found.alike_classes) > SHOWN_PAIRS)}."
+        )
+    if found.n_searched < n_rows:
+        yield (
+            f"Near-duplicates, outliers and classes alike were looked for in {found.n_searched:,} "
+            f"of {n_rows:,} rows, drawn at random."
+        )

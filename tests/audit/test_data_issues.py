@@ -1,0 +1,164 @@
+"""Copies, outliers, ambiguous rows and classes alike: planted, and found as planted."""
+
+import numpy as np
+import pytest
+
+from twohot import find_data_issues, find_label_issues
+from twohot._checks.labels import NO_LABEL
+from twohot.audit import data_issues, neighbourhood
+from twohot.audit.neighbourhood import search_neighbourhood
+from twohot.audit.odd_rows import class_mixing, copies, far_out, intrinsic_dimension
+
+N = 240
+
+
+def blobs(n_classes=3, seed=0):
+    """Well separated classes in twelve dimensions."""
+    true = np.arange(N) % n_classes
+    noise = np.random.default_rng(seed).normal(0, 0.4, (N, 12))
+    return 3 * np.eye(n_classes, 12)[true] + noise, true
+
+
+@pytest.fixture(scope="module")
+def found():
+    X, given = blobs()
+    # Rows 3 and 30, and 60, 63 and 66, are the same but for rounding; 30 and 66 have other labels.
+    X[30], X[63], X[66] = X[3] * (1 + 1e-6), X[60], X[60]
+    given[30], given[66] = 1, 2
+    # No class points there.
+    X[100] = -8 * np.eye(3, 12).sum(axis=0)
+    X[150] = (X[0] + X[1]) / 2
+    y = given.astype(object)
+    y[63] = None
+    return find_data_issues(X, find_label_issues(X, y))
+
+
+def test_copies_are_found_in_groups_and_those_with_other_labels_told(found) -> None:
+    assert [group.tolist() for group in found.duplicates] == [[3, 30], [60, 63, 66]]
+    assert [group.tolist() for group in found.conflicting] == [[3, 30], [60, 63, 66]]
+
+
+def test_copies_with_the_same_label_are_no_conflict() -> None:
+    X, given = blobs()
+    X[6] = X[3]
+    found = find_data_issues(X, find_label_issues(X, given))
+    assert [group.tolist() for group in found.duplicates] == [[3, 6]]
+    assert found.conflicting == ()
+    assert [finding.name for finding in found.findings()][:1] == ["near-duplicates"]
+
+
+def test_a_row_like_no_other_is_an_outlier(found) -> None:
+    assert found.outliers.tolist() == [100]
+    assert found.closeness[0] < 0.3
+
+
+def test_clean_data_have_nothing_to_report() -> None:
+    X, given = blobs()
+    found = find_data_issues(X, find_label_issues(X, given))
+    assert (found.duplicates, found.outliers.tolist(), found.alike_classes) == ((), [], ())
+    assert found.messages == ()
+    assert repr(found) == "Nothing was found beside wrong labels."
+
+
+def test_rows_between_two_classes_are_ambiguous(found) -> None:
+    issues = found.issues
+    expected = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
+    assert sorted(found.ambiguous.tolist()) == expected.tolist()
+    assert (np.diff(issues.confidence[found.ambiguous]) >= 0).all()
+
+
+def test_findings_are_rows_with_a_label_and_name_their_copies(found) -> None:
+    first = found.findings()[0]
+    assert first.name == "copies with different labels"
+    assert sorted(first.rows.tolist()) == [3, 30, 60, 66]  # 63 has no label to decide on
+    related = dict(zip(first.rows.tolist(), map(np.ndarray.tolist, first.related), strict=True))
+    # Copies with another label come first.
+    assert related == {3: [30], 30: [3], 60: [63, 66], 66: [60, 63]}
+    np.testing.assert_array_equal(first.scores, found.issues.probability_wrong[first.rows])
+
+
+def test_what_was_found_is_said(found) -> None:
+    assert found.messages[:2] == (
+        "Near-duplicates: 5 rows in 2 groups, 2 of them with different labels.",
+        "Outliers: 1 row like no others.",
+    )
+
+
+def test_one_class_split_by_chance_looks_like_one_and_others_do_not() -> None:
+    X, true = blobs()
+    split = np.where((true == 1) & (np.random.default_rng(1).random(N) < 0.4), 3, true)
+    mixing = class_mixing(search_neighbourhood(X), split, 4)
+    assert 0.8 < mixing[1, 3] < 1.2
+    mixing[[1, 3], [3, 1]] = 0
+    np.testing.assert_array_equal(mixing, 0)
+    found = find_data_issues(X, find_label_issues(X, split))
+    assert [(pair.first, pair.second) for pair in found.alike_classes] == [(1, 3)]
+    assert found.messages[-1] == "Classes that look like one: 1 pair, 1 and 3."
+
+
+def test_mixing_counts_neighbours_as_a_plain_loop_does() -> None:
+    generator = np.random.default_rng(3)
+    X, codes = generator.normal(size=(60, 4)), generator.integers(0, 2, 60)
+    codes[5] = NO_LABEL
+    nearby = search_neighbourhood(X, n_neighbours=4)
+    pairs = [
+        (codes[i], codes[j])
+        for i, others in zip(nearby.rows, nearby.neighbours, strict=True)
+        for j in others
+        if codes[i] != NO_LABEL and codes[j] != NO_LABEL
+    ]
+    across = np.mean([a != b for a, b in pairs])
+    a, b = np.sum(codes == 0), np.sum(codes == 1)
+    expected = 2 * a * b / ((a + b) * (a + b - 1))
+    assert class_mixing(nearby, codes, 2)[0, 1] == pytest.approx(across / expected)
+
+
+def test_labels_that_are_given_for_each_other_do_not_make_classes_alike() -> None:
+    X, true = blobs()
+    swapped = np.where((np.arange(N) % 3 < 2) & (np.arange(N) % 10 < 3), (true + 1) % 2, true)
+    found = find_data_issues(X, find_label_issues(X, swapped))
+    assert found.issues.n_issues >= 40
+    assert found.alike_classes == ()
+
+
+def test_a_few_labels_of_a_class_say_nothing_about_it() -> None:
+    X, true = blobs()
+    few = true.copy()
+    few[:24:3] = 3  # eight rows of class 0
+    assert (class_mixing(search_neighbourhood(X), few, 4)[3] == 0).all()
+
+
+def test_a_sample_is_said(monkeypatch) -> None:
+    monkeypatch.setattr(neighbourhood, "MOST_ENTRIES", 12 * 100)
+    X, given = blobs()
+    found = find_data_issues(X, find_label_issues(X, given))
+    assert found.n_searched == 100
+    assert "were looked for in 100 of 240 rows, drawn at random" in found.messages[-1]
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 6, 12])
+def test_chance_makes_no_copies_in_any_dimension(dimension) -> None:
+    X = np.random.default_rng(dimension).normal(size=(1000, dimension + 1))
+    X[900] = X[10]
+    nearby = search_neighbourhood(X)
+    assert [group.tolist() for group in copies(nearby)] == [[10, 900]]
+    # Rows of unit norm are on a sphere, which has a dimension less.
+    assert intrinsic_dimension(nearby) == pytest.approx(dimension, rel=0.25)
+
+
+def test_rows_that_are_mostly_copies_are_no_outliers() -> None:
+    X = np.repeat(np.eye(3), 40, axis=0)
+    X[0] += 0.01
+    nearby = search_neighbourhood(X)
+    assert far_out(nearby)[0].size == 0
+    assert max(map(len, copies(nearby))) == 40
+
+
+def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
+    X, true = blobs(2)
+    many = np.where(true == 0, 0, 1 + np.random.default_rng(0).integers(0, 4, N))
+    found = find_data_issues(X, find_label_issues(X, many))
+    # All pairs, although corrections give the rows of three classes to the fourth.
+    assert len(found.alike_classes) == 6 > data_issues.SHOWN_PAIRS
+    assert all(pair.first for pair in found.alike_classes)
+    assert found.messages[-1].endswith(", ….")
