@@ -40,7 +40,7 @@ def predict(
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Predict the classes of images, texts or features, with probability and second candidate."""
+    """Predict images, texts or features, with probability and second candidate."""
     check_output(output, (probe, options.source), force=force, suffixes=[".csv"])
     fitted = load(probe)
     names = [as_text(label) for label in fitted.classes_.tolist()]
