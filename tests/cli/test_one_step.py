@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from label_tables import column, everything, run
 
@@ -131,6 +132,21 @@ def test_a_table_as_wide_as_the_probe_holds_features():
     assert result.exit_code == 0, result.output
     assert "Features by" not in result.output
     assert column("out.csv", "id") == ["0", "1"]
+
+
+@pytest.mark.usefixtures("tickets")
+@pytest.mark.parametrize("kind", ["texts", "features"])
+def test_a_parquet_file_lists_texts_unless_a_column_holds_lists(kind):
+    texts = ["pay bill", "boom"]
+    columns = {"ticket_id": ["t1", "t2"], "text": texts}
+    if kind == "features":
+        columns["embedding"] = count_letters(texts).tolist()
+    pd.DataFrame(columns).to_parquet("tickets.parquet")
+    result = run("predict", "p.safetensors", "tickets.parquet", "-o", "out.csv", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert ("Features by counts" in result.output) == (kind == "texts")
+    assert column("out.csv", "id") == ["t1", "t2"]
+    assert column("out.csv", "predicted_label") == ["money", "bug"]
 
 
 @pytest.mark.usefixtures("tickets")

@@ -5,8 +5,8 @@ import numpy as np
 from twohot._types import FloatArray, IntArray
 
 # Standard deviations by which a probe must beat its own predictions in any other order to have
-# learnt something. Of a dozen that learnt nothing, one is this far up in one or two cases of 100.
-CHANCE_ERRORS = 3.0
+# learnt something. Of thirty that learnt nothing, one was three up in one of 28 cases, none 3.1.
+CHANCE_ERRORS = 3.5
 
 
 def chance_agreement(
