@@ -20,12 +20,7 @@ COMMANDS = {
     "corrupt": "Make labels wrong on purpose; the right ones are kept apart in the file.",
     "forecast": "Say whether a plain probe will do, which student will help, or that nothing will.",
     "fit": "Choose penalty, rounds and student from the noisy labels, and fit the probe.",
-<<<<<<< HEAD
     "predict": "Predict images, texts or features, with probability and second candidate.",
-=======
-    "predict": "Predict the classes of images, texts or features, with probability and second "
-    "candidate.",
->>>>>>> onestep
     "evaluate": "Compare what a probe predicts with labels that are known to be right.",
     "audit": "Find the wrong labels, correct them, and write a report to review them in.",
     "apply": "Write the labels that follow from the decisions of a review, into a copy of your own "
