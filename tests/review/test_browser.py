@@ -525,6 +525,24 @@ def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
     assert page.script("return window.hacked") is None
 
 
+def test_on_a_phone_filters_fold_away_and_the_first_card_is_in_sight(opened) -> None:
+    rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
+    page = opened(rows)
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.load()
+        page.script("scrollTo(0, 0)")
+        end = "return document.querySelector('.card').getBoundingClientRect().bottom"
+        search = page.browser.find_element(By.ID, "search")
+        assert page.script(end) < size["height"]
+        assert not search.is_displayed()
+        page.click("more-filters")
+        assert search.is_displayed()
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_a_hundred_thousand_rows_leave_the_page_small(opened) -> None:
     n_rows = 200_000
     items = tuple(f"text of row {i}" for i in range(n_rows))
