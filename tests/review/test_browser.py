@@ -525,6 +525,19 @@ def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
     assert page.script("return window.hacked") is None
 
 
+def test_a_long_class_name_is_read_on_its_card_and_stays_within_it(opened) -> None:
+    classes = ("cat " * 15, "dog " * 500, "fox", "owl")
+    page = opened(audit_rows(8, classes=classes, items=tuple("abcdefgh"), item_kind="text"))
+    chips = page.script(
+        "return [...document.querySelectorAll('.card .labels .label')].map(chip => ["
+        "chip.textContent, chip.scrollHeight - chip.clientHeight, chip.clientHeight])"
+    )
+    hidden = {name: [cut, height] for name, cut, height in chips}
+    assert hidden[classes[0]][0] <= 1  # a pixel of rounding
+    assert hidden[classes[1]][0] > 100
+    assert hidden[classes[1]][1] < 100
+
+
 def test_on_a_phone_filters_fold_away_and_the_first_card_is_in_sight(opened) -> None:
     rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
     page = opened(rows)
