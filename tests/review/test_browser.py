@@ -102,7 +102,7 @@ def opened(browser, tmp_path, downloads):
         return Page(browser, tmp_path / name, downloads)
 
     browser.get("file:///")
-    browser.execute_script("localStorage.clear()")
+    browser.execute_script("localStorage.clear(); indexedDB.deleteDatabase('twohot-review')")
     browser.get_log("browser")
     yield write_and_open
     errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
@@ -252,6 +252,23 @@ def test_decisions_survive_a_reload_and_stay_with_their_report(opened) -> None:
     assert page.decided() == decided
     # The same audit written again is the same report.
     assert opened(rows, "again.html").decided() == decided
+
+
+def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, downloads) -> None:
+    write_review(tmp_path / "r.html", audit_rows(12), ReviewSummary())
+    page = Page(killed_and_started_again(), tmp_path / "r.html", downloads)
+    page.press("a", "r", "a", "u")
+    decided = page.decided()
+    kept = """const done = arguments[0];
+        durable.then((database) => {
+          const store = database.transaction(STORE).objectStore(STORE);
+          store.get(partKey(0)).onsuccess = (event) => done(event.target.result);
+        });"""
+    # Reading waits for the writes before it.
+    assert '"1":"reject"' in page.browser.execute_async_script(kept)
+    again = Page(killed_and_started_again(), tmp_path / "r.html", downloads)
+    WebDriverWait(again.browser, 10, 0.05).until(lambda _: again.decided() == decided)
+    assert len(decided) == 2
 
 
 def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:

@@ -38,6 +38,7 @@ THUMBNAIL_SIZE = 192
 SCRIPTS = (
     "rows",
     "csv",
+    "durable",
     "decisions",
     "elements",
     "neighbours",

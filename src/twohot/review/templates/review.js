@@ -216,3 +216,8 @@ drawMaps(pickPair);
 listen();
 showLayout();
 refreshView();
+recoverParts(partKey("")).then((isChanged) => {
+  if (!isChanged) return;
+  loadDecisions();
+  refreshView();
+}).catch(onStorageLost);
