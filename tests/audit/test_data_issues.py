@@ -1,11 +1,13 @@
 """Copies, outliers, ambiguous rows and classes alike: planted, and found as planted."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from twohot import find_data_issues, find_label_issues
 from twohot._checks.labels import NO_LABEL
 from twohot.audit import data_issues, neighbourhood
+from twohot.audit.nearest import label_evidence
 from twohot.audit.neighbourhood import search_neighbourhood
 from twohot.audit.odd_rows import class_mixing, copies, far_out, intrinsic_dimension
 
@@ -126,6 +128,17 @@ def test_a_few_labels_of_a_class_say_nothing_about_it() -> None:
     few = true.copy()
     few[:24:3] = 3  # eight rows of class 0
     assert (class_mixing(search_neighbourhood(X), few, 4)[3] == 0).all()
+
+
+def test_frames_are_taken_and_other_rows_refused() -> None:
+    X, given = blobs()
+    X[6] = X[3]
+    issues = find_label_issues(X, given)
+    frame = pd.DataFrame(X, index=[f"r{i}" for i in range(N)])
+    assert [group.tolist() for group in find_data_issues(frame, issues).duplicates] == [[3, 6]]
+    for function in (find_data_issues, label_evidence):
+        with pytest.raises(ValueError, match="X has 9 rows and issues has 240: pass the rows"):
+            function(X[:9], issues)
 
 
 def test_a_sample_is_said(monkeypatch) -> None:

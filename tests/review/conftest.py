@@ -1,8 +1,11 @@
 """A real browser for the tests of the review."""
 
+import os
 import shutil
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium import webdriver
@@ -22,24 +25,48 @@ FLAGS = (
 )
 
 
+@pytest.fixture
+def killed_and_started_again(tmp_path: Path, downloads: Path) -> Iterator[Callable[[], Any]]:
+    """A browser of its own, which each call kills and starts again with the same profile."""
+    profile, running = tmp_path / "profile", []
+
+    def start() -> webdriver.Chrome:
+        if running:
+            lock = profile / "SingletonLock"  # a link to host-process
+            os.kill(int(str(lock.readlink()).rpartition("-")[2]), signal.SIGKILL)
+            running.pop().service.stop()
+            for left in profile.glob("Singleton*"):
+                left.unlink()
+        running.append(start_browser(profile, downloads))
+        return running[0]
+
+    yield start
+    running.pop().quit()
+
+
 @pytest.fixture(scope="session")
 def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("downloads")
+
+
+def start_browser(profile: Path, downloads: Path) -> webdriver.Chrome:
+    """Start a browser, or skip the test where there is none."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium and chromedriver are not installed: the report is not tested in one")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options, webdriver.ChromeService(driver))
 
 
 @pytest.fixture(scope="session")
 def browser(
     tmp_path_factory: pytest.TempPathFactory, downloads: Path
 ) -> Iterator[webdriver.Chrome]:
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium and chromedriver are not installed: the report is not tested in one")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    chrome = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    chrome = start_browser(tmp_path_factory.mktemp("profile"), downloads)
     yield chrome
     chrome.quit()

@@ -102,7 +102,7 @@ def opened(browser, tmp_path, downloads):
         return Page(browser, tmp_path / name, downloads)
 
     browser.get("file:///")
-    browser.execute_script("localStorage.clear()")
+    browser.execute_script("localStorage.clear(); indexedDB.deleteDatabase('twohot-review')")
     browser.get_log("browser")
     yield write_and_open
     errors = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
@@ -252,6 +252,23 @@ def test_decisions_survive_a_reload_and_stay_with_their_report(opened) -> None:
     assert page.decided() == decided
     # The same audit written again is the same report.
     assert opened(rows, "again.html").decided() == decided
+
+
+def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, downloads) -> None:
+    write_review(tmp_path / "r.html", audit_rows(12), ReviewSummary())
+    page = Page(killed_and_started_again(), tmp_path / "r.html", downloads)
+    page.press("a", "r", "a", "u")
+    decided = page.decided()
+    kept = """const done = arguments[0];
+        durable.then((database) => {
+          const store = database.transaction(STORE).objectStore(STORE);
+          store.get(partKey(0)).onsuccess = (event) => done(event.target.result);
+        });"""
+    # Reading waits for the writes before it.
+    assert '"1":"reject"' in page.browser.execute_async_script(kept)
+    again = Page(killed_and_started_again(), tmp_path / "r.html", downloads)
+    WebDriverWait(again.browser, 10, 0.05).until(lambda _: again.decided() == decided)
+    assert len(decided) == 2
 
 
 def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:
@@ -523,6 +540,37 @@ def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
     page.click("clear-filters")
     assert page.shown() == flagged
     assert page.script("return window.hacked") is None
+
+
+def test_a_long_class_name_is_read_on_its_card_and_stays_within_it(opened) -> None:
+    classes = ("cat " * 15, "dog " * 500, "fox", "owl")
+    page = opened(audit_rows(8, classes=classes, items=tuple("abcdefgh"), item_kind="text"))
+    chips = page.script(
+        "return [...document.querySelectorAll('.card .labels .label')].map(chip => ["
+        "chip.textContent, chip.scrollHeight - chip.clientHeight, chip.clientHeight])"
+    )
+    hidden = {name: [cut, height] for name, cut, height in chips}
+    assert hidden[classes[0]][0] <= 1  # a pixel of rounding
+    assert hidden[classes[1]][0] > 100
+    assert hidden[classes[1]][1] < 100
+
+
+def test_on_a_phone_filters_fold_away_and_the_first_card_is_in_sight(opened) -> None:
+    rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
+    page = opened(rows)
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.load()
+        page.script("scrollTo(0, 0)")
+        end = "return document.querySelector('.card').getBoundingClientRect().bottom"
+        search = page.browser.find_element(By.ID, "search")
+        assert page.script(end) < size["height"]
+        assert not search.is_displayed()
+        page.click("more-filters")
+        assert search.is_displayed()
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_a_hundred_thousand_rows_leave_the_page_small(opened) -> None:

@@ -6,15 +6,32 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from twohot.review.charts import choice_plot, method_bars
+from twohot.review.charts import choice_plot, method_dots
 from twohot.review.records import ChoiceCurve, Curve, Method
 
 
-def test_bars_start_at_zero_and_stay_in_the_drawing() -> None:
-    low, high = method_bars((Method("a", 0.25, 0.5), Method("b", 0.9, 0.2, chosen=True)))
-    assert (low.low, low.width, low.high, low.chosen) == (0, 25, 75, False)
-    assert (high.low, high.width, high.high, high.chosen) == (70, 90, 100, True)
+def test_methods_stand_best_first_and_stay_in_the_drawing() -> None:
+    plot = method_dots((Method("a", 0.25, 0.5), Method("b", 0.9, 0.2, chosen=True)))
+    high, low = plot.dots
+    assert (low.low, low.place, low.high, low.chosen) == (0, 25, 75, False)
+    assert (high.low, high.place, high.high, high.chosen) == (70, 90, 100, True)
     assert high.text == "90.0 ± 20.0 %"
+    assert (plot.ticks[0], plot.ticks[-1]) == ((0, "0 %"), (100, "100 %"))
+
+
+@given(st.floats(0.1, 0.9), st.floats(0, 0.01))
+def test_two_points_of_difference_take_a_third_of_the_drawing(agreement, error) -> None:
+    better, worse = method_dots((Method("a", agreement, error), Method("b", agreement + 0.02))).dots
+    assert (better.name, worse.name) == ("b", "a")
+    assert better.place - worse.place > 30
+
+
+def test_what_is_not_known_is_not_drawn() -> None:
+    nothing = float("nan")
+    (dot,) = method_dots((Method("a", nothing), Method("b", 0.5, nothing))).dots
+    assert (dot.name, dot.low == dot.place == dot.high) == ("b", True)
+    assert method_dots((Method("a", nothing),)) is None
+    assert method_dots(()) is None
 
 
 def test_a_logarithmic_axis_spaces_factors_evenly() -> None:

@@ -11,6 +11,7 @@ from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.neighbourhood import search_neighbourhood
 from twohot.audit.odd_rows import classes_alike, copies, far_out
+from twohot.audit.partly_labelled import check_audited_rows
 from twohot.review.findings import AlikeClasses, RowFinding
 
 SHOWN_PAIRS = 3  # of classes, in a sentence
@@ -81,7 +82,7 @@ def find_data_issues(
 
     Parameters
     ----------
-    X : array, memory map or sparse matrix of shape (n_samples, n_features)
+    X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
         What was audited.
     issues : LabelIssues
         What `find_label_issues` found in it: two classes that are often given for each other
@@ -107,7 +108,8 @@ def find_data_issues(
     >>> [group.tolist() for group in found.conflicting]
     [[5, 7]]
     """
-    nearby = search_neighbourhood(X, n_jobs=n_jobs, random_state=random_state)
+    rows = check_audited_rows(X, issues)
+    nearby = search_neighbourhood(rows, n_jobs=n_jobs, random_state=random_state)
     outliers, closeness = far_out(nearby)
     unsure = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
     return DataIssues(

@@ -10,6 +10,7 @@ from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.averaging_weights import prepared_rows, products_at
 from twohot.audit.issue_table import LabelIssues
+from twohot.audit.partly_labelled import check_audited_rows
 from twohot.review.evidence import NO_ROW, Evidence, NearestRows
 from twohot.rows.threads import count_threads
 
@@ -31,7 +32,7 @@ def label_evidence(
 
     Parameters
     ----------
-    X : array, memory map, sparse matrix of shape (n_samples, n_features)
+    X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
         What was audited.
     issues : LabelIssues
         What was found.
@@ -56,7 +57,10 @@ def label_evidence(
     # By classes whose labels can be believed.
     codes = np.where(issues.is_label_issue, NO_LABEL, issues.given)
     wanted = np.stack([issues.predicted[asked], issues.given[asked]], axis=1)
-    nearest, alike = nearest_of_classes(X, codes, asked, wanted, n_nearest=n_nearest, n_jobs=n_jobs)
+    rows = check_audited_rows(X, issues)
+    nearest, alike = nearest_of_classes(
+        rows, codes, asked, wanted, n_nearest=n_nearest, n_jobs=n_jobs
+    )
     of_suggested, of_given = (NearestRows(nearest[:, k], alike[:, k]) for k in (0, 1))
     return Evidence(rows=asked, suggested=of_suggested, given=of_given)
 

@@ -12,6 +12,7 @@ from twohot._checks.arrays import STORED, NotFiniteError, check_finite
 from twohot._checks.labels import Labels, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
+from twohot.audit.issue_table import LabelIssues
 from twohot.distill._inputs import check_features
 from twohot.distill.estimators import LinearProbe
 from twohot.rows.selected import SelectedRows
@@ -36,6 +37,15 @@ def check_lengths(labels: Labels, n_rows: int) -> None:
     if n_labels != n_rows:
         problem = f"has {counted(n_labels, 'label')} and X has {counted(n_rows, 'row')}"
         raise ArgumentError("y", problem, "pass one label per row, None for a row without.")
+
+
+def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
+    """Return the features that were audited, or say that they are others."""
+    rows = check_features(LinearProbe(), X, reset=True)
+    if rows.shape[0] != len(issues):
+        problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
+        raise ArgumentError("X", problem, "pass the rows that were audited, all of them.")
+    return rows
 
 
 def labelled_rows(X: Matrix, labels: Labels) -> Matrix:

@@ -14,15 +14,23 @@ MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
-class Bar:
-    """One method as a bar with an error bar."""
+class Dot:
+    """One method as a dot with an error bar."""
 
     name: str
-    width: float
+    place: float
     low: float  # ends of the error bar: one standard error to either side
     high: float
     text: str  # the number in words
     chosen: bool
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """Methods under each other, the best first, on an axis that shows how they differ."""
+
+    dots: tuple[Dot, ...]
+    ticks: tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True)
@@ -36,22 +44,47 @@ class Plot:
     chosen: tuple[float, float] | None
 
 
-def method_bars(methods: tuple[Method, ...]) -> list[Bar]:
-    """Return the methods as bars that start at zero.
+def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
+    """Return the methods by agreement, or None if there is none with a finite one.
+
+    Dots, because the axis does not start at zero: it is as long as the methods need, so that two
+    points of difference are seen.
 
     Examples
     --------
-    >>> method_bars((Method("teacher", 0.8, 0.05),))[0].text
-    '80.0 ± 5.0 %'
+    >>> plot = method_dots((Method("teacher", 0.80, 0.005), Method("student", 0.82, 0.005)))
+    >>> [(dot.name, dot.place) for dot in plot.dots]
+    [('student', 75.0), ('teacher', 25.0)]
+    >>> [text for _, text in plot.ticks]
+    ['79 %', '80 %', '81 %', '82 %', '83 %']
     """
-    bars = []
-    for method in methods:
-        share, error = method.agreement, method.standard_error
-        ends = (share, share - error, share + error)
-        width, low, high = (_share(min(max(end, 0.0), 1.0), 0, 1) for end in ends)
-        text = f"{100 * share:.1f} ± {100 * error:.1f} %"
-        bars.append(Bar(method.name, width, low, high, text, method.chosen))
-    return bars
+    known = [method for method in methods if math.isfinite(method.agreement)]
+    if not known:
+        return None
+    ends = [_clipped(end) for method in known for end in _ends(method)]
+    ticks, decimals = _round_ticks(min(ends), max(ends))
+
+    def place(share: float) -> float:
+        return _share(_clipped(share), ticks[0], ticks[-1])
+
+    def dot(method: Method) -> Dot:
+        low, high = map(place, _ends(method))
+        text = f"{100 * method.agreement:.1f} ± {100 * method.standard_error:.1f} %"
+        return Dot(method.name, place(method.agreement), low, high, text, method.chosen)
+
+    best_first = sorted(known, key=lambda method: -method.agreement)
+    labels = ((place(tick), f"{100 * tick:.{decimals}f} %") for tick in ticks)
+    return DotPlot(tuple(map(dot, best_first)), tuple(labels))
+
+
+def _ends(method: Method) -> tuple[float, float]:
+    """Return the ends of the error bar; one that is not known is not drawn."""
+    error = method.standard_error if math.isfinite(method.standard_error) else 0.0
+    return method.agreement - error, method.agreement + error
+
+
+def _clipped(share: float) -> float:
+    return min(max(share, 0.0), 1.0)
 
 
 def choice_plot(choice: ChoiceCurve) -> Plot | None:

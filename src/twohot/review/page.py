@@ -20,7 +20,7 @@ from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count
 from twohot._files import json_safe, whole_file
 from twohot._pages import page_templates
-from twohot.review.charts import choice_plot, method_bars
+from twohot.review.charts import choice_plot, method_dots
 from twohot.review.findings import copies_by_row, finding_columns, rows_of_page
 from twohot.review.page_data import (
     PictureFiles,
@@ -38,6 +38,7 @@ THUMBNAIL_SIZE = 192
 SCRIPTS = (
     "rows",
     "csv",
+    "durable",
     "decisions",
     "elements",
     "neighbours",
@@ -139,7 +140,7 @@ def write_review(
         summary=summary,
         messages=[*summary.messages, *warning],
         numbers=_numbers(rows, summary),
-        bars=method_bars(summary.methods),
+        methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
         data=embedded_json(data),
         style=style,

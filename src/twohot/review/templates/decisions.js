@@ -53,9 +53,11 @@ function storePart(part) {
     const decision = decisions.get(i);
     if (decision) entries[i] = decision.kind === "relabel" ? decision.label : decision.kind;
   }
+  entries.at = Date.now();   /* of two copies the later one counts */
+  const text = JSON.stringify(entries);
+  keepDurably(partKey(part), text);
   try {
-    if (Object.keys(entries).length) localStorage.setItem(partKey(part), JSON.stringify(entries));
-    else localStorage.removeItem(partKey(part));
+    localStorage.setItem(partKey(part), text);
   } catch {
     onStorageFailure();
   }

@@ -186,6 +186,10 @@ function listen() {
   byId("direction").addEventListener("click", () => { page.isReversed = !page.isReversed; refreshView(); });
   byId("layout").addEventListener("click", () => { page.isTable = !page.isTable; showLayout(); });
   byId("clear-filters").addEventListener("click", () => { byId("filters").reset(); page.isReversed = false; refreshView(); });
+  byId("more-filters").addEventListener("click", () => {
+    const isOpen = byId("filters").classList.toggle("is-open");
+    byId("more-filters").setAttribute("aria-expanded", String(isOpen));
+  });
   byId("accept-shown").addEventListener("click", acceptShown);
   byId("list").addEventListener("click", onListClick);
   byId("relabel-search").addEventListener("input", showMatches);
@@ -212,3 +216,8 @@ drawMaps(pickPair);
 listen();
 showLayout();
 refreshView();
+recoverParts(partKey("")).then((isChanged) => {
+  if (!isChanged) return;
+  loadDecisions();
+  refreshView();
+}).catch(onStorageLost);
