@@ -58,7 +58,7 @@ CASES = [
     ({PLAIN: 700, TWO_HOT: 750}, TWO_HOT, CLEAN, Action.ROBUST, r"\(two-hot\)"),
     ({PLAIN: 700, SECOND: 750}, SECOND, CLEAN, Action.ROBUST, r"\(robust rounds\)"),
     ({PLAIN: 520, ROBUST: 545}, ROBUST, CLEAN, Action.NOTHING, "say nothing"),
-    ({PLAIN: 520, ROBUST: 550}, ROBUST, CLEAN, Action.ROBUST, "promises"),
+    ({PLAIN: 520, ROBUST: 560}, ROBUST, CLEAN, Action.ROBUST, "promises"),
 ]
 
 
