@@ -18,8 +18,8 @@ from twohot._types import FloatArray, IntArray
 from twohot.audit.neighbourhood import Neighbourhood
 from twohot.review.findings import AlikeClasses
 
-# Of the median distance to the tenth neighbour. On features of five public data sets nearly all
-# pairs below are the same picture or sentence; from 0.3 on many are not.
+# Of the median distance to the tenth neighbour. On features of five public data sets most pairs
+# below have the same label, as copies would; from 0.3 on many have not.
 COPY_DISTANCE = 0.2
 # Of rows of which no two are copies, this share may look like some.
 CHANCE = 1e-4
