@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from label_tables import blobs, run, write_table
 
 from twohot._checks.messages import ArgumentError
-from twohot.cli import app
 from twohot.cli._errors import OTHER_NAMES, friendly, option_writer
+from twohot.cli._parsers import command_function, parser_of
+from twohot_command.commands import COMMANDS as LISTED
 
-COMMANDS = {entry.callback.__name__: entry.callback for entry in app.registered_commands}
+COMMANDS = {name: command_function(name) for name in LISTED}
 
 
 def command(source, *, label_column=None, split=None, superclasses=None, seed=0, force=False):
@@ -28,8 +29,8 @@ def options_of(function):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_names_are_those_of_the_options(name):
     """What is written for an option is what the parser takes, for every option of a command."""
-    parser = typer.main.get_command(app).commands[name]
-    taken = {entry.name: entry.opts for entry in parser.params if entry.param_type_name == "option"}
+    params = parser_of(name).params
+    taken = {entry.name: entry.opts for entry in params if entry.param_type_name == "option"}
     assert set(taken) == options_of(COMMANDS[name])
     write = option_writer(COMMANDS[name])
     for argument, spellings in taken.items():
@@ -118,7 +119,7 @@ def folder(tmp_path, monkeypatch):
     features, true = blobs(30)
     labels = [str(label) for label in true]
     write_table(tmp_path / "split='a'.csv", features[:, :2])
-    write_table(tmp_path / "two.csv", features, label=labels, y=labels)
+    write_table(tmp_path / "two.csv", features, label=labels, y=labels, note=["-"] * 30)
     write_table(tmp_path / "apart.csv", features[:, :0], a=labels, b=labels)
     (tmp_path / "names.txt").write_text("0\n1\n")
     np.savez(tmp_path / "t.npz", X=features, y=true, embeddings=features)
@@ -149,8 +150,8 @@ def folder(tmp_path, monkeypatch):
             "column 'a' has 1 label that is none of the 2 classes ('2') (in X.npy and apart.csv",
         ),
         (
-            ["two.csv", "--label-column", "y", "--feature-column", "label"],
-            "column 'label' holds no numbers (in two.csv): choose others by --feature-column=…",
+            ["two.csv", "--label-column", "y", "--feature-column", "note"],
+            "column 'note' holds no numbers (in two.csv): choose others by --feature-column=…",
         ),
         (
             ["two.csv", "--label-column", "y", "--split", "test"],

@@ -2,8 +2,8 @@
 
 A setting is a data set, a kind of noise and a noise rate. A claim is confirmed if its statement
 holds in nine of ten settings. Otherwise it is confirmed only under the widest of these conditions
-under which the statement does, if that covers 15 % of the settings: noise of at least, or at most,
-a rate; one kind of noise; one data set.
+under which the statement does, if that covers 15 % of the settings, and three of them: noise of at
+least, or at most, a rate; one kind of noise; one data set.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,7 @@ from twohot.reproduce.table import Mean, Table
 # Share of the settings in which a statement must hold, and share that a condition must cover.
 NEARLY_ALL = 0.9
 COVERED = 0.15
+FEWEST_COVERED = 3  # settings: a condition that one or two of them make may be chance
 FEWEST = 4  # settings that a verdict takes
 
 ONE_FILE = "Of several files of one data set, the one with most finished runs counts."
@@ -31,7 +32,7 @@ SETTINGS_RULE = (
     f"Confirmed if this holds in at least {NEARLY_ALL:.0%} of the settings (data set, kind of"
     " noise, rate; means over seeds); confirmed only under the widest condition on the noise rate,"
     f" the kind of noise or the data set under which it does, if that covers {COVERED:.0%} of the"
-    f" settings; else not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
+    f" settings, and {FEWEST_COVERED} of them; else not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
 )
 RULE = f"{SETTINGS_RULE} A verdict takes at least {FEWEST} settings."
 
@@ -102,7 +103,7 @@ def _widest(judged: Sequence[JudgedSetting]) -> tuple[str, list[JudgedSetting]]:
     """Return the condition that covers most, and the settings that it covers."""
     best: tuple[str, list[JudgedSetting]] = ("", [])
     for words, covered in _conditions(judged):
-        enough = len(covered) >= COVERED * len(judged)
+        enough = len(covered) >= max(COVERED * len(judged), FEWEST_COVERED)
         if enough and sum(each.holds for each in covered) >= NEARLY_ALL * len(covered):
             best = max(best, (words, covered), key=lambda pair: len(pair[1]))
     return best
