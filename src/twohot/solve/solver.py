@@ -15,7 +15,7 @@ from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
 from twohot.solve.secants import History
 
 # The fit that only serves another loss as a start is solved to this relative gradient: it is to
-# lead into the right valley. On real features more led to the same optimum, or to one as accurate.
+# lead into the right valley, and more changes neither the optimum nor its accuracy.
 START_TOLERANCE = 1e-2
 
 
