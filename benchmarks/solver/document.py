@@ -149,7 +149,7 @@ def _generalized(results: Results) -> list[str]:
     return [
         "## Generalised cross-entropy",
         (
-            "Passes after the cross-entropy start, which is solved to a relative gradient of 0.01; "
+            "Passes after the cross-entropy start, which is solved to the same relative gradient; "
             "on candidates, the half pass that finds them is included."
         ),
         table(["problem", "penalty", "fitted to", "relative gradient", "passes"], rows),

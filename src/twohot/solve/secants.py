@@ -27,7 +27,7 @@ from twohot._types import FloatArray
 from twohot.solve.preconditioner import ClassMetrics, class_inner
 
 CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little, and take memory
-OVERALL_PAIRS = 20  # pairs of the overall recursion; more than 10 matter to robust fits alone
+OVERALL_PAIRS = 10  # pairs of the overall recursion
 
 MOST_CLASSES = 0.9  # share of classes that use a pair from which on it counts as used by all
 

@@ -14,9 +14,9 @@ from twohot.solve.losses import Loss
 from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
 from twohot.solve.secants import History
 
-# The fit that only serves another loss as a start is solved to this relative gradient: it is to
-# lead into the right valley, and more changes neither the optimum nor its accuracy.
-START_TOLERANCE = 1e-2
+# The fit that only serves another loss as a start: at this relative gradient no training
+# prediction changes any more.
+START_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,6 @@ FIRST_LENGTH, NEWEST = 0.7, 0.3
 SMALL_LOGITS = 0.5
 SHORTEST = 0.3  # what a single bad step may leave
 
-# Less curvature than this share tells of the coupling to other classes, not of the class's own
-# block, and would let the class leap. Where the objective is not convex, rows that disagree with
-# their label bend it down, and only more curvature than the metric's is to be trusted.
-LEAST_CLASS_CURVATURE = {"convex": 0.3, "other": 1.2}
-
 # Values of the objective closer than this, relative, may differ by rounding alone.
 VALUE_ROUNDING = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-13}
 
@@ -53,12 +48,10 @@ class WholeSteps:
     """One length for all classes: the one that suited the last steps, if it leads down."""
 
     objective: Objective
+    # Less tells of the coupling to other classes, not of the class's own block, and would let
+    # the class leap.
+    least_class_curvature: float = 0.3
     usual_length: float | None = None  # tried first; None before the first step
-
-    @property
-    def least_class_curvature(self) -> float:
-        """Share of the curvature of its metric from which on a class uses its own pair."""
-        return LEAST_CLASS_CURVATURE["convex" if self.objective.loss.is_convex else "other"]
 
     def take(
         self, here: Evaluation, direction: FloatArray, most_trials: int
