@@ -34,6 +34,7 @@ def settings_claim(
     advice: str = "",
     rates: Sequence[float] = NOISE_RATES[1:],
     corruptions: Sequence[str] = CORRUPTIONS,
+    needed: Sequence[str] | None = None,
     claim: dict[str, Any],
     recoverable: bool = True,
     **grid: Any,
@@ -49,7 +50,10 @@ def settings_claim(
     advice : str
         What a practitioner should do.
     rates, corruptions
-        What the claim is about; of several corruptions, each must have settings.
+        What the claim is about.
+    needed : sequence of str, optional
+        Of several corruptions those that must have settings; by default all. That others have
+        none is said.
     claim : dict
         Other fields of `Claim`; its rule is what must hold in a setting.
     recoverable : bool
@@ -62,15 +66,21 @@ def settings_claim(
         tried = settings_of(results, data, corruptions, rates, recoverable=recoverable, **grid)
         kinds = {setting.corruption for setting in tried.draws}
         without = [kind for kind in corruptions if kind not in kinds]
-        if without and len(corruptions) > 1:
+        lacks = f"there is no setting of {_listed(without)} noise" if without else ""
+        if len(corruptions) > 1 and not kinds.issuperset(must_have):
             about = f"It is about {_listed(corruptions)} noise"
-            lacks = f"there is no setting of {_listed(without)} noise"
             return not_testable(f"{about}, and {lacks}.{tried.left_out_words(without)}")
         outcomes = {setting: statement([*draws.values()]) for setting, draws in tried.draws.items()}
         found = [JudgedSetting(place, *each) for place, each in outcomes.items() if each]
-        return judge_settings(found, value, advice, left_out=tried.left_out_words(corruptions))
+        absent = f" {lacks.capitalize()}." if lacks else ""
+        left_out = absent + tried.left_out_words(corruptions)
+        return judge_settings(found, value, advice, left_out=left_out)
 
+    must_have = corruptions if needed is None else needed
     rule = f"{claim['rule']} {RULE}" + f" {RECOVERABLE_ONLY}" * recoverable
+    if needed is not None:
+        others = [kind for kind in corruptions if kind not in needed]
+        rule += f" Settings of {_listed(others)} noise count where there are any."
     return Claim(**claim | {"rule": rule, "judge": judge})
 
 

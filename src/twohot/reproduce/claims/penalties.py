@@ -103,6 +103,7 @@ for _order, _strength in enumerate(("small", "big")):
                 "order": 42 + _order,
             },
             strength=_strength,
+            needed=("superclass",),
             statement=rises,
             value="Last round over the teacher, points of test accuracy",
         )
@@ -121,6 +122,7 @@ for _order, _strength in enumerate(("small", "big")):
                 "order": 44 + _order,
             },
             strength=_strength,
+            needed=("superclass",),
             statement=ahead([TWO_HOT], STUDENTS),
             value="Two-hot student over the best round, points of test accuracy",
         )
