@@ -197,6 +197,12 @@ def test_a_claim_about_several_corruptions_needs_settings_of_each(everything):
         assert "no setting of symmetric and asymmetric noise" in verdict.evidence
         assert claims[name].judge(results, [data]).answer is Answer.CONFIRMED
     assert claims["rounds-raise-accuracy"].judge(some, [data]).answer is Answer.CONFIRMED
+    # At the other penalties superclass noise is enough, and what lacks is said.
+    at_small = claims["rounds-at-small-penalty"]
+    verdict = at_small.judge(some, [data])
+    assert verdict.answer is Answer.CONFIRMED
+    assert "There is no setting of symmetric and asymmetric noise." in verdict.evidence
+    assert "no setting of" not in at_small.judge(results, [data]).evidence
 
 
 def test_a_setting_with_a_model_that_did_not_converge_is_left_out(everything):
