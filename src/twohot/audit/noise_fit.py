@@ -35,6 +35,8 @@ from twohot.audit.tempered import less_the_largest, tempered_at
 
 # Rows that a model is fitted on; a share of wrong labels among them is known to a point.
 MOST_ROWS = 10_000
+# Share of the mean size of a class below which it hardly occurs.
+RARE = 0.1
 # Classes up to which noise may differ between them. With as many, the rows and what is thought of
 # their true classes take 160 MB.
 MOST_CLASSES = 2_000
@@ -100,8 +102,53 @@ def fit_noise_model(
     >>> print(f"{np.mean((given != true)[wrong > 0.5]):.2f} {wrong[wrong > 0.5].mean():.2f}")
     0.85 0.85
     """
-    chosen = _chosen_rows(labels)
-    scores, label = less_the_largest(log_probabilities[chosen]), labels[chosen]
+    common = _common_classes(labels, log_probabilities.shape[1])
+    scores, label = _scores_of(log_probabilities, labels, common)
+    model = _fit(scores, label, temperatures)
+    return _among_all(model, common, log_probabilities.shape[1])
+
+
+def best_temperature(log_probabilities: FloatArray, labels: IntArray) -> float:
+    """Return the temperature that explains the labels best, with noise alike for all classes."""
+    common = _common_classes(labels, log_probabilities.shape[1])
+    return _best_centre(*_scores_of(log_probabilities, labels, common))
+
+
+def _common_classes(labels: IntArray, n_classes: int) -> IntArray:
+    """Return the classes that noise alike for all would fall on: not those that hardly occur.
+
+    A misspelt label is one. A wrong label would be that one as often as any other, which it is not,
+    and any doubt of all labels would explain them better.
+    """
+    sizes = np.bincount(labels[labels >= 0], minlength=n_classes)
+    common = np.flatnonzero(sizes >= RARE * sizes.sum() / max(1, np.count_nonzero(sizes)))
+    return common if len(common) > 1 else np.arange(n_classes)
+
+
+def _scores_of(
+    log_probabilities: FloatArray, labels: IntArray, classes: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """Return the rows of some classes to fit on, their scores of these, and their labels."""
+    place = np.full(log_probabilities.shape[1] + 1, -1)
+    place[classes] = np.arange(len(classes))  # the last stays -1, for no label
+    coded = place[labels]
+    chosen = _chosen_rows(coded)
+    scores = log_probabilities[chosen]
+    if len(classes) < scores.shape[1]:
+        scores = scores[:, classes]
+    return less_the_largest(scores), coded[chosen]
+
+
+def _among_all(model: NoiseModel, classes: IntArray, n_classes: int) -> NoiseModel:
+    """Return a model of some classes as one of all, to the others of which no label was given."""
+    counts = model.counts
+    if counts.size and len(classes) < n_classes:
+        counts = np.zeros((n_classes, n_classes), dtype=counts.dtype)
+        counts[np.ix_(classes, classes)] = model.counts
+    return replace(model, counts=counts, n_classes=n_classes)
+
+
+def _fit(scores: FloatArray, label: IntArray, temperatures: FloatArray | None) -> NoiseModel:
     even = _fit_even_model(scores, label, temperatures)
     n_classes = scores.shape[1]
     # Scores that say nothing cannot tell which classes are confused.
@@ -120,12 +167,6 @@ def fit_noise_model(
         if model.log_likelihood - explained > max(needed * n_classes**2, least_gain):
             best = model
     return best
-
-
-def best_temperature(log_probabilities: FloatArray, labels: IntArray) -> float:
-    """Return the temperature that explains the labels best, with noise alike for all classes."""
-    chosen = _chosen_rows(labels)
-    return _best_centre(less_the_largest(log_probabilities[chosen]), labels[chosen])
 
 
 def _chosen_rows(labels: IntArray) -> IntArray:
