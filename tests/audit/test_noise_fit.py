@@ -222,3 +222,21 @@ def test_one_class_is_never_wrong():
 def test_no_label_at_all_is_refused():
     with pytest.raises(ArgumentError, match="missing"):
         fit_noise_model(np.zeros((3, 2)), np.full(3, -1))
+
+
+@pytest.mark.parametrize("n_rare", [1, 4])
+def test_a_label_that_hardly_occurs_leaves_the_noise_of_the_others_as_it_is(n_rare):
+    # Five classes that are sure, a fifth of the labels wrong, and a few labels of a sixth class,
+    # which no row looks like.
+    rng = np.random.default_rng(0)
+    true = np.arange(600) % 5
+    given = np.where(rng.random(600) < 0.2, (true + rng.integers(1, 5, 600)) % 5, true)
+    given[:n_rare] = 5
+    scores = np.where(np.arange(6) == true[:, np.newaxis], 4.0, 0.0) + rng.normal(size=(600, 6))
+    scores[:, 5] -= 5
+    wrong = np.mean(given != true)
+    model = fit_noise_model(scores.astype(np.float32), given)
+    assert model.noise_rate == pytest.approx(wrong, abs=0.04)
+    assert model.corruption.shape == (6, 6)
+    doubt = model.probability_wrong(scores.astype(np.float32), given)
+    assert np.mean(doubt[given != true] > 0.5) > 0.8

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twohot.tables.csv_file import write_csv
 from twohot.tables.own_file import OwnCsv, OwnParquet, open_own_file, raw_records, unquoted
 
 CELL = st.text(alphabet=st.sampled_from('ab,;\t"\r\n é'), max_size=5)
@@ -104,3 +105,10 @@ def test_a_parquet_file_keeps_its_schema_and_its_other_columns(tmp_path):
 def test_other_files_are_not_written_again(tmp_path):
     with pytest.raises(ValueError, match=r"ends in '.npz': pass the .csv or .parquet file"):
         open_own_file(tmp_path / "a.npz")
+
+
+def test_a_copy_for_spreadsheets_is_not_written_again(tmp_path):
+    path = tmp_path / "safe.csv"
+    write_csv(path, ["text", "label"], [["=1", "cat"]], spreadsheet_safe=True)
+    with pytest.raises(ValueError, match="is a copy for spreadsheets.*pass the file that it was"):
+        open_own_file(path)

@@ -19,10 +19,12 @@ import numpy as np
 
 from twohot._checks.messages import ArgumentError, FileThereError, cause_of
 from twohot._checks.names import check_names
+from twohot._checks.numbers import check_choice
 from twohot._files import json_safe, parse_json, write_json
 from twohot.audit.issue_files import read_issues, write_findings, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.tables.row_ids import COLUMN, ID_KINDS
 
 FORMAT_VERSION = 2
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
@@ -160,7 +162,11 @@ def _read_summary(path: Path) -> dict[str, Any]:
 def _check_fields(found: dict[str, Any]) -> None:
     """Raise if a field is not what was written."""
     kinds = {"report": str, DIGEST: str, "classes": list, "has_items": bool, "item_kind": str}
+    kinds |= {"id_kind": str, "id_column": str}
     for name, kind in kinds.items():
         if not isinstance(found[name], kind):
             raise ArgumentError({name: found[name]}, "is not as it was written")
     check_names("classes", found["classes"])
+    check_choice("id_kind", found["id_kind"], ID_KINDS)
+    if bool(found["id_column"]) != (found["id_kind"] == COLUMN):
+        raise ArgumentError({"id_column": found["id_column"]}, "is not as it was written")

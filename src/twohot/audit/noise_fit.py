@@ -118,10 +118,12 @@ def _common_classes(labels: IntArray, n_classes: int) -> IntArray:
     """Return the classes that noise alike for all would fall on: not those that hardly occur.
 
     A misspelt label is one. A wrong label would be that one as often as any other, which it is not,
-    and any doubt of all labels would explain them better.
+    and any doubt of all labels would explain them better. Classes that no label is of stay: rows
+    may be of them.
     """
     sizes = np.bincount(labels[labels >= 0], minlength=n_classes)
-    common = np.flatnonzero(sizes >= RARE * sizes.sum() / max(1, np.count_nonzero(sizes)))
+    mean_size = sizes.sum() / max(1, np.count_nonzero(sizes))
+    common = np.flatnonzero((sizes == 0) | (sizes >= RARE * mean_size))
     return common if len(common) > 1 else np.arange(n_classes)
 
 

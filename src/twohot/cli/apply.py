@@ -19,7 +19,7 @@ from twohot.review.records import ReviewRows
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
 # Of the audit, needed to apply decisions again: never replaced.
-AUDIT_FILES = ("report.html", "issues.csv", "summary.json")
+AUDIT_FILES = ("report.html", "issues.csv", "findings.csv", "summary.json")
 
 
 def apply(
@@ -59,6 +59,9 @@ def apply(
     if decisions is None and accept_all is None:
         problem, advice = "there is nothing to apply", "name the decisions, or pass {accept_all}."
         raise ArgumentError("", problem, advice, accept_all=...)
+    if to is not None and spreadsheet_safe:
+        problem, advice = "writes your own file as it is", "leave {spreadsheet_safe} out."
+        raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=...)
     beside = Path() if decisions is None else decisions.parent
     folder = audit or (beside if (beside / "summary.json").exists() else Path())
     target = _target(to, output, folder)

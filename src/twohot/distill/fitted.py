@@ -178,7 +178,8 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `probabilities`, columns in the order of `classes_`. Needs the extra `onnx`. (`coef_` is on
         prepared rows: centred and of unit norm.)
         """
-        write_onnx(path, self.preparation_, self._last(), self.classes_, dtype)
+        last = self._last()
+        write_onnx(path, self.preparation_, last, self.classes_, dtype)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

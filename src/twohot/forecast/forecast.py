@@ -142,7 +142,7 @@ def forecast(
             problem = "and probabilities both say what the noise is"
             raise ArgumentError("corruption", problem, "pass one of them.")
         known = take_noise(corruption, sizes)
-    probe = AutoProbe(cv=_labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
+    probe = AutoProbe(cv=labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
     # From here on there are no other rows than those with a label.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     with one_blas_thread():  # chosen as AutoProbe does; nothing is fitted on all rows
@@ -158,7 +158,7 @@ def forecast(
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
-def _labelled_splits(cv: Any, labels: Labels) -> Any:
+def labelled_splits(cv: Any, labels: Labels) -> Any:
     """Return pairs of row numbers of X as numbers of labelled rows; anything else stays."""
     labelled = labels.labelled
     if labelled.all() or cv is None or is_integer(cv) or hasattr(cv, "split"):

@@ -6,6 +6,7 @@ from typing import Any
 from twohot._types import Matrix
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
 from twohot.distill.fitted import FittedProbe
+from twohot.forecast.forecast import labelled_splits
 from twohot.forecast.gains import compare
 from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe, search_probe
@@ -44,8 +45,8 @@ def fit_plain(
     True
     """
     rows, labels = check_rows_and_labels(X, y, ())
+    auto = AutoProbe(cv=labelled_splits(cv, labels), random_state=random_state)
     rows, labels = labelled_rows(rows, labels), labels.take(labels.labelled)
-    auto = AutoProbe(cv=cv, random_state=random_state)
     with one_blas_thread():
         _, selection = search_probe(auto, rows, labels, callback=callback)
     comparison = compare(selection)

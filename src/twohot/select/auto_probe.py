@@ -117,9 +117,8 @@ class AutoProbe(FittedProbe):
     ) -> FloatArray:
         """Choose a probe and fit it; return what is said of each row without its label.
 
-        Five times the best candidate, of an average its better half, is fitted on all but a fifth
-        of the rows, up to 50,000, and what that says of the others is kept: four bytes for each
-        row and class.
+        Five times the best candidate that is no average is fitted on all but a fifth of the rows,
+        up to 50,000, and what that says of the others is kept: four bytes for each row and class.
 
         Parameters
         ----------

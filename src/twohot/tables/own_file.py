@@ -18,6 +18,7 @@ from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot._files import whole_file
 from twohot.tables.csv_file import csv_columns, find_delimiter
+from twohot.tables.spreadsheet_cells import SAFE_COLUMN
 
 MARK = "\ufeff"  # of byte order
 BEFORE = "given_label"  # the column that keeps the labels as they were
@@ -80,6 +81,9 @@ class OwnCsv:
         self.header = first
         self.names: Sequence[str] = [unquoted(cell) for cell in first.cells]
         self.records = others
+        if self.names[-1] == SAFE_COLUMN:
+            problem = f"is a copy for spreadsheets, by its column {SAFE_COLUMN!r}"
+            raise ArgumentError({"to": path}, problem, "pass the file that it was made from.")
 
     def cells(self, name: str) -> list[str]:
         """Return the cells of a column as text."""
