@@ -274,6 +274,17 @@ def test_students_far_behind_on_plain_rows_are_not_tried_on_others(errors, monke
         assert (student.half_whitened.recipe in search.trials) == (errors > 0)
 
 
+def test_weights_that_sum_to_one_say_as_much_as_none():
+    shares = np.full(len(DATA.X), 1 / len(DATA.X))
+    probe = AutoProbe(n_jobs=1).fit(DATA.X, DATA.given_labels, sample_weight=shares)
+    plain = AutoProbe(n_jobs=1).fit(DATA.X, DATA.given_labels)
+    assert probe.choice_.learnt
+    assert probe.choice_.chosen.name == plain.choice_.chosen.name
+    assert probe.choice_.chosen.agreement_error == pytest.approx(
+        plain.choice_.chosen.agreement_error
+    )
+
+
 def test_no_candidate_is_its_start_under_another_name():
     search, _ = make_search(DATA, n_splits=1)
     search.attempt(grid.TEACHER_30)

@@ -76,6 +76,8 @@ class Search:
         self.held_out_labels: IntArray = self.labels[held_out]
         weights = rows.given_weights
         self.weights = np.ones(len(held_out)) if weights is None else weights[held_out]
+        # A row of weight 2 counts as two. Weights with a mean below one are shares, not rows.
+        self.weights = self.weights / min(1.0, float(self.weights.mean()))
         self.splits = _split(coordinates, splits)
 
     def run(self) -> Trial:
