@@ -14,7 +14,6 @@ from benchmarks.audit.noisy_data import NoisyData
 from benchmarks.audit.runs import Outcome, Score
 from benchmarks.audit.stages import Stages
 from twohot._checks.labels import code_labels
-from twohot.audit.find_issues import FEWEST_ROWS
 from twohot.audit.opinions import unseen_opinions
 from twohot.audit.verdict import reach_verdict
 
@@ -34,7 +33,7 @@ def auto_probe(noisy: NoisyData) -> Outcome:
     probe = twohot.AutoProbe(n_jobs=1, random_state=noisy.seed)
     with stages.measure("fit"):  # as find_label_issues does it, but the verdict is kept
         opinions = unseen_opinions(probe, noisy.data.raw, labels, None)
-        verdict = reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS)
+        verdict = reach_verdict(opinions, labels)
         flagged = verdict.flagged
     accuracy = noisy.accuracy(probe.predict(noisy.data.raw_test))
     score = noisy.detection(flagged, 1 - verdict.doubt, accuracy)

@@ -23,9 +23,6 @@ from twohot.audit.two_likeliest import CLOSE
 from twohot.audit.verdict import LabelVerdict, reach_verdict
 from twohot.select.auto_probe import AutoProbe
 
-# A class with fewer labels than this is never flagged: nothing else says what it looks like.
-FEWEST_ROWS = 2
-
 # Share of labels that may be wrong or overlap from which on it is said.
 UNCLEAR_SHARE = 0.02
 SHOWN_PAIRS = 3  # of classes that this is about
@@ -167,7 +164,7 @@ def _issues(
     messages: tuple[str, ...],
     probe: Any,
 ) -> LabelIssues:
-    verdict = reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS)
+    verdict = reach_verdict(opinions, labels)
     learnt = getattr(getattr(probe, "choice_", None), "learnt", True)
     candidates, codes = verdict.candidates, labels.codes
     flagged = verdict.flagged if precision is None else verdict.flag_for(precision)

@@ -24,6 +24,8 @@ from twohot.audit.tempered import row_blocks
 from twohot.audit.two_likeliest import Candidates, join, two_likeliest
 
 AS_IT_IS = np.ones(1)  # the only temperature of a generative model
+# A class with fewer labels than this is never flagged: nothing else says what it looks like.
+FEWEST_ROWS = 2
 SURELY = 0.5  # probability from which on a label is wrong rather than right
 
 
@@ -96,7 +98,9 @@ class LabelVerdict:
         return [(a, b) for (a, b), _ in pairs.most_common()]
 
 
-def reach_verdict(opinions: Opinions, labels: Labels, *, fewest_rows: int) -> LabelVerdict:
+def reach_verdict(
+    opinions: Opinions, labels: Labels, *, fewest_rows: int = FEWEST_ROWS
+) -> LabelVerdict:
     """Return the verdict on every label; those of classes with too few rows are never flagged."""
     codes, sizes = labels.codes, labels.sizes
     random_noise = fit_noise_model(opinions.outputs, codes)

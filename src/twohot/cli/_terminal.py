@@ -9,8 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from twohot.distill.leave_one_out import SHRINKAGES
-from twohot.select.grid import MOST_TRIALS
+from twohot.select.selection import MOST_TRIED
 
 # Seconds between two lines in a log.
 BETWEEN_LINES = 30.0
@@ -70,7 +69,7 @@ def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         disable=quiet,
         transient=True,
     ) as progress:
-        task = progress.add_task("…", total=MOST_TRIALS + len(SHRINKAGES) + 1)
+        task = progress.add_task("…", total=MOST_TRIED)
         lines = PacedLines()
 
         def tried(line: str) -> None:

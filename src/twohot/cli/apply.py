@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.outputs import check_output
-from twohot.audit.audit_folder import read_audit_folder
+from twohot.audit.audit_folder import FILES, read_audit_folder
 from twohot.audit.corrected_file import write_corrected_file
 from twohot.audit.decisions import Applied, accept_above, apply_decisions, read_decisions
 from twohot.audit.issue_files import write_labels
@@ -19,7 +19,7 @@ from twohot.review.records import ReviewRows
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
 # Of the audit, needed to apply decisions again: never replaced.
-AUDIT_FILES = ("report.html", "issues.csv", "findings.csv", "summary.json")
+AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
 
 
 def apply(

@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from twohot._checks.classes import check_superclass
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
-from twohot._checks.numbers import check_count, check_positive, is_integer
+from twohot._checks.numbers import check_count, check_positive
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
-from twohot.audit.find_issues import FEWEST_ROWS
 from twohot.audit.opinions import given_opinions, with_density
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
 from twohot.audit.verdict import reach_verdict
@@ -34,7 +33,7 @@ from twohot.forecast.true_correlations import CorrelationEstimate, unmix
 from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe, search_probe
 from twohot.select.search import Search
-from twohot.select.splits import choose_splits
+from twohot.select.splits import labelled_splits
 from twohot.select.unseen import unseen_logits
 
 
@@ -158,29 +157,19 @@ def forecast(
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
-def labelled_splits(cv: Any, labels: Labels) -> Any:
-    """Return pairs of row numbers of X as numbers of labelled rows; anything else stays."""
-    labelled = labels.labelled
-    if labelled.all() or cv is None or is_integer(cv) or hasattr(cv, "split"):
-        return cv
-    place = np.cumsum(labelled) - 1
-    pairs = choose_splits(cv, labels.codes, labelled.astype(np.float64), None)
-    return [(place[fitted], place[held_out]) for fitted, held_out in pairs]
-
-
 def _judge_by(probabilities: ArrayLike, labels: Labels) -> NoiseEstimate:
     """Judge the labels by a user's probabilities."""
     labelled = labels.labelled
     checked = check_probabilities(probabilities, labels)[labelled]
     opinions = given_opinions(iter([checked]))
-    return expected_noise(reach_verdict(opinions, labels.take(labelled), fewest_rows=FEWEST_ROWS))
+    return expected_noise(reach_verdict(opinions, labels.take(labelled)))
 
 
 def _judge_unseen(probe: AutoProbe, search: Search, X: Matrix, labels: Labels) -> NoiseEstimate:
     """Judge the labels as the audit does: by fits that have not seen them."""
     outputs = unseen_logits(search, search.best(), probe.random_state)
     opinions = with_density(probe, outputs, X, labels)
-    return expected_noise(reach_verdict(opinions, labels, fewest_rows=FEWEST_ROWS))
+    return expected_noise(reach_verdict(opinions, labels))
 
 
 def _correlate(

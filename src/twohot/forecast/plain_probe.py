@@ -6,11 +6,11 @@ from typing import Any
 from twohot._types import Matrix
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
 from twohot.distill.fitted import FittedProbe
-from twohot.forecast.forecast import labelled_splits
 from twohot.forecast.gains import compare
 from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe, search_probe
 from twohot.select.result import Choice
+from twohot.select.splits import labelled_splits
 
 
 def fit_plain(

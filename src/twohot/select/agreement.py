@@ -84,3 +84,11 @@ def standard_error(values: FloatArray, weights: FloatArray) -> float:
     """Return the standard error of a weighted mean."""
     deviation = values - mean(values, weights)
     return float(np.sqrt(deviation**2 @ weights) / weights.sum())
+
+
+def is_behind(
+    values: FloatArray, others: FloatArray, weights: FloatArray, *, errors: float
+) -> bool:
+    """Return whether values are below others by more than so many standard errors, row by row."""
+    behind = others - values
+    return mean(behind, weights) > errors * standard_error(behind, weights)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from twohot._types import FloatArray
-from twohot.select.agreement import mean, standard_error
+from twohot.select.agreement import is_behind, mean
 from twohot.select.grid import Candidate
 
 
@@ -55,10 +55,5 @@ def is_likelier(one: Score, other: Score, weights: FloatArray) -> bool:
 
 def _near(places: Sequence[int], values: Sequence[FloatArray], weights: FloatArray) -> list[int]:
     """Return the places whose values are within one standard error of the best."""
-    top = max(places, key=lambda place: mean(values[place], weights))
-    differences = {place: values[top] - values[place] for place in places}
-    return [
-        place
-        for place, difference in differences.items()
-        if mean(difference, weights) <= standard_error(difference, weights)
-    ]
+    top = values[max(places, key=lambda place: mean(values[place], weights))]
+    return [place for place in places if not is_behind(values[place], top, weights, errors=1)]

@@ -19,7 +19,14 @@ from twohot.distill.rounds import fit_round, make_round
 from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates
 from twohot.select import grid
-from twohot.select.agreement import HeldOut, calibrate, mean, pool, standard_error
+from twohot.select.agreement import (
+    HeldOut,
+    calibrate,
+    is_behind,
+    mean,
+    pool,
+    standard_error,
+)
 from twohot.select.grid import Candidate, coarse_tol
 from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
 from twohot.select.scored import Linear, Scored, predict_held_out
@@ -203,8 +210,7 @@ class Search:
         if trial is None:
             return False
         top = max(self.trials.values(), key=lambda each: each.agreement)
-        behind = top.agrees - trial.agrees
-        return mean(behind, self.weights) > FAR_ERRORS * standard_error(behind, self.weights)
+        return is_behind(trial.agrees, top.agrees, self.weights, errors=FAR_ERRORS)
 
     def _is_likelier(self, one: Trial, other: Trial) -> bool:
         return is_likelier(one.score, other.score, self.weights)

@@ -28,13 +28,17 @@ from twohot.distill.discriminant import (
     moments_along_axes,
 )
 from twohot.distill.leave_one_out import SHRINKAGES
-from twohot.select.agreement import mean, standard_error
+from twohot.select.agreement import is_behind
+from twohot.select.grid import MOST_TRIALS
 from twohot.select.scored import Linear, Scored, predict_held_out
 from twohot.select.search import Search, Trial
 
 # Standard errors up to which a difference of agreement counts as none. Agreement on 2,000 noisy
 # labels tells candidates apart badly, and averaging in one that is a little worse costs little.
 MOST_ERRORS = 2.0
+
+# Of the candidates of a search, the discriminants and the average.
+MOST_TRIED = MOST_TRIALS + len(SHRINKAGES) + 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,13 +92,10 @@ def decide(search: Search, *, intercept: bool = True) -> Selection:
 
 def _near(members: Sequence[Member], weights: FloatArray) -> list[Member]:
     """Return those that agree as much as the best, up to chance."""
-    best = max(members, key=lambda each: each.agreement)
-
-    def is_near(each: Member) -> bool:
-        behind = best.agrees - each.agrees
-        return mean(behind, weights) <= MOST_ERRORS * standard_error(behind, weights)
-
-    return [each for each in members if is_near(each)]
+    best = max(members, key=lambda each: each.agreement).agrees
+    return [
+        each for each in members if not is_behind(each.agrees, best, weights, errors=MOST_ERRORS)
+    ]
 
 
 def _discriminants(search: Search) -> list[Discriminant]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from twohot._checks.classes import check_generator
+from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, is_integer
 from twohot._types import FloatArray, IntArray
 
@@ -39,6 +40,16 @@ def choose_splits(
             "one pair of row numbers, and give each side rows that count."
         )
     return splits
+
+
+def labelled_splits(cv: Any, labels: Labels) -> Any:
+    """Return pairs of row numbers of X as numbers of labelled rows; anything else stays."""
+    labelled = labels.labelled
+    if labelled.all() or cv is None or is_integer(cv) or hasattr(cv, "split"):
+        return cv
+    place = np.cumsum(labelled) - 1
+    pairs = choose_splits(cv, labels.codes, labelled.astype(np.float64), None)
+    return [(place[fitted], place[held_out]) for fitted, held_out in pairs]
 
 
 def _pairs(cv: Any, labels: IntArray, random_state: Any) -> list[Any]:
