@@ -1,11 +1,11 @@
 """Discriminant analysis against scikit-learn's, its plain twin, and fits without each row."""
 
-import discriminant_twin
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+import discriminant_twin
 import problems
 import twin
 from stored import memory_map

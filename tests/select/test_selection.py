@@ -1,10 +1,10 @@
 """What is made of a search: discriminants beside it, and averages of what is equally good."""
 
-import discriminant_twin
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+import discriminant_twin
 import problems
 import twin
 from twohot import AutoProbe, AveragedProbe
