@@ -12,7 +12,7 @@ import twin
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot._checks.labels import code_labels
 from twohot.distill.estimators import probe_for
-from twohot.distill.recipe import ROBUST, TEACHER, Recipe
+from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, TEACHER, Recipe
 from twohot.distill.targets import LABELS
 from twohot.rows import coordinates as coordinates_module
 from twohot.rows.coordinates import Coordinates, prepare
@@ -42,7 +42,7 @@ def _tight(monkeypatch):
         monkeypatch.setattr(loss, "coarse_student_tol", TIGHT)
 
 
-def make_search(data, *, weights=None, n_splits=2, tol=TIGHT, callback=None):
+def make_search(data, *, weights=None, n_splits=2, tol=TIGHT, callback=None, n_axes=None):
     """Return a search over folds of every n-th row; rows are not centred, so folds stand alone."""
     _, coordinates = prepare(
         data.X,
@@ -61,7 +61,7 @@ def make_search(data, *, weights=None, n_splits=2, tol=TIGHT, callback=None):
     ]
     coordinates.rows.attach(LABELS, data.given_labels)
     settings = Settings(tol=tol, max_iter=2000)
-    return Search(coordinates, splits, settings, callback), splits
+    return Search(coordinates, splits, settings, callback, n_axes=n_axes), splits
 
 
 def attempt_all(search, candidate):
@@ -173,7 +173,7 @@ def test_a_robust_candidate_starts_where_it_says(monkeypatch, whiten):
 def test_the_refit_is_the_estimator_fitted_on_all_rows(data, candidate, n_axes, monkeypatch):
     # Plain ones are refitted along all axes, whatever they were compared on.
     monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", n_axes)
-    search, _ = make_search(data, n_splits=1)
+    search, _ = make_search(data, n_splits=1, n_axes=n_axes - 1)
     rounds = search.refit(attempt_all(search, candidate))
     alone = probe_for(candidate.recipe, center=False, tol=TIGHT, max_iter=2000)
     alone.fit(data.X, data.given_labels)
@@ -257,21 +257,29 @@ def test_both_kinds_of_rows_get_the_same_first_candidates():
     search, _ = make_search(DATA, n_splits=1)
     search.run()
     plain, whitened = ([r for r in search.trials if r.whiten == kind] for kind in (False, True))
-    assert list(search.trials) == plain + whitened
     assert [each.half_whitened for each in plain[:2]] == whitened[:2]
+    assert grid.FIRST_ROBUST.recipe in plain
+    assert grid.FIRST_ROBUST.half_whitened.recipe in whitened
     # All rounds of a recipe are alike.
     assert all(step.whiten for each in whitened for step in each.rounds)
     assert not any(step.whiten for each in plain for step in each.rounds)
 
 
 @pytest.mark.parametrize("errors", [-1e9, 1e9])
-def test_students_far_behind_on_plain_rows_are_not_tried_on_others(errors, monkeypatch):
+def test_what_is_far_behind_is_not_followed(errors, monkeypatch):
     monkeypatch.setattr(search_module, "FAR_ERRORS", errors)
     search, _ = make_search(DATA, n_splits=1)
     search.run()
-    assert {grid.ROUND_2.recipe, grid.PARTIAL.recipe} <= set(search.trials)
-    for student in (grid.ROUND_2, grid.PARTIAL):
-        assert (student.half_whitened.recipe in search.trials) == (errors > 0)
+    stronger, weaker = grid.stronger(grid.FIRST_ROBUST), grid.weaker(grid.FIRST_ROBUST)
+    for whiten in (False, True):
+        tried = [each for each in search.trials if each.whiten == whiten]
+        # Students where the teacher is not, other penalties and rounds where the rows are not.
+        for student in (grid.ROUND_2, grid.PARTIAL):
+            recipe = student.half_whitened.recipe if whiten else student.recipe
+            assert (recipe in tried) == (errors > 0)
+        ridges = {each.ridge for each in tried if each.method == ROBUST}
+        assert bool(ridges & {stronger.recipe.ridge, weaker.recipe.ridge}) == (errors > 0)
+        assert (ROBUST_ROUNDS in {each.method for each in tried}) == (errors > 0)
 
 
 def test_errors_of_weights_that_sum_to_one_are_those_of_rows():
@@ -344,7 +352,8 @@ def test_passes_of_a_search_are_those_of_its_fits(monkeypatch):
     n_fits = 3 * len(search.trials)
     assert len(fits) == n_fits
     assert len(refits) == search.best().candidate.recipe.n_rounds
-    passes = sum(split.fitted.rows.n_passes for split in search.splits)
+    splits = [*search.splits, *search.wide_splits]  # discriminants are on all leading axes
+    passes = sum(split.fitted.rows.n_passes for split in splits)
     trials = [*search.trials.values(), *selection.discriminants]
     assert sum(trial.n_passes for trial in trials) == pytest.approx(passes)
     # Coarse tolerances and warm starts: about four passes a candidate and split.
@@ -372,10 +381,13 @@ def test_no_array_of_all_outputs_is_held():
 
 @pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
 def test_the_rows_that_are_searched_are_held_once_along_few_axes(data, monkeypatch):
-    monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", 5)
-    search, _ = make_search(data)
+    monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", 8)
+    search, _ = make_search(data, n_axes=5)
+    whole = search.wide_splits[0].fitted.rows.X.X
+    assert whole.shape == (len(data.X), 8)
+    for each in (*search.splits, *search.wide_splits):
+        assert all(np.shares_memory(side.rows.X.X, whole) for side in (each.fitted, each.held_out))
     stored = {id(side.rows.X.X) for each in search.splits for side in (each.fitted, each.held_out)}
-    assert len(stored) == 1
     for kind in (grid.TEACHER_30, grid.TEACHER_30.half_whitened):
         rows = kind.recipe.coordinates(search.splits[0].fitted).rows
         assert id(rows.X.X) in stored
@@ -440,7 +452,7 @@ def test_rows_that_are_searched_are_taken_once(monkeypatch):
 
 
 def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
-    monkeypatch.setattr("twohot.select.splits.SEARCH_ROWS", 100)
+    monkeypatch.setattr("twohot.select.splits.CHOICE_ROWS", 100)
     search = search_probe(AutoProbe(), DATA.X, code_labels(DATA.given_labels))[1].search
     for split in search.splits:
         assert split.fitted.rows.n_samples + split.held_out.rows.n_samples == 100

@@ -115,7 +115,7 @@ def prepared_data(path: str, *, prepared: bool) -> PreparedData:
     )
     test_rows = _prepare_test(data.X_test, preparation)
     if coordinates.axes.basis is not None:
-        test_rows = np.asarray(test_rows @ coordinates.axes.basis)
+        test_rows = np.asarray(test_rows @ coordinates.axes.reading(intercept=False))
         coordinates = coordinates.in_axes()
     elif coordinates.origin is not None:
         basis = coordinates.to_features(np.eye(coordinates.rows.n_features))

@@ -21,7 +21,8 @@ class Coordinates:
 
     rows: Rows  # what the passes run over
     axes: PrincipalAxes  # of these rows
-    origin: "Coordinates | Span | None" = None  # what these rows came from, if not the user's
+    # What these rows came from, if not the user's.
+    origin: "Coordinates | Narrowed | Span | None" = None
 
     @property
     def unit_penalty(self) -> float:
@@ -52,9 +53,18 @@ class Coordinates:
         """Return some of the rows along the same axes."""
         return replace(self, rows=self.rows.take(index))
 
-    def leading(self) -> "Coordinates":
-        """Return the same rows along their leading axes alone."""
-        return replace(self, axes=self.axes.leading(intercept=self.rows.intercept))
+    def leading(self, most: int | None = None) -> "Coordinates":
+        """Return the same rows along their leading axes alone.
+
+        Rows that are stored along their axes are read there: nothing is copied, and no coordinates
+        are changed.
+        """
+        intercept = self.rows.intercept
+        axes = self.axes.leading(intercept=intercept, most=most)
+        if axes is self.axes or self.axes.basis is not None:
+            return replace(self, axes=axes)
+        rows = self.rows.last_columns(len(axes.variances) - intercept)
+        return Coordinates(rows, replace(axes, basis=None), Narrowed(self, len(axes.variances)))
 
     def half_whitened(self) -> "Coordinates":
         """Return the same rows along their leading axes, half-whitened."""
@@ -73,6 +83,22 @@ class Coordinates:
         rows = self.rows if index is None else self.rows.take(index)
         along = rows.in_axes(axes.reading(intercept=rows.intercept))
         return Coordinates(along, replace(axes, basis=None, scale=None), origin=self)
+
+
+@dataclass(frozen=True, eq=False)
+class Narrowed:
+    """The way back from some of the columns that rows are stored in."""
+
+    whole: Coordinates
+    n_axes: int
+
+    def to_features(self, coef: FloatArray) -> FloatArray:
+        """Return coefficients on the user's features."""
+        return self.whole.to_features(self.whole.axes.extend(coef))
+
+    def from_features(self, coef: FloatArray) -> FloatArray:
+        """Return coefficients along the axes, less what they cannot see."""
+        return self.whole.from_features(coef)[:, -self.n_axes :]
 
 
 def choose_coordinates(rows: Rows) -> Coordinates:

@@ -2,12 +2,13 @@
 
 In the coordinates of its own second moment X'X/N = Q diag(variances) Qᵀ, the curvature of the
 objective is nearly diagonal. Coefficients c in these coordinates are W = c Qᵀ on the features,
-and a moment M on the features is M Q in these coordinates. An intercept is its own axis.
+and a moment M on the features is M Q in these coordinates. An intercept is its own axis. Of wide
+rows only the leading axes are principal; along the rest, variances are taken to be alike.
 
 Axes may be multiplied by a scale s each: rows along them are X Q diag(s), W = c diag(s) Qᵀ. A
 penalty on c then weighs some directions more than others. Half-whitened axes, m of them, have
 
-    s_j = (variances_j + FLOOR · Σ variances / m)^(-1/4),
+    s_j = (variances_j + FLOOR · Σ variances / m)^(-1/4),      m at most LEADING_AXES,
 
 halfway, in the logarithm, from the rows as they are to rows that vary alike along all axes: what
 tells classes apart is often not what varies most.
@@ -19,9 +20,9 @@ import numpy as np
 import scipy.linalg as sl
 
 from twohot._types import FloatArray
+from twohot.rows.basis import Basis, WholeBasis, leading_axes, reflected_basis
 from twohot.rows.block import Block
 from twohot.rows.rows import Rows, Terms
-from twohot.rows.threads import map_on_cores
 
 # Rows that enter the second moment, about so many. A tenth of the cost of all rows at the size of
 # CIFAR-100 changes no count of passes, and the leading axes hardly.
@@ -31,12 +32,12 @@ MOMENT_ROWS = 10_000
 # or every hundredth row too, so that no order of the rows is sampled one-sidedly.
 SPREAD, RANGE = 2_654_435_769, 2**32
 
-# Classes whose coefficients change coordinates at once, on one thread.
-CHUNK_CLASSES = 32
-
 # Axes that are enough to compare candidates on: with 512 of 2048 the choice and its accuracy were
 # those of all, with 256 up to .7 points less. Fine-grained classes need all of them in the end.
 LEADING_AXES = 512
+
+# Features from which on only the leading axes are found: all of them cost as much as 20 passes.
+WIDE = 1024
 
 # Axes whose variance is below this share of the largest are rounding errors.
 NEGLIGIBLE_VARIANCE = 1e-13
@@ -49,25 +50,26 @@ FLOOR = 0.1
 class PrincipalAxes:
     """Some principal axes of the prepared rows, d features, in the order of their variance."""
 
-    basis: FloatArray | None  # (d, m), axes as columns; None: the features are their own axes
+    basis: Basis | None  # None: the features are their own axes
     variances: FloatArray  # (m,), mean square of the rows along each axis, the smallest first
     mean_row: FloatArray  # (m,), mean of the rows along each axis
     mean_square: float  # mean squared norm of the rows, without the intercept
     scale: FloatArray | None = None  # (m,), what each axis is multiplied by; None: one
+    floor: float | None = None  # what half-whitening adds to variances, of axes that were left out
 
     def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
         """Return coefficients on the features of the rows, from those along the axes."""
         scaled = coef if self.scale is None else coef * self.scale
-        return scaled if self.basis is None else _multiply(scaled, self.basis.T, n_jobs)
+        return scaled if self.basis is None else self.basis.to_rows(scaled, n_jobs)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
         """Return moments along the axes, from those on the features."""
-        along = moment if self.basis is None else _multiply(moment, self.basis, n_jobs)
+        along = moment if self.basis is None else self.basis.from_rows(moment, n_jobs)
         return along if self.scale is None else along * self.scale
 
     def project(self, coef: FloatArray, n_jobs: int) -> FloatArray:
         """Return coefficients along the axes, from those on the features: the part along them."""
-        along = coef if self.basis is None else _multiply(coef, self.basis, n_jobs)
+        along = coef if self.basis is None else self.basis.from_rows(coef, n_jobs)
         return along if self.scale is None else along / self.scale
 
     def extend(self, coef: FloatArray) -> FloatArray:
@@ -79,27 +81,25 @@ class PrincipalAxes:
 
         Without the axis of an intercept.
         """
-        basis = np.eye(len(self.variances)) if self.basis is None else self.basis
+        basis = self._columns(0)
         scaled = basis if self.scale is None else basis * self.scale
         return scaled[: len(basis) - intercept, : len(self.variances) - intercept]
 
     def leading(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
         """Return the axes of the largest variances that are more than rounding, and an intercept's.
 
-        The mean squared norm stays that of all axes, so that a ridge means the same penalty.
+        The mean squared norm stays that of all axes, so that a ridge means the same penalty; and so
+        does the floor of their whitening.
         """
-        n_axes = len(self.variances) - intercept
-        rounding = NEGLIGIBLE_VARIANCE * self.variances[:n_axes].max(initial=0)
-        n_negligible = int(np.count_nonzero(self.variances[:n_axes] <= rounding))
-        first = max(n_negligible, n_axes - (LEADING_AXES if most is None else most))
+        first = self._first(most, intercept=intercept)
         if first == 0:
             return self
-        basis = np.eye(len(self.variances)) if self.basis is None else self.basis
         return replace(
             self,
-            basis=basis[:, first:],
+            basis=WholeBasis(self._columns(first)),
             variances=self.variances[first:],
             mean_row=self.mean_row[first:],
+            floor=self._floor(intercept=intercept),
         )
 
     def half_whitened(self, *, intercept: bool, most: int | None = None) -> "PrincipalAxes":
@@ -107,8 +107,9 @@ class PrincipalAxes:
         axes = self.leading(intercept=intercept, most=most)
         n_axes = len(axes.variances) - intercept
         variances = axes.variances[:n_axes]
+        floor = self._floor(intercept=intercept) if most is None else _floor_of(variances)
         scale = np.ones(len(axes.variances))
-        scale[:n_axes] = (variances + FLOOR * variances.sum() / max(n_axes, 1)) ** -0.25
+        scale[:n_axes] = (variances + floor) ** -0.25
         return replace(
             axes,
             variances=axes.variances * scale**2,
@@ -117,32 +118,61 @@ class PrincipalAxes:
             scale=scale,
         )
 
+    def _columns(self, first: int) -> FloatArray:
+        """Return the axes from one on, as columns."""
+        n_axes = len(self.variances)
+        return np.eye(n_axes)[:, first:] if self.basis is None else self.basis.columns(first)
 
-def _multiply(left: FloatArray, right: FloatArray, n_jobs: int) -> FloatArray:
-    """Return left @ right, a few rows at a time, the same for any number of threads."""
+    def _first(self, most: int | None, *, intercept: bool) -> int:
+        """Return the number of the first axis of those that are more than rounding, or the most."""
+        n_axes = len(self.variances) - intercept
+        rounding = NEGLIGIBLE_VARIANCE * self.variances[:n_axes].max(initial=0)
+        n_negligible = int(np.count_nonzero(self.variances[:n_axes] <= rounding))
+        return max(n_negligible, n_axes - (LEADING_AXES if most is None else most))
 
-    def chunk(number: int) -> FloatArray:
-        return np.asarray(left[number * CHUNK_CLASSES : (number + 1) * CHUNK_CLASSES] @ right)
+    def _floor(self, *, intercept: bool) -> float:
+        """Return what half-whitening adds to each variance."""
+        if self.floor is not None:
+            return self.floor
+        n_axes = len(self.variances) - intercept
+        return _floor_of(self.variances[self._first(None, intercept=intercept) : n_axes])
 
-    n_chunks = -(-len(left) // CHUNK_CLASSES)
-    return np.concatenate(list(map_on_cores(chunk, n_chunks, n_jobs)))
+
+def _floor_of(variances: FloatArray) -> float:
+    return FLOOR * float(variances.sum()) / max(len(variances), 1)
 
 
 def measure_axes(rows: Rows) -> PrincipalAxes:
     """Read the rows once and return their principal axes."""
     stride = max(1, rows.n_samples // MOMENT_ROWS)
     total, square, moment, sampled_weight = rows.sum(moment_terms, stride)
-    variances, axes = sl.eigh(moment / max(float(sampled_weight), 1.0), overwrite_a=True)
-    mean_row = total / rows.n_samples @ axes
+    moment /= max(float(sampled_weight), 1.0)
+    basis, variances = _principal(moment, intercept=rows.intercept)
+    mean_row = total / rows.n_samples
     if rows.intercept:
-        variances, mean_row = np.append(variances, 1.0), np.append(mean_row, 1.0)
-        axes = sl.block_diag(axes, np.eye(1))
+        mean_row = np.append(mean_row, 1.0)
     return PrincipalAxes(
-        basis=axes,
-        variances=np.maximum(variances, 0),
-        mean_row=mean_row,
+        basis=basis,
+        variances=variances,
+        mean_row=basis.from_rows(mean_row[np.newaxis], 1)[0],
         mean_square=float(square) / rows.n_samples,
     )
+
+
+def _principal(moment: FloatArray, *, intercept: bool) -> tuple[Basis, FloatArray]:
+    """Return the axes of a second moment, and the variances along them; an intercept's last."""
+    basis: Basis
+    d = len(moment)
+    if d > max(WIDE, LEADING_AXES):
+        leading, axes = leading_axes(moment, LEADING_AXES)
+        rest = (np.trace(moment) - leading.sum()) / (d - len(leading))
+        variances = np.append(np.full(d - len(leading), rest), leading)
+        basis = reflected_basis(axes, intercept=intercept)
+    else:
+        variances, axes = sl.eigh(moment, overwrite_a=True)
+        basis = WholeBasis(sl.block_diag(axes, np.eye(1)) if intercept else axes)
+    variances = np.maximum(variances, 0)
+    return basis, np.append(variances, 1.0) if intercept else variances
 
 
 def moment_terms(block: Block, stride: int) -> Terms:

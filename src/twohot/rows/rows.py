@@ -137,6 +137,11 @@ class Rows:
         rotated = stack(list(self.map(coordinates_along, basis, self.dtype)))
         return self._like(Rows, rotated, AS_THEY_ARE, np.arange(self.n_samples))
 
+    def last_columns(self, n_columns: int) -> "Rows":
+        """Return the rows with their last columns alone, where they are stored as they are read."""
+        everything = np.arange(self.n_samples)
+        return self._like(type(self), self.X[:, -n_columns:], self.preparation, everything)
+
     def _like(
         self, kind: type["Rows"], X: Matrix, preparation: Preparation | None, index: IntArray
     ) -> "Rows":

@@ -12,6 +12,7 @@ more of each row and so tells candidates apart with fewer rows, but takes noise 
 So agreement decides, and likelihood between candidates that agreement cannot tell apart.
 """
 
+from bisect import bisect
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,12 +68,26 @@ def calibrate(held_out: HeldOut, n_classes: int, weights: FloatArray) -> Calibra
     best = Calibration(1.0, 0.0, np.full(len(weights), -np.inf))
     largest = -np.inf
     for temperature, given in zip(TEMPERATURES, held_out.given, strict=True):
-        for noise_rate in NOISE_RATES:
+        for noise_rate in _likely_rates(given, n_classes, weights):
             likelihood = np.log((1 - noise_rate) * given + noise_rate / n_classes)
             total = float(likelihood @ weights)
             if total > largest:
                 largest, best = total, Calibration(temperature, float(noise_rate), likelihood)
     return best
+
+
+def _likely_rates(given: FloatArray, n_classes: int, weights: FloatArray) -> FloatArray:
+    """Return the one or two noise rates among which the likeliest is.
+
+    The likelihood is concave in the rate: the largest is where its slope changes sign.
+    """
+    excess = 1 / n_classes - given
+
+    def descent(rate: float) -> float:
+        return -float((excess / (given + rate * excess)) @ weights)
+
+    after = bisect(NOISE_RATES, 0.0, key=descent)
+    return NOISE_RATES[max(after - 1, 0) : after + 1]
 
 
 def mean(values: FloatArray, weights: FloatArray) -> float:

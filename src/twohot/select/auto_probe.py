@@ -17,7 +17,7 @@ from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.scored import Scored
-from twohot.select.search import Search
+from twohot.select.search import SEARCH_AXES, Search
 from twohot.select.selection import Selection, decide
 from twohot.select.splits import choose_splits
 from twohot.select.unseen import unseen_logits
@@ -40,16 +40,16 @@ class AutoProbe(FittedProbe):
     best of several kinds cannot be told apart, the average of two (`AveragedProbe`), which is a
     linear probe too. Nothing but the noisy labels is used; a plain teacher may win.
 
-    Candidates are compared on at most 512 leading principal axes. Memory beside X: a number for
-    each of these axes and each row that is searched, and once more for the rows fitted on where
-    they take no more than 32 MB. What is chosen is fitted along all axes, unless it is
-    half-whitened (`whiten` of `LinearProbe`) or a discriminant.
+    Candidates are compared on at most 256 leading principal axes, a discriminant on 512. Memory
+    beside X: a number for each of these axes and each row that is searched, and half of that again
+    for the rows fitted on where they take no more than 32 MB. What is chosen is fitted along all
+    axes, unless it is half-whitened (`whiten` of `LinearProbe`) or a discriminant.
 
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
         Which rows are held out. By default a fifth of every label at a time, until about 2,000 rows
-        are scored on: once for 10,000 rows, five times for 2,000. Above 50,000 rows the choice is
+        are scored on: once for 10,000 rows, five times for 2,000. Above 25,000 rows the choice is
         made on so many.
     fit_intercept : bool or "auto"
         "auto" fits an intercept where one label has much more than its share of the rows; a
@@ -200,7 +200,7 @@ def search_probe(
     )
     coordinates.rows.attach(LABELS, labels.codes)
     said = None if callback is None else lambda scored: callback(_in_words(scored))
-    search = Search(coordinates, splits, settings, said)
+    search = Search(coordinates, splits, settings, said, n_axes=SEARCH_AXES)
     search.run()
     return preparation, decide(search, intercept=probe.fit_intercept is not False)
 

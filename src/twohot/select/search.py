@@ -1,10 +1,11 @@
 """The search: candidates fitted side by side on every split, scored on the held-out rows.
 
 The rows that a search looks at are taken once, prepared, and held in memory along their leading
-principal axes: a number for each row and for each of 512 axes at the most. Half-whitened rows are
-the same rows, each axis times a number. All splits share them, so that a split costs no set-up and
-its coefficients are a start for any other fit. A candidate is fitted on all splits before the next
-one is chosen. What is chosen is fitted on all rows, and along all axes unless it is half-whitened.
+principal axes: a number for each row and for each of 512 axes at the most. Candidates read the last
+256 of these; half-whitened rows are the same rows, each axis times a number. All splits share them,
+so that a split costs no set-up and its coefficients are a start for any other fit. A candidate is
+fitted on all splits before the next one is chosen. What is chosen is fitted on all rows, and along
+all axes unless it is half-whitened.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,6 +36,9 @@ from twohot.solve.objective import Evaluation
 from twohot.solve.solver import Settings, Solver
 
 Callback = Callable[[Scored], None]
+
+# Leading principal axes along which candidates that take many passes are compared.
+SEARCH_AXES = 256
 
 # Standard errors of its agreement by which a candidate is far behind.
 FAR_ERRORS = 2.0
@@ -71,6 +75,8 @@ class Search:
         splits: Sequence[tuple[IntArray, IntArray]],
         settings: Settings,
         callback: Callback | None = None,
+        *,
+        n_axes: int | None = None,
     ) -> None:
         self.coordinates = coordinates
         self.settings = settings
@@ -85,16 +91,22 @@ class Search:
         self.weights = np.ones(len(held_out)) if weights is None else weights[held_out]
         # A row of weight 2 counts as two. Weights with a mean below one are shares, not rows.
         self.weights = self.weights / min(1.0, float(self.weights.mean()))
-        self.splits = _split(coordinates, splits)
+        self.wide_splits, self.splits = _split(coordinates, splits, n_axes)
 
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
         for whiten in (False, True):
-            self._run_on(whiten=whiten)
+            self._begin(whiten=whiten)
+        robust = grid.FIRST_ROBUST
+        firsts = [self.trials[each.recipe] for each in (robust, robust.half_whitened)]
+        for first in firsts:
+            # A kind of rows that is clearly worse does not become the better one.
+            if not any(self._is_far_behind(first, other) for other in firsts):
+                self._refine(first)
         return self.best()
 
-    def _run_on(self, *, whiten: bool) -> None:
-        """Try what is worth trying on rows that are half-whitened, or are not."""
+    def _begin(self, *, whiten: bool) -> None:
+        """Try teachers and the first robust probe, on rows that are half-whitened, or are not."""
 
         def attempt(candidate: Candidate) -> Trial:
             return self.attempt(candidate.half_whitened if whiten else candidate)
@@ -105,16 +117,21 @@ class Search:
             attempt(grid.TEACHER_100)
         else:
             self._weaken(weak, self._is_likelier)
-        # Students of the teacher that are far behind on plain rows are not tried on others.
-        if not self._is_far_behind(grid.ROUND_2) and self.is_better(attempt(grid.ROUND_2), weak):
+        # Students of a teacher that is clearly worse do not become better than what it is behind.
+        if self._is_far_behind(weak, attempt(grid.FIRST_ROBUST)):
+            return
+        if self.is_better(attempt(grid.ROUND_2), weak):
             attempt(grid.ROUND_3)
-        if not self._is_far_behind(grid.PARTIAL):
-            attempt(grid.PARTIAL)
-        first = attempt(grid.FIRST_ROBUST)
+        attempt(grid.PARTIAL)
+
+    def _refine(self, first: Trial) -> None:
+        """Try other penalties of a robust probe, and the second rounds of the best."""
         if not self._weaken(first, self.is_better):
-            attempt(grid.stronger(first.candidate))
-        for candidate in grid.robust_rounds(self.best(ROBUST, whiten=whiten).candidate):
-            attempt(candidate)
+            self.attempt(grid.stronger(first.candidate))
+        for candidate in grid.robust_rounds(
+            self.best(ROBUST, whiten=first.recipe.whiten).candidate
+        ):
+            self.attempt(candidate)
 
     def attempt(self, candidate: Candidate) -> Trial:
         """Fit a candidate on every split and score it on the held-out rows."""
@@ -158,9 +175,14 @@ class Search:
         return scored
 
     def fits(self, trial: Trial) -> list[Linear]:
-        """Return what a trial found on each split, on the rows of the split."""
-        ends = zip(self.splits, trial.evaluations, strict=True)
-        return [_linear(trial.recipe, split, end) for split, end in ends]
+        """Return what a trial found on each split, on the rows along all leading axes."""
+        n_features = self.wide_splits[0].fitted.rows.n_features
+        found = []
+        for split, end in zip(self.splits, trial.evaluations, strict=True):
+            fit = _linear(trial.recipe, split, end)
+            n_left_out = n_features - fit.coef.shape[1]
+            found.append(Linear(np.pad(fit.coef, ((0, 0), (n_left_out, 0))), fit.offset))
+        return found
 
     def best(self, *methods: str, whiten: bool | None = None) -> Trial:
         """Return the best trial so far, of some methods and kind of rows if they are named."""
@@ -204,22 +226,20 @@ class Search:
             trial, n_gained = weaker, n_gained + 1
         return n_gained > 0
 
-    def _is_far_behind(self, candidate: Candidate) -> bool:
-        """Return whether a candidate was tried, and agrees clearly less than the best so far."""
-        trial = self.trials.get(candidate.recipe)
-        if trial is None:
-            return False
-        top = max(self.trials.values(), key=lambda each: each.agreement)
-        return is_behind(trial.agrees, top.agrees, self.weights, errors=FAR_ERRORS)
+    def _is_far_behind(self, one: Trial, other: Trial) -> bool:
+        """Return whether one trial agrees clearly less than another."""
+        return is_behind(one.agrees, other.agrees, self.weights, errors=FAR_ERRORS)
 
     def _is_likelier(self, one: Trial, other: Trial) -> bool:
         return is_likelier(one.score, other.score, self.weights)
 
 
-def _split(coordinates: Coordinates, splits: Sequence[tuple[IntArray, IntArray]]) -> list[Split]:
+def _split(
+    coordinates: Coordinates, splits: Sequence[tuple[IntArray, IntArray]], n_axes: int | None
+) -> tuple[list[Split], list[Split]]:
     """Return the splits of the rows that are looked at, in memory if they are not too many.
 
-    All along their leading axes.
+    All along their leading axes; and the same splits along at most so many of these.
     """
     coordinates = coordinates.leading()
     looked_at = np.unique(np.concatenate([rows for pair in splits for rows in pair]))
@@ -229,9 +249,11 @@ def _split(coordinates: Coordinates, splits: Sequence[tuple[IntArray, IntArray]]
             (np.searchsorted(looked_at, fitted), np.searchsorted(looked_at, held_out))
             for fitted, held_out in splits
         ]
-    return [
-        Split(coordinates.take(fitted), coordinates.take(held_out)) for fitted, held_out in splits
-    ]
+    wide, narrow = (
+        [Split(each.take(fitted), each.take(held_out)) for fitted, held_out in splits]
+        for each in (coordinates, coordinates.leading(n_axes))
+    )
+    return wide, narrow
 
 
 def _linear(recipe: Recipe, split: Split, end: Evaluation) -> Linear:

@@ -101,7 +101,7 @@ def _near(members: Sequence[Member], weights: FloatArray) -> list[Member]:
 def _discriminants(search: Search) -> list[Discriminant]:
     """Return a discriminant for every shrinkage, from one read of the rows of each split."""
     n_before = _n_passes(search)
-    moments = [moments_along_axes(split.fitted) for split in search.splits]
+    moments = [moments_along_axes(split.fitted) for split in search.wide_splits]
     n_passes, found = _n_passes(search) - n_before, []
     for shrinkage in SHRINKAGES:
         recipe = DiscriminantRecipe(shrinkage)
@@ -118,7 +118,7 @@ def _linear(search: Search, coef: FloatArray, offset: FloatArray) -> Linear:
 
 
 def _n_passes(search: Search) -> float:
-    return sum(split.fitted.rows.n_passes for split in search.splits)
+    return sum(split.fitted.rows.n_passes for split in search.wide_splits)
 
 
 def _average(search: Search, members: Sequence[Member]) -> Scored:
@@ -142,7 +142,7 @@ def _mean(fits: Sequence[Linear], temperatures: Sequence[float]) -> Linear:
 
 
 def _score(search: Search, recipe: AnyRecipe, fits: Sequence[Linear], n_passes: float) -> Scored:
-    splits = zip(search.splits, fits, strict=True)
+    splits = zip(search.wide_splits, fits, strict=True)
     parts = [predict_held_out(split.held_out, fit) for split, fit in splits]
     return search.score(recipe, parts, n_passes)
 

@@ -16,6 +16,9 @@ SCORED_ROWS = 2_000
 N_FOLDS = 5
 
 # The choice is made on at most so many rows, drawn at random; the chosen probe is fitted on all.
+CHOICE_ROWS = 25_000
+
+# Rows that are fitted on in folds, or held in memory along their axes, at the most.
 SEARCH_ROWS = 50_000
 
 Splits = list[tuple[IntArray, IntArray]]
@@ -71,7 +74,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> list[Any]:
 def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:
     if len(counted) < 2:
         raise ValueError("sample_weight leaves one row only: pass weights for two classes or more.")
-    order = rng.permutation(counted)[:SEARCH_ROWS]
+    order = rng.permutation(counted)[:CHOICE_ROWS]
     folds = _folds(order, labels, min(N_FOLDS, len(order)))
     return folds[: -(-SCORED_ROWS * len(folds) // len(order))]
 

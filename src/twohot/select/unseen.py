@@ -31,7 +31,7 @@ def unseen_logits(search: Search, chosen: Trial, random_state: Any = 0) -> Float
     trial = again.trials[chosen.recipe]
     rows = search.coordinates.rows
     logits = np.empty((rows.n_samples, rows.n_classes), np.float32)
-    for (_, unseen), split, fit in zip(folds, again.splits, again.fits(trial), strict=True):
+    for (_, unseen), split, fit in zip(folds, again.wide_splits, again.fits(trial), strict=True):
         logits[unseen] = _logits(split.held_out, fit.coef)
     if others.size:
         part = chosen.recipe.coordinates(search.coordinates.leading().take(others))

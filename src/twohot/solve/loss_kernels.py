@@ -16,7 +16,7 @@ from twohot.rows.rows import Terms
 # Below this, exp(z) - 1 is worth its price: ten times that of exp(z).
 SMALL_LOGIT = 0.1
 
-# Above this, exp(z) may overflow in float32.
+# Beyond this, exp(z) may overflow in float32, or vanish.
 LARGE_LOGIT = 60.0
 
 LOGITS = "logits"  # of a fit that keeps them, beside the rows
@@ -36,9 +36,14 @@ class Targets(Protocol):
 
 
 def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Turn logits into outputs, in place, and return them with each row's logsumexp (rows, 1)."""
-    largest = logits.max(axis=1, keepdims=True)
-    logits -= largest
+    """Turn logits into outputs, in place, and return them with each row's logsumexp (rows, 1).
+
+    There is no need to shift them unless some are large.
+    """
+    largest: FloatArray | float = 0.0
+    if not (logits.max() <= LARGE_LOGIT and logits.min() >= -LARGE_LOGIT):
+        largest = logits.max(axis=1, keepdims=True)
+        logits -= largest
     np.exp(logits, out=logits)
     total = logits.sum(axis=1, keepdims=True)
     logits *= 1 / total
@@ -48,23 +53,14 @@ def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
 def deviation(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Turn logits into outputs less 1/K, in place; return them and each row's logsumexp.
 
-    Logits of a fit sum to zero over the classes, so that a row's largest is not negative, and
-    there is no need to shift them unless they are large. Where all are small, so is the deviation,
-    and it is taken from exp(z) - 1: the difference of two rounded outputs would keep none of its
-    digits.
+    Where all logits are small, so is the deviation, and it is taken from exp(z) - 1: the difference
+    of two rounded outputs would keep none of its digits.
     """
     n_classes = logits.shape[1]
-    largest = logits.max()
-    if largest > LARGE_LOGIT:
+    if logits.max() > SMALL_LOGIT or logits.min() < -SMALL_LOGIT:
         outputs, log_sum = softmax(logits)
         outputs -= 1 / n_classes
         return outputs, log_sum
-    if largest > SMALL_LOGIT or logits.min() < -SMALL_LOGIT:
-        np.exp(logits, out=logits)
-        total = logits.sum(axis=1, keepdims=True)
-        logits *= 1 / total
-        logits -= 1 / n_classes
-        return logits, np.log(total)
     np.expm1(logits, out=logits)
     mean = logits.mean(axis=1, keepdims=True)
     logits -= mean
@@ -115,11 +111,13 @@ def generalized_terms(
     else:
         credit = (wanted * p**power).astype(p.dtype)
         agreement = credit.sum(axis=1, keepdims=True)
-    curvature = np.einsum("i,ij->j", agreement[:, 0], p - p**2)
-    p *= agreement
+    root = np.sqrt(agreement)
+    p *= root
+    squares = np.einsum("ij,ij->j", p, p)  # Σ v a p²
+    p *= root
     mass = p.sum(axis=0)
     p[place] -= credit
-    terms = agreement.sum(dtype=np.float64), block.gather(p), curvature, mass
+    terms = agreement.sum(dtype=np.float64), block.gather(p), mass - squares, mass
     if not isinstance(wanted, sp.csr_array):
         return terms
     credited = sp.csr_array((credit, wanted.indices, wanted.indptr), wanted.shape)
