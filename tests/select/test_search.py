@@ -476,3 +476,25 @@ def test_rows_that_are_all_alike_end_without_a_warning():
     probe = AutoProbe().fit(np.ones((40, 5)), labels)
     assert not probe.choice_.learnt
     assert np.isfinite(probe.predict_proba(np.ones((2, 5)))).all()
+
+
+@pytest.mark.parametrize("ridge", [10.0, 0.64])
+def test_a_weak_penalty_is_finished_where_its_optimum_is(ridge):
+    candidate = grid.Candidate(Recipe(CrossEntropy(), ridge=ridge))
+    search, _ = make_search(DATA, n_splits=1, tol=3e-2)
+    trial = search.attempt(candidate)
+    (found,) = search.refit(trial)
+    exact = probe_for(candidate.recipe, center=False, tol=1e-9, max_iter=2000)
+    exact.fit(DATA.X, DATA.given_labels)
+    assert found.gradient_norm <= 3e-2 * ridge / 30
+    assert np.linalg.norm(found.coef - exact.coef_) < 0.1 * np.linalg.norm(exact.coef_)
+
+
+def test_a_convex_refit_starts_where_the_search_ended():
+    search, _ = make_search(DATA, n_splits=1, tol=1e-6)
+    search.attempt(grid.TEACHER_30)
+    trial = search.attempt(grid.TEACHER_10)
+    (found,) = search.refit(trial)
+    alone = probe_for(trial.recipe, center=False, tol=found.gradient_norm, max_iter=2000)
+    alone.fit(DATA.X, DATA.given_labels)
+    assert found.n_passes < alone.rounds_[0].n_passes

@@ -55,7 +55,8 @@ class AutoProbe(FittedProbe):
         "auto" fits an intercept where one label has much more than its share of the rows; a
         discriminant always has one, and is left out where it is False.
     tol : float
-        Relative gradient at which the chosen probe is finished.
+        Relative gradient at which the chosen probe is finished; less where that is a teacher of a
+        small penalty, whose gradient is small long before it is finished.
     center, normalize, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None

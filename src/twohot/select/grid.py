@@ -52,10 +52,27 @@ class Candidate:
         return Candidate(self.recipe.half_whitened, start)
 
 
+# At its optimum the penalty is balanced by the labels, and the weaker it is, the smaller both are:
+# on clean Flowers-102 a teacher of ridge 0.64 is at 84 % where its gradient is 0.03 of that at zero,
+# and at 94 % in the end. From this ridge on a tolerance is taken as it is.
+FULL_RIDGE = 30.0
+
+
+def scaled_tol(recipe: Recipe, tol: float) -> float:
+    """Return the relative gradient at which a recipe is as finished as others are at a tolerance.
+
+    Robust fits and students start near their optimum, and are finished much earlier.
+    """
+    if recipe.loss.is_robust or recipe.teacher is not None:
+        return tol
+    return tol * min(1.0, (recipe.ridge or 0.0) / FULL_RIDGE)
+
+
 def coarse_tol(recipe: Recipe) -> float:
     """Return the relative gradient at which a recipe is compared with others."""
-    loss = recipe.loss
-    return loss.coarse_tol if recipe.teacher is None else loss.coarse_student_tol
+    if recipe.teacher is not None:
+        return recipe.loss.coarse_student_tol
+    return scaled_tol(recipe, recipe.loss.coarse_tol)
 
 
 # The strengths around which every method is at its best on the sets it was measured on; a robust

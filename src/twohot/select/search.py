@@ -28,7 +28,7 @@ from twohot.select.agreement import (
     pool,
     standard_error,
 )
-from twohot.select.grid import Candidate, coarse_tol
+from twohot.select.grid import Candidate, coarse_tol, scaled_tol
 from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
 from twohot.select.scored import Linear, Scored, predict_held_out
 from twohot.select.splits import SEARCH_ROWS
@@ -204,7 +204,7 @@ class Search:
         coordinates = recipe.coordinates(self.coordinates)
         for step in recipe.rounds:
             # Only the last round is predicted with; what it learns from need not be finished.
-            tol = self.settings.tol if step is recipe else coarse_tol(step)
+            tol = scaled_tol(step, self.settings.tol) if step is recipe else coarse_tol(step)
             start = coordinates.axes.extend(self.trials[step].evaluations[0].coef)
             solver = Solver(coordinates, replace(self.settings, tol=tol, start=start))
             made, last = make_round(solver, self.given, step, last)

@@ -45,9 +45,10 @@ class Solver:
     ) -> Solution:
         """Fit targets, started from the last round if that is of use.
 
-        A convex objective starts from the last round or from zero, whichever has the smaller
-        gradient. For any other the start matters, and is where the settings say: "teacher" is the
-        last round, or in the first round a fit of the same targets by the loss it starts from.
+        A convex objective starts from the last round, from coefficients that the settings hold, or
+        from zero if that has the smaller gradient. For any other the start matters, and is where
+        the settings say: "teacher" is the last round, or in the first round a fit of the same
+        targets by the loss it starts from.
         """
         problem = pose(self.coordinates, targets, l2, last)
         if loss.starts_from is None:
@@ -64,7 +65,11 @@ class Solver:
         return self._minimize(objective, start, History(problem.rows.dtype))
 
     def _fit_convex(self, objective: Objective, l2: float, last: Evaluation | None) -> Solution:
-        start = None if last is None else objective.loss.evaluate_known(objective.problem, last)
+        start = None
+        if last is not None:
+            start = objective.loss.evaluate_known(objective.problem, last)
+        elif not isinstance(self.settings.start, str):
+            start = objective.evaluate(self._start(objective.problem, None))
         if start is not None:
             at_zero = np.linalg.norm(objective.gradient_at_zero())
             start = None if np.linalg.norm(start.gradient) > at_zero else start
