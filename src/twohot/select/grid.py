@@ -53,8 +53,8 @@ class Candidate:
 
 
 # At its optimum the penalty is balanced by the labels, and the weaker it is, the smaller both are:
-# on clean Flowers-102 a teacher of ridge 0.64 is at 84 % where its gradient is 0.03 of that at zero,
-# and at 94 % in the end. From this ridge on a tolerance is taken as it is.
+# on clean Flowers-102 a teacher of ridge 0.64 is at 84 % where its gradient is 0.03 of that at
+# zero, and at 94 % in the end. From this ridge on a tolerance is taken as it is.
 FULL_RIDGE = 30.0
 
 
