@@ -48,6 +48,24 @@ def test_coefficients_go_there_and_back(coordinates: Coordinates) -> None:
     np.testing.assert_allclose(along.to_features(along.from_features(coef)), coef, atol=1e-12)
 
 
+def test_some_of_the_axes_are_read_where_all_are_stored(coordinates: Coordinates) -> None:
+    along = coordinates.in_axes()
+    few = along.leading(5)
+    intercept = coordinates.rows.intercept
+    assert few.axes.basis is None
+    assert np.shares_memory(few.rows.X, along.rows.X)
+    assert few.rows.n_columns == 5
+    coef = np.random.default_rng(1).normal(size=(4, 5 + intercept))
+    expected = coordinates.to_features(coordinates.axes.extend(coef))
+    np.testing.assert_allclose(few.to_features(coef), expected, atol=1e-12)
+    np.testing.assert_allclose(few.from_features(expected), coef, atol=1e-12)
+    np.testing.assert_allclose(
+        few.rows.block(1).project(few.on_rows(coef)),
+        along.rows.block(1).project(along.on_rows(along.axes.extend(coef))),
+        atol=1e-12,
+    )
+
+
 def test_second_moment_is_diagonal(coordinates: Coordinates) -> None:
     along = coordinates.in_axes()
     rows = np.asarray(along.rows.X)

@@ -461,7 +461,7 @@ def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
 
 
 def test_many_rows_are_searched_where_they_are(monkeypatch):
-    monkeypatch.setattr(search_module, "SEARCH_ROWS", 100)
+    monkeypatch.setattr("twohot.select.split_rows.SEARCH_ROWS", 100)
     labels = code_labels(DATA.given_labels)
     search = search_probe(AutoProbe(cv=2), DATA.X, labels)[1].search
     assert all(split.fitted.rows.X.X is DATA.X for split in search.splits)

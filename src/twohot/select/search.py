@@ -31,7 +31,7 @@ from twohot.select.agreement import (
 from twohot.select.grid import Candidate, coarse_tol, scaled_tol
 from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
 from twohot.select.scored import Linear, Scored, predict_held_out
-from twohot.select.splits import SEARCH_ROWS
+from twohot.select.split_rows import Split, split_rows
 from twohot.solve.objective import Evaluation
 from twohot.solve.solver import Settings, Solver
 
@@ -42,14 +42,6 @@ SEARCH_AXES = 256
 
 # Standard errors of its agreement by which a candidate is far behind.
 FAR_ERRORS = 2.0
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Rows to fit on and held-out rows, each with its label beside it."""
-
-    fitted: Coordinates
-    held_out: Coordinates
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,7 +83,7 @@ class Search:
         self.weights = np.ones(len(held_out)) if weights is None else weights[held_out]
         # A row of weight 2 counts as two. Weights with a mean below one are shares, not rows.
         self.weights = self.weights / min(1.0, float(self.weights.mean()))
-        self.wide_splits, self.splits = _split(coordinates, splits, n_axes)
+        self.wide_splits, self.splits = split_rows(coordinates, splits, n_axes)
 
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
@@ -232,28 +224,6 @@ class Search:
 
     def _is_likelier(self, one: Trial, other: Trial) -> bool:
         return is_likelier(one.score, other.score, self.weights)
-
-
-def _split(
-    coordinates: Coordinates, splits: Sequence[tuple[IntArray, IntArray]], n_axes: int | None
-) -> tuple[list[Split], list[Split]]:
-    """Return the splits of the rows that are looked at, in memory if they are not too many.
-
-    All along their leading axes; and the same splits along at most so many of these.
-    """
-    coordinates = coordinates.leading()
-    looked_at = np.unique(np.concatenate([rows for pair in splits for rows in pair]))
-    if len(looked_at) <= SEARCH_ROWS:
-        coordinates = coordinates.in_axes(looked_at)
-        splits = [
-            (np.searchsorted(looked_at, fitted), np.searchsorted(looked_at, held_out))
-            for fitted, held_out in splits
-        ]
-    wide, narrow = (
-        [Split(each.take(fitted), each.take(held_out)) for fitted, held_out in splits]
-        for each in (coordinates, coordinates.leading(n_axes))
-    )
-    return wide, narrow
 
 
 def _linear(recipe: Recipe, split: Split, end: Evaluation) -> Linear:
