@@ -14,8 +14,8 @@ from twohot.solve.losses import Loss
 from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
 from twohot.solve.secants import History
 
-# Of the fit that only serves another loss as a start: from here that one ends where it ends from the
-# optimum, after fewer passes.
+# Of the fit that only serves another loss as a start: from here that one ends where it would from
+# the optimum, after fewer passes.
 START_TOLERANCE = 3e-2
 
 
