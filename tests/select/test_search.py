@@ -267,7 +267,8 @@ def test_both_kinds_of_rows_get_the_same_first_candidates():
 
 @pytest.mark.parametrize("errors", [-1e9, 1e9])
 def test_what_is_far_behind_is_not_followed(errors, monkeypatch):
-    monkeypatch.setattr(search_module, "FAR_ERRORS", errors)
+    for name in ("FAR_ERRORS", "FARTHER_ERRORS"):
+        monkeypatch.setattr(search_module, name, errors)
     search, _ = make_search(DATA, n_splits=1)
     search.run()
     stronger, weaker = grid.stronger(grid.FIRST_ROBUST), grid.weaker(grid.FIRST_ROBUST)

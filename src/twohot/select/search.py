@@ -40,8 +40,10 @@ Callback = Callable[[Scored], None]
 # Leading principal axes along which candidates that take many passes are compared.
 SEARCH_AXES = 256
 
-# Standard errors of its agreement by which a candidate is far behind.
-FAR_ERRORS = 2.0
+# Standard errors of its agreement by which a candidate is far behind, so that its students are left
+# out; and by which the first robust probe on one kind of rows is, so that no other follows there:
+# more, since what is a little worse may still be averaged with the better kind.
+FAR_ERRORS, FARTHER_ERRORS = 2.0, 4.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,7 +95,7 @@ class Search:
         firsts = [self.trials[each.recipe] for each in (robust, robust.half_whitened)]
         for first in firsts:
             # A kind of rows that is clearly worse does not become the better one.
-            if not any(self._is_far_behind(first, other) for other in firsts):
+            if not any(self._is_behind(first, other, FARTHER_ERRORS) for other in firsts):
                 self._refine(first)
         return self.best()
 
@@ -110,7 +112,7 @@ class Search:
         else:
             self._weaken(weak, self._is_likelier)
         # Students of a teacher that is clearly worse do not become better than what it is behind.
-        if self._is_far_behind(weak, attempt(grid.FIRST_ROBUST)):
+        if self._is_behind(weak, attempt(grid.FIRST_ROBUST), FAR_ERRORS):
             return
         if self.is_better(attempt(grid.ROUND_2), weak):
             attempt(grid.ROUND_3)
@@ -218,9 +220,9 @@ class Search:
             trial, n_gained = weaker, n_gained + 1
         return n_gained > 0
 
-    def _is_far_behind(self, one: Trial, other: Trial) -> bool:
-        """Return whether one trial agrees clearly less than another."""
-        return is_behind(one.agrees, other.agrees, self.weights, errors=FAR_ERRORS)
+    def _is_behind(self, one: Trial, other: Trial, errors: float) -> bool:
+        """Return whether one trial agrees less than another, by so many standard errors."""
+        return is_behind(one.agrees, other.agrees, self.weights, errors=errors)
 
     def _is_likelier(self, one: Trial, other: Trial) -> bool:
         return is_likelier(one.score, other.score, self.weights)
