@@ -43,6 +43,7 @@ def random_weights(torchvision, monkeypatch):
 
     monkeypatch.setattr(torchvision.models._api.WeightsEnum, "get_state_dict", state_dict)
     monkeypatch.setattr(timm, "create_model", create_model)
+    monkeypatch.setattr("twohot.extract.image_models.check_on_hub", lambda *_: None)
 
 
 def test_efficientnet_knows_a_flower():
@@ -199,6 +200,10 @@ def test_pixels_of_several_sizes():
         ("resnet43", "backbone='resnet43' is not known: did you mean .*resnet34"),
         ("efficientnet_light0", "did you mean efficientnet_lite0"),
         ("timm/restnet10t", "did you mean"),
+        (
+            "resnet18.nosuch",
+            r"is not known \(Invalid pretrained tag .*leave out what follows the dot",
+        ),
         ("?", "is not known: pass a name of torchvision or timm"),
     ],
 )

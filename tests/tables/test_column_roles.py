@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from twohot.tables import read_table
+from twohot.tables.csv_file import csv_header
 
 N_ROWS = 12
 RNG = np.random.default_rng(0)
@@ -156,6 +157,13 @@ def test_semicolons_tabs_decimal_commas_and_marks(delimiter, mark, tmp_path):
     assert table.features.tolist() == [[0.5], [-12.5], [3]]
     assert table.classes == ("3", "x", "y")
     assert list(table.items) == ["a; b, c\td", "", "3"]
+
+
+def test_tabs_separate_the_cells_of_a_tsv_file_that_has_more_commas(tmp_path):
+    text = "last, first, middle\tsize\tlabel\nDoe, Jo, Q\t1,5\tx\nRoe, Al, K\t2\ty\n"
+    (tmp_path / "t.tsv").write_text(text)
+    assert csv_header(tmp_path / "t.tsv") == ["last, first, middle", "size", "label"]
+    assert read_table(tmp_path / "t.tsv").features.tolist() == [[1.5], [2]]
 
 
 def test_a_long_column_of_words_is_not_used(tmp_path):

@@ -15,6 +15,7 @@ from twohot._extras import load_extra
 from twohot._types import FloatArray
 from twohot.extract._torchvision import load_torchvision, load_with_torchvision
 from twohot.extract.backbone import Backbone
+from twohot.extract.hub import check_on_hub
 
 PURPOSE = "image backbones"
 # Images that a processor computes with at a time. It is not busier with more, but an array above
@@ -115,6 +116,15 @@ def _torchvision_model(name: str, models: Any) -> Backbone:
 
 def _timm_model(name: str, timm: Any) -> Backbone:
     plain = name.removeprefix("timm/")
+    try:
+        place = timm.get_pretrained_cfg(plain, allow_unregistered=False).hf_hub_id
+    except RuntimeError as error:  # of a tag, what follows the dot
+        problem = f"is not known ({error})"
+        raise ArgumentError(
+            {"backbone": name}, problem, "leave out what follows the dot."
+        ) from error
+    if place:  # else its weights are elsewhere
+        check_on_hub(name, [place], "efficientnet_lite0")
     create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
     model = fetched(name, create, "efficientnet_lite0")
     config = timm.data.resolve_model_data_config(model)
