@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-lowest test-slow lint format bench bench-audit bench-extraction reproduction clean help
+.PHONY: demo test test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction reproduction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -20,16 +20,51 @@ test: $(VENV)/.dev    ## the tests, every extra they use installed, with branch 
 test-slow: $(VENV)/.dev   ## the longer checks
 	$(BIN)/python -m pytest -m slow
 
+# Other versions: the tests that take a minute or two and need no torch, which is large to fetch.
+FAST := tests/_checks tests/classes tests/distill tests/noise tests/rows tests/solve tests/tables \
+	tests/audit/test_decisions.py tests/audit/test_hostile_audits.py tests/cli/test_option_words.py \
+	tests/cli/test_paced_lines.py tests/extract/test_folders_and_lists.py \
+	tests/extract/test_image_files.py tests/extract/test_run.py tests/test_files.py \
+	--ignore=tests/distill/test_foreign_arrays.py
+FAST_EXTRAS := frames,onnx,parquet,plot
+FAST_TOOLS := hypothesis onnxruntime pillow pytest pytest-xdist
+RUN_FAST := -m pytest --numprocesses=auto -p no:cacheprovider
+QUIETLY := -m pip install --quiet --disable-pip-version-check
+
 LOWEST := .venv-lowest
-test-lowest:   ## some fast tests with the lowest versions that pyproject.toml allows
-	$(PYTHON) -m venv $(LOWEST)
+test-lowest:   ## fast tests with the lowest versions that pyproject.toml allows
+	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
-		-c $(LOWEST)/constraints.txt -e ".[frames,onnx,parquet,plot]" \
-		hypothesis onnxruntime pillow pytest
-	OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -o filterwarnings=default \
-		tests/noise tests/rows/test_feature_scale.py tests/distill/test_onnx_file.py \
-		tests/tables/test_spreadsheet_cells.py tests/cli/test_option_words.py
+	$(LOWEST)/bin/python $(QUIETLY) -c $(LOWEST)/constraints.txt -e ".[$(FAST_EXTRAS)]" $(FAST_TOOLS)
+	OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python $(RUN_FAST) -o filterwarnings=default $(FAST)
+
+# Libraries warn the newest Python of what is to come, which is not ours to mend: no warning is an
+# error here.
+NEWEST := .venv-newest
+NEWEST_PYTHON ?= $(shell $(PYTHON) .ci/newest_python.py)
+test-newest:   ## fast tests with the newest Python at hand, if that is another
+	@if [ -z "$(NEWEST_PYTHON)" ]; then \
+		echo "test-newest: skipped, no Python newer than $$($(PYTHON) --version) is here"; \
+	else \
+		$(NEWEST_PYTHON) -m venv --clear $(NEWEST) && $(NEWEST)/bin/python --version && \
+		$(NEWEST)/bin/python $(QUIETLY) -c constraints.txt -e ".[$(FAST_EXTRAS)]" $(FAST_TOOLS) && \
+		OPENBLAS_NUM_THREADS=1 $(NEWEST)/bin/python $(RUN_FAST) -o filterwarnings=default $(FAST); \
+	fi
+
+# The tests run in the unpacked sdist, against the wheel that was built from it.
+PACKAGE := .venv-package
+PACKAGE_BIN := $(abspath $(PACKAGE))/bin
+package:       ## build sdist and wheel into dist/, check both, type-check a client
+	rm -rf dist
+	$(PYTHON) -m venv --clear $(PACKAGE)
+	$(PACKAGE_BIN)/python $(QUIETLY) build mypy twine
+	$(PACKAGE_BIN)/python -m build
+	$(PACKAGE_BIN)/python -m twine check --strict dist/*
+	wheel=$$(ls dist/*.whl) && $(PACKAGE_BIN)/python $(QUIETLY) -c constraints.txt \
+		"$$wheel[$(FAST_EXTRAS)]" $(FAST_TOOLS)
+	mkdir $(PACKAGE)/sdist && tar -xzf dist/*.tar.gz --strip-components=1 -C $(PACKAGE)/sdist
+	cd $(PACKAGE)/sdist/.ci && $(PACKAGE_BIN)/python -m mypy --strict --config-file= typed_client.py
+	cd $(PACKAGE)/sdist && OPENBLAS_NUM_THREADS=1 $(PACKAGE_BIN)/python $(RUN_FAST) $(FAST)
 
 lint: $(VENV)/.dev    ## style and types
 	$(BIN)/ruff check .
@@ -61,7 +96,7 @@ bench-extraction: $(VENV)/.bench ## throughput of extract() beside its parts alo
 	$(BIN)/python -m benchmarks.extraction
 
 clean:         ## remove the environment and caches
-	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) $(PACKAGE) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

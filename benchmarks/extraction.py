@@ -3,12 +3,14 @@
     python -m benchmarks.extraction
 
 Alone means a loop that reads, decodes and transforms a batch in as many threads, puts it through
-the model, and does nothing else: no key, no part, no feature file. Both run in turn, so that
-whatever else the machine does falls on both. Measured by the clock and in processor time, once
-with the model, and once with none, where all that is added shows most.
+the model, and does nothing else: no key, no part, no feature file. Its batch is the best of several
+for it, whatever the batch of extract() is. All run in turn, so that whatever else the machine does
+falls on all. Measured by the clock, in processor time and that part of it which the kernel took,
+and in page faults; once with the model, and once with none, where all that is added shows most.
 """
 
 import argparse
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from twohot.extract import Backbone, LabelledItems, extract, load_backbone, read_image_folder
@@ -49,11 +52,17 @@ def run_alone(items: LabelledItems, backbone: Backbone, batch_size: int, n_worke
             backbone.embed(batch)
 
 
-def timed(run: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds that passed, and those that processors worked."""
-    wall, work = time.perf_counter(), time.process_time()
+def cost(run: Callable[[], object]) -> NDArray[np.float64]:
+    """Return the seconds that passed, that processors worked, the kernel's part, and faults."""
+    before = spent()
     run()
-    return time.perf_counter() - wall, time.process_time() - work
+    return spent() - before
+
+
+def spent() -> NDArray[np.float64]:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    work = used.ru_utime + used.ru_stime
+    return np.array([time.perf_counter(), work, used.ru_stime, used.ru_minflt])
 
 
 def without_model(backbone: Backbone) -> Backbone:
@@ -65,34 +74,38 @@ def without_model(backbone: Backbone) -> Backbone:
     return replace(backbone, embed=embed)
 
 
-def measure(items: LabelledItems, backbone: Backbone, options: argparse.Namespace) -> str:
-    """Return rates and their ratio, each the median over pairs of runs."""
-    size, n_workers = options.batch_size, options.workers
-    pairs = []
+def measure(items: LabelledItems, backbone: Backbone, options: argparse.Namespace) -> None:
+    """Print what an image costs, each the median over rounds, and the ratio of throughputs."""
+    n_workers, rounds = options.workers, []
     for _ in range(options.repeats):
+        found = {
+            f"alone, {size} at a time": cost(
+                lambda s=size: run_alone(items, backbone, s, n_workers)
+            )
+            for size in options.batch_sizes
+        }
         with tempfile.TemporaryDirectory() as folder:
             output = Path(folder) / "photos.features"
-            alone = timed(lambda: run_alone(items, backbone, size, n_workers))
-            ours = timed(
-                lambda output=output: extract(
-                    items, backbone, output, batch_size=size, n_workers=n_workers
-                )
+            found["extract"] = cost(
+                lambda o=output: extract(items, backbone, o, n_workers=n_workers)
             )
-        pairs.append((alone, ours))
-    cells = []
-    for place, clock in enumerate(("clock", "processor")):
-        rates = np.array([[len(items) / run[place] for run in pair] for pair in pairs])
-        alone_rate, our_rate = np.median(rates, axis=0)
-        ratio = np.median(rates[:, 1] / rates[:, 0])
-        cells.append(f"{clock}: {alone_rate:.1f} alone, {our_rate:.1f} ours, ratio {ratio:.3f}")
-    return "; ".join(cells)
+        rounds.append(found)
+    costs = {name: np.median([found[name] for found in rounds], axis=0) for name in rounds[0]}
+    for name, (*seconds, faults) in costs.items():
+        wall, work, kernel = (f"{1000 * each / len(items):.1f} ms" for each in seconds)
+        in_all = f"{wall}, {work} of a processor, {kernel} of it in the kernel"
+        print(f"  {name:>22}: {in_all}, {faults / len(items):.0f} page faults")
+    ours = costs.pop("extract")
+    for place, clock in enumerate(("by the clock", "in processor time")):
+        best = min(loop[place] for loop in costs.values())
+        print(f"  throughput over that of the best loop, {clock}: {best / ours[place]:.2f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backbone", default="efficientnet_lite0")
     parser.add_argument("--images", type=int, default=256)
-    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 4, 64])
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
@@ -100,10 +113,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_photos(Path(folder) / "photos", options.images)
         items = read_image_folder(Path(folder) / "photos")
-        run_alone(items, backbone, options.batch_size, options.workers)  # warms up
-        print("images per second")
-        print(f"  {backbone.name}: {measure(items, backbone, options)}")
-        print(f"  no model: {measure(items, without_model(backbone), options)}")
+        run_alone(items, backbone, options.batch_sizes[0], options.workers)  # warms up
+        print(f"{backbone.name}, costs of an image")
+        measure(items, backbone, options)
+        print("no model")
+        measure(items, without_model(backbone), options)
 
 
 if __name__ == "__main__":

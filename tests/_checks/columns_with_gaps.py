@@ -29,7 +29,7 @@ GAPS_OF_ANY_KIND = {
     "np.float32 nan": np.float32("nan"),
     "pd.NA": pd.NA,
     "pd.NaT": pd.NaT,
-    "np NaT": np.datetime64("NaT"),
+    "np NaT": np.datetime64("NaT", "D"),
     "masked": np.ma.masked,
     "Arrow null": pa.scalar(None, pa.string()),
 }

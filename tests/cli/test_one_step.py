@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from label_tables import column, everything, run
+from pyarrow import parquet
 
 from pictures import write_photos, write_picture
 from twohot import LinearProbe, load
@@ -98,6 +99,24 @@ def test_photos_by_class_are_evaluated():
     assert "Accuracy 100.0% (67.6% to 100.0%), on 8 rows" in result.output
 
 
+@pytest.mark.usefixtures("photos")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["photos", "--classes", "names.txt"], "--classes='names.txt' is for tables of features"),
+        (["photos/cat"], "which are needed here, by --labels=…, or have a sub-folder of images"),
+        (["list.csv"], "which are needed here, by --labels=…, or choose a column of them by"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused_before_features_are_made(arguments, message):
+    Path("names.txt").write_text("cat\ndog\n")
+    write_csv("list.csv", ["path", "note"], [["photos/cat/000.png", "x"]])
+    result = run("evaluate", "p.safetensors", *arguments, "--quiet")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "Features by" not in result.output
+
+
 @pytest.mark.usefixtures("tickets")
 @pytest.mark.parametrize("columns", [["tickets.csv"], ["other.csv", "--item-column", "body"]])
 def test_a_table_of_texts_is_predicted_and_rows_keep_their_ids(columns):
@@ -136,13 +155,16 @@ def test_a_table_as_wide_as_the_probe_holds_features():
 
 @pytest.mark.usefixtures("tickets")
 @pytest.mark.parametrize("kind", ["texts", "features"])
-def test_a_parquet_file_lists_texts_unless_a_column_holds_lists(kind):
+def test_a_parquet_file_lists_texts_unless_a_column_holds_lists(kind, monkeypatch):
     texts = ["pay bill", "boom"]
     columns = {"ticket_id": ["t1", "t2"], "text": texts}
     if kind == "features":
         columns["embedding"] = count_letters(texts).tolist()
     pd.DataFrame(columns).to_parquet("tickets.parquet")
+    n_read, read = [], parquet.read_table
+    monkeypatch.setattr(parquet, "read_table", lambda *a, **k: n_read.append(1) or read(*a, **k))
     result = run("predict", "p.safetensors", "tickets.parquet", "-o", "out.csv", "--quiet")
+    assert len(n_read) == 1
     assert result.exit_code == 0, result.output
     assert ("Features by counts" in result.output) == (kind == "texts")
     assert column("out.csv", "id") == ["t1", "t2"]

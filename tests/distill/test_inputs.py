@@ -187,7 +187,7 @@ def test_labels_and_features_of_different_length_at_score():
             (np.full(len(X), weight), "sample_weight adds up to .*: divide the weights by their")
             for weight in (1e-320, 1e-200, 1e200, 1e308)
         ),
-        (np.zeros(len(X)), "must contain at least one non-zero number"),
+        (np.zeros(len(X)), "must contain at least one non-zero number|is zero for every row"),
         (np.ones((len(X), 2)), "Sample weights must be 1D"),
     ],
 )

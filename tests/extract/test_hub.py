@@ -4,6 +4,7 @@ import huggingface_hub
 import pytest
 
 from twohot.extract import load_backbone, text_models
+from twohot.extract._torchvision import load_with_torchvision
 
 
 @pytest.fixture
@@ -60,3 +61,19 @@ def test_a_model_that_was_fetched_before_needs_no_hub(asked, monkeypatch):
     with pytest.raises(pytest.fail.Exception, match="loaded"):
         load_backbone("my/model", "text")
     assert asked == []
+
+
+def test_a_hub_without_an_answer_is_not_waited_for_by_timm(asked, monkeypatch):
+    timm = load_with_torchvision("timm", "vision", "tests")
+    monkeypatch.setattr(timm, "create_model", lambda *_, **__: pytest.fail("loaded"))
+
+    def fail(_, place, **__):
+        asked.append(place)
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", fail)
+    with pytest.raises(
+        OSError, match=r"\(no route to host\): connect, or take 'efficientnet_lite0'"
+    ):
+        load_backbone("timm/test_resnet")
+    assert asked == ["timm/test_resnet.r160_in1k"]

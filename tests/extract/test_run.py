@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from counting import Counting
 from pictures import encoded, noise, write_photos, write_picture
-from twohot.extract import LabelledItems, Skipped, extract, read_image_folder, read_item_table
+from twohot.extract import (
+    ExtractionProgress,
+    LabelledItems,
+    Skipped,
+    extract,
+    read_image_folder,
+    read_item_table,
+)
 from twohot.tables import read_features
 
 
@@ -38,13 +45,13 @@ def test_a_table_of_all_images_in_order(photos, output):
         counting.backbone(),
         output,
         batch_size=3,
-        progress=lambda n_done, n_items: seen.append((n_done, n_items)),
+        progress=seen.append,
     )
     assert counting.batches == [3, 3, 2]
     assert (report.n_rows, report.n_features, report.n_extracted) == (8, 2, 8)
     assert not report.skipped
     assert not report.up_to_date
-    assert seen == [(0, 8), (3, 8), (6, 8), (8, 8)]
+    assert seen == [ExtractionProgress(n_done, 8, n_done) for n_done in (0, 3, 6, 8)]
     table = read_features(output)
     assert table.features.dtype == np.float16
     np.testing.assert_array_equal(table.features[:, 0], means(range(8)))
@@ -150,13 +157,11 @@ def test_nothing_that_can_be_read(photos, output):
 def test_running_again_extracts_nothing(photos, output):
     extract(read_image_folder(photos), Counting().backbone(), output)
     before, counting, seen = output.read_bytes(), Counting(), []
-    report = extract(
-        read_image_folder(photos), counting.backbone(), output, progress=lambda *n: seen.append(n)
-    )
+    report = extract(read_image_folder(photos), counting.backbone(), output, progress=seen.append)
     assert report.up_to_date
     assert (report.n_rows, report.n_features, report.n_extracted) == (8, 2, 0)
     assert counting.n_prepared == 0
-    assert seen == [(8, 8)]
+    assert seen == [ExtractionProgress(8, 8, 0)]
     assert output.read_bytes() == before
 
 
@@ -354,13 +359,13 @@ def test_duplicates_are_counted(photos, output):
 def test_two_extractions_to_one_output_do_not_meet(photos, output):
     items, said = read_image_folder(photos), []
 
-    def extract_too(n_done, _):
-        if n_done == 3:
+    def extract_too(progress):
+        if progress.n_done == 3:
             with pytest.raises(
                 ValueError, match=r"another process is working in .*features\.parts"
             ):
                 extract(items, "pixels", output)
-            said.append(n_done)
+            said.append(progress.n_done)
 
     report = extract(items, "pixels", output, batch_size=3, progress=extract_too)
     assert (report.n_rows, said) == (8, [3])

@@ -116,3 +116,18 @@ def test_norms_of_any_size_beside_each_other():
     norms = row_norms(rows)
     np.testing.assert_allclose(norms[1:], [5e-200, 5.0, 5e200, 5e307, 0.0], rtol=1e-15)
     np.testing.assert_allclose(norms[0], 5e-320, rtol=1e-3)  # so small a number has few digits
+
+
+@pytest.mark.parametrize("period", [2, 3, 7])
+def test_no_order_of_rows_makes_a_fit_refuse_them(period):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200 * period, 4)) + 1
+    rows[::period] = 1e6 + 1e-10 * rng.normal(size=(200, 4))  # placeholders
+    labels = np.arange(len(rows)) % 2
+    order = rng.permutation(len(rows))
+    found = LinearProbe().fit(rows, labels)
+    shuffled = LinearProbe().fit(rows[order], labels[order])
+    np.testing.assert_allclose(
+        found.preparation_.mean_error, shuffled.preparation_.mean_error, rtol=0.5
+    )
+    np.testing.assert_allclose(found.predict_proba(rows), shuffled.predict_proba(rows), atol=1e-5)

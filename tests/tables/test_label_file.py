@@ -1,6 +1,7 @@
 """Labels of a separate file find their rows, whatever their order."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,3 +141,22 @@ def test_features_without_ids_take_those_of_the_label_file(tmp_path):
         read_table(tmp_path / "x.npy", labels=shuffled)
     in_order = read_table(tmp_path / "x.npy", labels=shuffled, id_column="")
     assert in_order.given_labels.tolist() == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["kind,size\na,1\nb,2\n", "label\ncat\n", 'label\n"cat'],
+    ids=["no label", "too short", "no CSV"],
+)
+def test_a_label_file_beside_a_frame_is_named(tmp_path, text):
+    path = tmp_path / "wrong.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"wrong\.csv"):
+        read_table(pd.DataFrame({"a": [0.5, 1.5], "b": [1.0, 2.0]}), labels=path)
+
+
+def test_classes_beside_a_frame_are_named(tmp_path):
+    (tmp_path / "names.txt").write_text("cat\ncat\n")
+    frame = pd.DataFrame({"a": [0.5, 1.5], "label": ["cat", "dog"]})
+    with pytest.raises(ValueError, match=r"names\.txt"):
+        read_table(frame, classes=tmp_path / "names.txt")

@@ -1,5 +1,6 @@
 """What commands that extract features share: their cache, how far they are, what was left out."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +12,8 @@ from rich.text import Text
 from typer import Option
 
 from twohot._checks.messages import counted
-from twohot.cli._terminal import PacedLines, say
-from twohot.extract import Extraction, LabelledItems
+from twohot.cli._terminal import PacedLines, say, shown
+from twohot.extract import Extraction, ExtractionProgress, LabelledItems
 from twohot.extract.image_files import not_taken_notes
 
 Cache: TypeAlias = Annotated[
@@ -25,36 +26,42 @@ N_LISTED = 20
 
 
 class _RecentRate(progress.ProgressColumn):
-    """Items per second of late, or over all where that is too short."""
+    """Items per second of late, or since the clock was set where that is too short."""
 
     def render(self, task: progress.Task) -> Text:
         """Return the recent rate, once there is one."""
         speed = task.finished_speed or task.speed
         if not speed and task.elapsed:
-            speed = task.completed / task.elapsed
+            speed = (task.completed - task.fields["n_before"]) / task.elapsed
         return Text(f"{speed:.1f} items/s" if speed else "", style="progress.data.speed")
 
 
 @contextmanager
-def extracting(backbone: str, n_items: int, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show how far an extraction is; yield what is to be called with items done, and all."""
-    with progress.Progress(
+def extracting(
+    backbone: str, n_items: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[ExtractionProgress], None]]:
+    """Show how far an extraction is; yield what is to be called with its progress."""
+    bar = progress.Progress(
         progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         _RecentRate(),
         progress.TimeRemainingColumn(),
         console=Console(stderr=True),
-        disable=quiet,
-    ) as bar:
-        # Its clock starts with the first item, not with loading the weights.
-        task, lines = bar.add_task(backbone, total=n_items, start=False), PacedLines()
+        get_time=clock,
+    )
+    with shown(bar, quiet=quiet):
+        task, lines = bar.add_task(backbone, total=n_items, start=False, n_before=0), PacedLines()
 
-        def show(n_done: int, n_all: int) -> None:
-            bar.start_task(task)
-            bar.update(task, completed=n_done, total=n_all)
+        def show(progress: ExtractionProgress) -> None:
+            if progress.n_extracted:
+                bar.update(task, completed=progress.n_done)
+            else:
+                # The clock starts with the model: neither loading its weights nor passing over what
+                # an earlier run has stored says how long the rest will take.
+                bar.reset(task, completed=progress.n_done, n_before=progress.n_done)
             if not quiet:
-                lines.say(f"{n_done} of {n_all} items")
+                lines.say(f"{progress.n_done} of {progress.n_items} items")
 
         yield show
 

@@ -18,7 +18,7 @@ from twohot.extract import LabelledItems, extract
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable
 from twohot.tables.csv_file import csv_header
-from twohot.tables.frames import parquet_columns
+from twohot.tables.frames import parquet_header
 
 # What the column of the items is called where nobody says.
 USUAL_NAMES = {"image": "path", "text": "text"}
@@ -65,10 +65,10 @@ def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | N
     if source.suffix in {".csv", ".tsv"}:
         columns = csv_header(source)
     elif source.suffix == ".parquet":
-        cells = parquet_columns(source)
-        if any(column.ndim == 2 for column in cells.values()):
+        holds_lists = parquet_header(source)
+        if any(holds_lists.values()):
             return None
-        columns = list(cells)
+        columns = list(holds_lists)
     else:
         return None
     return columns if len(columns) < n_features else None

@@ -144,16 +144,33 @@ class TableOptions(FeatureOptions):
         separate = {"labels": self.labels, "classes": self.classes}
         return self._checked(self._read(missing=self.missing or (), **separate))
 
+    def read_items(self, kind: str, column: str) -> LabelledItems:
+        """Return the items of a source; without labels they are of no use here."""
+        try:
+            return super().read_items(kind, column)
+        except ArgumentError as error:
+            if "unlabelled" not in error.mentions:
+                raise
+            ways = "have a sub-folder of images for each class"
+            if not self.source.is_dir():
+                ways = "choose a column of them by {label_column}"
+            advice = f"pass labels, which are needed here, by {{labels}}, or {ways}."
+            words = {"labels": ..., "label_column": ...}
+            raise ArgumentError(error.arguments, error.problem, advice, **words) from error
+
     def read_extracted(self, path: Path) -> FeatureTable:
         """Return the table of these items, some of which have a label."""
         separate: dict[str, Any] = {}
         if self.labels is not None:
             columns = {"label_column": self.label_column, "id_column": self.id_column}
             separate = {"labels": self.labels, **columns}
-        table = read_table(path, classes=self.classes, missing=self.missing or (), **separate)
+        table = read_table(path, missing=self.missing or (), **separate)
         return self._checked(table)
 
     def _labels_of_items(self) -> dict[str, Any]:
+        if self.classes is not None:  # said before features are made
+            problem = f"is for tables of features, and {self.source} lists what these are made of"
+            raise ArgumentError({"classes": str(self.classes)}, problem, "leave it out.")
         if self.labels is not None:
             return {"unlabelled": True}
         return {"label_column": self.label_column, "missing": self.missing or ()}

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -55,10 +55,15 @@ class PacedLines:
             say(text, stderr=True)
 
 
+def shown(progress: Progress, *, quiet: bool) -> AbstractContextManager[object]:
+    """Return what shows a bar while it lasts; a disabled bar would still end with an empty line."""
+    return nullcontext() if quiet else progress
+
+
 @contextmanager
 def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show the choice of a probe; yield what is to be called with a line for every candidate."""
-    with Progress(
+    progress = Progress(
         TextColumn("Choosing a probe"),
         BarColumn(),
         TimeElapsedColumn(),
@@ -66,9 +71,9 @@ def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
         console=Console(stderr=True),
-        disable=quiet,
         transient=True,
-    ) as progress:
+    )
+    with shown(progress, quiet=quiet):
         task = progress.add_task("…", total=MOST_TRIED)
         lines = PacedLines()
 

@@ -184,7 +184,8 @@ def _decode(value: Any) -> Any:
 
 def _decode_labels(values: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return labels of a type that holds them exactly, and is not wider than makes sense."""
-    if dtype.itemsize * len(values) > max(LABEL_BYTES, np.array(values).nbytes):
+    # Asked for more than it can count, numpy 2.0 gives a size below zero.
+    if not 0 <= dtype.itemsize * len(values) <= max(LABEL_BYTES, np.array(values).nbytes):
         raise ValueError(f"{len(values)} labels do not need {dtype}")
     labels = np.array(values, dtype=dtype)
     # A type that is too narrow would shorten a name, or round a number.

@@ -6,11 +6,13 @@ from twohot.extract.data_sets import load_data_set
 from twohot.extract.folders_and_lists import read_image_folder, read_item_table
 from twohot.extract.items import LabelledItems
 from twohot.extract.output import Extraction, Skipped
+from twohot.extract.plan import ExtractionProgress
 from twohot.extract.run import extract
 
 __all__ = [
     "Backbone",
     "Extraction",
+    "ExtractionProgress",
     "LabelledItems",
     "Skipped",
     "extract",

@@ -11,7 +11,17 @@ from twohot.extract.backbone import Backbone
 from twohot.extract.decoding import decoder_of
 from twohot.extract.items import LabelledItems
 
-Progress: TypeAlias = Callable[[int, int], None]
+
+@dataclass(frozen=True)
+class ExtractionProgress:
+    """How far an extraction is."""
+
+    n_done: int  # items that were gone through
+    n_items: int  # all items
+    n_extracted: int  # features that this run has made: what is known already takes no time
+
+
+Progress: TypeAlias = Callable[[ExtractionProgress], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +52,10 @@ class ExtractionPlan:
         """The folder of unfinished work: it is removed once the output is there."""
         return self.output.with_name(self.output.name + ".parts")
 
-    def report(self, n_done: int) -> None:
-        """Call back with the number of items that are done."""
+    def report(self, n_done: int, n_extracted: int = 0) -> None:
+        """Call back with the number of items that are done, and of features that were made."""
         if self.progress is not None:
-            self.progress(n_done, len(self.items))
+            self.progress(ExtractionProgress(n_done, len(self.items), n_extracted))
 
     def content_digest(self, keys: Sequence[bytes]) -> str:
         """Return a digest of the input: the recipe, and all about each item."""

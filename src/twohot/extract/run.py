@@ -76,7 +76,8 @@ def extract(
     n_workers : int, optional
         Threads that read and decode; by default one per core, at most 8.
     progress : callable, optional
-        Called with the number of items done, from 0 on, and of all items.
+        Called with an `ExtractionProgress`: the items that are done, from 0 on, all items, and the
+        features that this run has made.
 
     Returns
     -------
@@ -151,10 +152,10 @@ def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
             _embed(plan, store, batch.values())
             batch = {}
         if len(outcomes) % plan.batch_size == 0:
-            plan.report(len(outcomes))
+            plan.report(len(outcomes), len(store) - n_before)
     if batch:
         _embed(plan, store, batch.values())
-    plan.report(len(outcomes))
+    plan.report(len(outcomes), len(store) - n_before)
     return outcomes, len(store) - n_before
 
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from twohot._checks.arrays import check_finite
-from twohot._types import FloatArray, Matrix
+from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.block import Block
 from twohot.rows.feature_scale import (
     check_size,
@@ -20,7 +20,8 @@ from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Rows, Terms
 from twohot.rows.selected import SelectedRows
 
-# How large rows are is judged by so many of them.
+# How large rows are is judged by so many of them, drawn at random: every so many rows might be the
+# ones that are unlike the others.
 LOOK_ROWS = 200
 
 
@@ -45,9 +46,10 @@ def fit_preparation(
     rows = open_rows(X, weights=weights, n_jobs=n_jobs)
     if isinstance(X, SelectedRows):  # an error names a row by its place among those of the user
         rows.attach("place", X.index)
-    stride = -(-rows.n_samples // LOOK_ROWS)
-    offset = large_offset(X[::stride]) if center else np.zeros(rows.n_columns)
-    total, deviations, n_few = rows.sum(mean_terms, stride, offset)
+    n_few = min(LOOK_ROWS, rows.n_samples)
+    few = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_few, replace=False))
+    offset = large_offset(X[few]) if center else np.zeros(rows.n_columns)
+    total, deviations = rows.sum(mean_terms, few, offset)
     spread = deviations / n_few
     size = safe_norm(spread)
     check_size(size, dtype, normalize=normalize)
@@ -60,8 +62,8 @@ def fit_preparation(
     return Preparation(mean, normalize, error)
 
 
-def mean_terms(block: Block, stride: int, offset: FloatArray) -> Terms:
-    """Return Σ v (x - offset); of every so many rows Σ |x - offset|, and their number. A kernel."""
+def mean_terms(block: Block, few: IntArray, offset: FloatArray) -> Terms:
+    """Return Σ v (x - offset), and Σ |x - offset| over a few rows. A kernel."""
     x, weights = block.x, block.weights
     # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -71,7 +73,8 @@ def mean_terms(block: Block, stride: int, offset: FloatArray) -> Terms:
         plain = np.asarray(np.ones(len(block)) @ x)
         if not np.isfinite(plain).all():
             check_finite("X", block.x, block.first, block.columns.get("place"))
-        few = abs(x[-block.first % stride :: stride])
-        deviations = np.asarray(few.sum(axis=0, dtype=np.float64)).ravel()
+        start, stop = np.searchsorted(few, [block.first, block.first + len(block)])
+        sizes = abs(x[few[start:stop] - block.first])
+        deviations = np.asarray(sizes.sum(axis=0, dtype=np.float64)).ravel()
     total = plain if weights is None else np.asarray(weights[:, 0] @ x)
-    return total, deviations, np.asarray(few.shape[0])
+    return total, deviations

@@ -124,8 +124,8 @@ def assign_roles(
         "item": pick("item_column", choice.item, ITEMS, columns),
     }
     features = _pick_features(columns, choice) if with_features else ()
-    free = {name: cells for name, cells in columns.items() if name not in features}
-    free = {name: cells for name, cells in free.items() if name not in found.values()}
+    taken = {*features, *found.values()}  # a set: there may be 100,000 columns
+    free = {name: cells for name, cells in columns.items() if name not in taken}
     found["id"] = _pick_id(columns, free, choice.id)
     taken = {*features, *found.values()}
     unused = tuple(name for name in columns if name not in taken)

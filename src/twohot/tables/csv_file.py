@@ -138,8 +138,8 @@ def csv_header(path: Path) -> list[str]:
 def find_delimiter(path: Path) -> str:
     r"""Return what separates the cells of a CSV file: a comma, a semicolon or a tab.
 
-    It is the one that separates the names of the header. Where two could, it is the one by which
-    the first lines have as many cells as the header.
+    It is the one that separates the names of the header. Where two could, it is the tab in a file
+    called `.tsv`, else the one by which the first lines have as many cells as the header.
 
     Examples
     --------
@@ -155,7 +155,8 @@ def find_delimiter(path: Path) -> str:
         except ValueError:  # by another it may be one
             continue
         if widths and widths[0] > 1:
-            found[delimiter] = (len(set(widths)) == 1, widths[0])
+            is_said = path.suffix == ".tsv" and delimiter == "\t"
+            found[delimiter] = (is_said, len(set(widths)) == 1, widths[0])
     return max(found, key=lambda delimiter: found[delimiter], default=DELIMITERS[0])
 
 

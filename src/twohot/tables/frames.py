@@ -1,5 +1,7 @@
 """Data frames and Parquet files, as columns."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +67,25 @@ def counts_up(index: Any) -> bool:
 
 def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
     """Return the columns of a Parquet file."""
-    parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
+    with _reading_parquet(path) as parquet:
+        return frame_columns(parquet.read_table(path))
+
+
+def parquet_header(path: Path) -> dict[str, bool]:
+    """Return the columns of a Parquet file, and whether each holds lists; no cell is read."""
+    kinds = load_extra("pyarrow", "parquet", "Parquet files").types
+    lists = (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list)
+    with _reading_parquet(path) as parquet:
+        schema = parquet.read_schema(path)
+    return {column.name: any(is_one(column.type) for is_one in lists) for column in schema}
+
+
+@contextmanager
+def _reading_parquet(path: Path) -> Iterator[Any]:
+    """Yield what reads Parquet files; say of a file that it is none."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
     try:
-        return frame_columns(parquet.read_table(path))
+        yield load_extra("pyarrow.parquet", "parquet", "Parquet files")
     except FileNotFoundError:
         raise
     except (arrow.ArrowException, OSError) as error:

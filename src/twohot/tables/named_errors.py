@@ -19,12 +19,11 @@ def naming_source(read: Reader) -> Reader:
 
     @wraps(read)
     def wrapped(source: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(source, str | os.PathLike):
-            return read(source, *args, **kwargs)
         given = (source, *(kwargs.get(name) for name in OTHER_FILES))
-        with errors_named(
-            *(Path(entry) for entry in given if isinstance(entry, str | os.PathLike))
-        ):
+        files = [Path(entry) for entry in given if isinstance(entry, str | os.PathLike)]
+        if not files:
+            return read(source, *args, **kwargs)
+        with errors_named(*files):
             return read(source, *args, **kwargs)
 
     return cast(Reader, wrapped)

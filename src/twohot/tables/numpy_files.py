@@ -36,6 +36,7 @@ DAMAGE = (
     LookupError,
     NotImplementedError,  # a compression that this Python lacks
     RuntimeError,  # a member that is encrypted
+    SystemError,  # a header with null bytes, of which the tokenizer of some Pythons says no more
     TypeError,
     ValueError,
     lzma.LZMAError,
