@@ -3,12 +3,14 @@
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._types import IntArray
+from twohot.audit.decisions import Applied
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables.csv_file import read_csv, write_csv
 from twohot.tables.row_ids import RowIds
@@ -27,6 +29,7 @@ ISSUE_COLUMNS = {
     "is_undecided": ("is_undecided", "flag"),
 }
 LABEL_COLUMNS = ("id", "item", "label")
+NOTE = "note"
 FINDING_COLUMNS = ("finding", "id", "label", "other_id", "other_label", "score")
 
 
@@ -41,6 +44,29 @@ def write_labels(
     names = map(rows.label_name, labels.tolist())
     lines = zip(rows.id_texts(), _items(rows), names, strict=True)
     write_csv(path, LABEL_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+
+
+def write_reviewed(
+    path: str | os.PathLike[str],
+    rows: ReviewRows,
+    applied: Applied,
+    *,
+    drop_excluded: bool = False,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write the labels that follow from a review, and notes in a column of their own if any.
+
+    A row that is excluded has no label, or is left out.
+    """
+    named, notes = replace(rows, classes=applied.classes), applied.notes
+    labels = zip(rows.id_texts(), applied.labels.tolist(), strict=True)
+    lines = (
+        (name, rows.item(row), named.label_name(code), *[notes.get(row, "")] * bool(notes))
+        for row, (name, code) in enumerate(labels)
+        if not (drop_excluded and applied.excluded[row])
+    )
+    columns = (*LABEL_COLUMNS, *[NOTE] * bool(notes))
+    write_csv(path, columns, lines, spreadsheet_safe=spreadsheet_safe)
 
 
 def write_issues(

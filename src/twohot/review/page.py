@@ -46,6 +46,7 @@ SCRIPTS = (
     "maps",
     "page",
     "relabel",
+    "notes",
     "review",
 )
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
