@@ -50,6 +50,7 @@ def audit_rows(n_rows: int = 12, **changes: Any) -> ReviewRows:
         # The last flagged row is the most suspicious; confidences run through in a third order.
         "label_quality": np.where(flagged, 0.5 - 0.5 * position / n_rows, 0.9),
         "confidence": 0.5 + 0.5 * ((7 * position) % n_rows) / n_rows,
+        "second_confidence": 0.5 - 0.5 * ((7 * position) % n_rows) / n_rows,
         "is_label_issue": flagged,
         "is_undecided": position % 6 == 0,
     }

@@ -43,6 +43,7 @@ def any_rows(draw) -> ReviewRows:
         second_labels=column(st.integers(NO_LABEL, len(classes) - 1), int),
         label_quality=column(UNIT | st.just(np.nan), float),
         confidence=column(UNIT, float),
+        second_confidence=column(UNIT, float),
         is_label_issue=column(st.booleans(), bool) & (given_labels != NO_LABEL),
         is_undecided=column(st.booleans(), bool),
         items=draw(st.none() | st.lists(TEXT | st.just(""), min_size=n_rows, max_size=n_rows)),
@@ -89,7 +90,8 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     issues = pd.read_csv(folder / "issues.csv", dtype={"item": str})
     assert issues["is_label_issue"].dtype == bool
     np.testing.assert_array_equal(issues["is_label_issue"], rows.is_label_issue)
-    np.testing.assert_array_equal(issues["confidence"], rows.confidence)
+    for name in ("confidence", "second_confidence"):
+        np.testing.assert_array_equal(issues[name], getattr(rows, name))
     assert issues["given_label"].isna().sum() == 1
 
     corrected = pd.read_csv(folder / "corrected.csv", keep_default_na=False)
@@ -189,13 +191,13 @@ def changed(summary, **fields):
         ("summary.json", lambda text: text.replace('"classes"', '"kinds"'), "no summary of an"),
         (
             "summary.json",
-            lambda text: text.replace('"format_version": 2', '"format_version": 1'),
-            "format_version 1, and this twohot reads 2",
+            lambda text: text.replace('"format_version": 3', '"format_version": 1'),
+            "format_version 1, and this twohot reads 3",
         ),
         (
             "summary.json",
-            lambda text: text.replace('"format_version": 2', '"format_version": Infinity'),
-            "format_version inf, and this twohot reads 2",
+            lambda text: text.replace('"format_version": 3', '"format_version": Infinity'),
+            "format_version inf, and this twohot reads 3",
         ),
         ("summary.json", lambda text: changed(text, classes=None), "classes=None is not as it was"),
         ("summary.json", lambda text: changed(text, classes="cat"), "classes='cat' is not as it"),

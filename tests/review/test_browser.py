@@ -17,6 +17,7 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from audits import ANIMALS, HOSTILE, audit_rows
+from twohot._checks.labels import NO_LABEL
 from twohot.audit.decision_file import read_decisions
 from twohot.audit.decisions import apply_decisions
 from twohot.review.evidence import NO_ROW, Evidence, NearestRows
@@ -603,6 +604,31 @@ def test_cards_show_the_nearest_rows_and_how_probably_a_label_is_wrong(opened) -
     assert cards[0][2] == ["0.95" + HOSTILE[3], "0.91" + HOSTILE[1]]
     assert cards[1][2] == ["0.80" + HOSTILE[5], "0.75" + HOSTILE[7]]
     assert page.script("return window.hacked") is None
+
+
+def test_cards_say_how_probable_the_two_top_candidates_are(opened) -> None:
+    rows = audit_rows(
+        6,
+        items=tuple("abcdef"),
+        item_kind="text",
+        second_labels=np.array([2, 0, 1, 0, NO_LABEL, 0]),  # row 2: the given label
+        confidence=np.array([0.6, 1, 0.5, 1, 0.7, 1]),
+        second_confidence=np.array([0.25, 0, 0.4, 0, np.nan, 0]),
+        label_quality=np.array([0.1, 1, 0.2, 1, 0.3, 1]),
+    )
+    page = opened(rows)
+    said = """return [...document.querySelectorAll('.scores')].map(
+        made => [...made.children].slice(1).map(part => part.textContent))"""
+    assert page.script(said) == [
+        ["suggestion: 60.0 %", "second: 25.0 %"],
+        ["suggestion: 50.0 %", "given: 40.0 %"],
+        ["suggestion: 70.0 %"],
+    ]
+    page.click("layout")
+    cells = (
+        "return [...document.querySelectorAll('tbody tr')].map(made => made.cells[7].textContent)"
+    )
+    assert page.script(cells) == ["second: 25.0 %", "given: 40.0 %", ""]
 
 
 def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:

@@ -84,8 +84,8 @@ def find_label_issues(
     -------
     LabelIssues
         One row per sample: `is_label_issue`, `label_quality`, `probability_wrong`, `given_label`,
-        `predicted_label`, `second_label`, `confidence`, `is_undecided`; and `noise_rate`,
-        `noise_interval`, `corruption`.
+        `predicted_label`, `second_label`, `confidence`, `second_confidence`, `is_undecided`; and
+        `noise_rate`, `noise_interval`, `corruption`.
 
     Examples
     --------
@@ -179,6 +179,7 @@ def _issues(
         predicted=offered.codes(candidates.first),
         second=offered.codes(candidates.second),
         confidence=candidates.confidence,
+        second_confidence=candidates.runner_up,
         is_undecided=candidates.runner_up * CLOSE > candidates.confidence,
         classes=offered.names,
         noise_rate=verdict.noise_rate,

@@ -26,6 +26,7 @@ ISSUE_COLUMNS = {
     "predicted_label": ("suggested_labels", "label"),
     "second_label": ("second_labels", "label"),
     "confidence": ("confidence", "score"),
+    "second_confidence": ("second_confidence", "score"),
     "is_undecided": ("is_undecided", "flag"),
 }
 LABEL_COLUMNS = ("id", "item", "label")

@@ -22,6 +22,7 @@ COLUMNS = (
     "predicted_label",
     "second_label",
     "confidence",
+    "second_confidence",
     "is_undecided",
 )
 
@@ -35,6 +36,7 @@ ROW_FIELDS = (
     "predicted",
     "second",
     "confidence",
+    "second_confidence",
     "is_undecided",
 )
 
@@ -60,6 +62,7 @@ class LabelIssues:
     predicted: IntArray  # (n_rows,), the likeliest class: the suggestion
     second: IntArray  # (n_rows,), the next likeliest
     confidence: FloatArray  # (n_rows,), probability of the suggestion
+    second_confidence: FloatArray  # (n_rows,), probability of the next likeliest
     is_undecided: NDArray[np.bool_]  # (n_rows,), the two candidates are close
     classes: NDArray[Any]  # (n_classes,), that may be suggested or chosen
     noise_rate: float  # estimated share of the labels that are wrong: mean of probability_wrong

@@ -39,6 +39,7 @@ def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
         second_labels=issues.second,
         label_quality=issues.label_quality,
         confidence=np.minimum(issues.confidence, 1),
+        second_confidence=issues.second_confidence,
         is_label_issue=issues.is_label_issue,
         is_undecided=issues.is_undecided,
         items=table.items,

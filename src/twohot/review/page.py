@@ -97,6 +97,7 @@ def write_review(
     ...     second_labels=np.array([0, 0]),
     ...     label_quality=np.array([0.1, 0.9]),
     ...     confidence=np.array([0.8, 0.9]),
+    ...     second_confidence=np.array([0.2, 0.1]),
     ...     is_label_issue=np.array([True, False]),
     ...     is_undecided=np.array([False, False]),
     ...     items=("it barks", "it barks louder"),

@@ -38,6 +38,7 @@ class ReviewRows:
     second_labels: IntArray  # (n_rows,), its second candidate; NO_LABEL: none
     label_quality: FloatArray  # (n_rows,), in [0, 1], probability of being right; NaN without one
     confidence: FloatArray  # (n_rows,), in [0, 1], of the suggestion
+    second_confidence: FloatArray  # (n_rows,), in [0, 1], of the second candidate; NaN: not known
     is_label_issue: NDArray[np.bool_]  # (n_rows,), flagged: to be looked at
     is_undecided: NDArray[np.bool_]  # (n_rows,), the top two candidates are close
     items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
@@ -50,7 +51,8 @@ class ReviewRows:
                 problem = f"has {name!r} {counted(count, 'time')}"
                 advice = "name every class once, by text that is not empty and that UTF-8 can hold."
                 raise ArgumentError("classes", problem, advice)
-        for name in ("label_quality", "confidence", "is_label_issue", "is_undecided", "items"):
+        scores = ("label_quality", "confidence", "second_confidence")
+        for name in (*scores, "is_label_issue", "is_undecided", "items"):
             column = getattr(self, name)
             if column is not None and len(column) != self.n_rows:
                 found = counted(len(column), "entry", "entries")

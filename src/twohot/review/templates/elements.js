@@ -130,7 +130,14 @@ function scoreLine(i) {
   const wrong = element("span", { title: "Probability that the given label is wrong" }, "label wrong: ",
     element("strong", { textContent: percent(report.wrong[i]) }));
   const right = element("span", { textContent: `suggestion: ${percent(report.confidence[i])}`, title: "Probability of the suggested label" });
-  return element("div", { className: "scores" }, wrong, right);
+  return element("div", { className: "scores" }, wrong, right, secondScore(i));
+}
+
+/* How probable the second candidate is, which may be the given label. */
+function secondScore(i) {
+  if (report.second[i] === NO_LABEL || report.secondConfidence[i] === null) return null;
+  const name = hasSecond(i) ? "second" : "given";
+  return element("span", { textContent: `${name}: ${percent(report.secondConfidence[i])}`, title: `Probability of the second candidate, ${className(report.second[i])}` });
 }
 
 function card(i) {
@@ -154,7 +161,7 @@ function tableLine(i) {
     cell(labelChip(report.given[i], "given", "given")),
     cell(labelChip(report.suggested[i], "suggested", "suggested"), undecidedMark(i)),
     cell(second === NO_LABEL ? null : labelChip(second, "second", "second candidate")),
-    number(percent(report.wrong[i])), number(percent(report.confidence[i])),
+    number(percent(report.wrong[i])), number(percent(report.confidence[i])), cell(secondScore(i)),
     cell(actionButtons(i), outcome(i), noteText(i)));
   return asRow(made, i);
 }
@@ -170,5 +177,5 @@ function asRow(made, i) {
 /* Headings of the table: [text, name to sort by or null, class of the cell]. */
 function headings() {
   return [report.idKind === "position" ? ["Row", "row", "number"] : ["Id", "row"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
-    ["Given", "given"], ["Suggested", "suggested"], ["Second", null], ["Wrong", "wrong", "number"], ["Suggestion", "confidence", "number"], ["Decision", null]];
+    ["Given", "given"], ["Suggested", "suggested"], ["Second", null], ["Wrong", "wrong", "number"], ["Suggestion", "confidence", "number"], ["Next", null], ["Decision", null]];
 }
