@@ -42,7 +42,9 @@ def digit_audit(images: Path) -> tuple[ReviewRows, ReviewSummary]:
     )
     issues = find_label_issues(table.features, table.coded)
     title, details = "Digits, 30 % of the labels wrong", {"source": "digits"}
-    return review_rows(table, issues), review_summary(table, issues, title=title, details=details)
+    return review_rows(table, issues), review_summary(
+        table.features, issues, title=title, details=details
+    )
 
 
 @contextmanager

@@ -112,6 +112,20 @@ def test_a_candidate_that_is_chosen_is_ringed():
     assert ring.get_ydata()[0] == 100 * CHOICE.chosen.agreement
 
 
+def test_candidates_that_all_predict_the_same_are_counted():
+    same = [entry(likelihood=-0.1 * number) for number in range(30)]
+    choice = Choice((*same, entry(chosen=True)), n_held_out=10, n_splits=1)
+    _, chosen, others = str(choice).splitlines()
+    assert chosen.startswith("→")
+    assert others == "30 others predict as many: 62.5% ± 1.1%"
+
+
+def test_a_notebook_shows_what_was_tried():
+    shown = CHOICE._repr_html_()
+    assert shown.count("<tr>") == 1 + len(CHOICE.tried)
+    assert "<td>→</td><td>robust (ridge 4)</td><td>62.5% ± 1.1%</td>" in shown
+
+
 def test_what_an_average_is_of_is_marked():
     average = AverageRecipe((CHOICE.tried[0].recipe, DiscriminantRecipe(0.1)), (1.0, 2.0))
     tried = [

@@ -18,8 +18,10 @@ from twohot._checks.classes import check_superclass
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
+from twohot._notebooks import notebook_bar, notebook_table
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
+from twohot.audit.find_issues import CHOOSING
 from twohot.audit.opinions import given_opinions, with_density
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
 from twohot.audit.verdict import reach_verdict
@@ -32,7 +34,9 @@ from twohot.forecast.theory_answer import TheoryAnswer, ask_theory
 from twohot.forecast.true_correlations import CorrelationEstimate, unmix
 from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe, search_probe
+from twohot.select.result import HEADINGS
 from twohot.select.search import Search
+from twohot.select.selection import MOST_TRIED
 from twohot.select.splits import labelled_splits
 from twohot.select.unseen import unseen_logits
 
@@ -54,6 +58,11 @@ class Forecast:
         code = [f"  {advice.code}"] if advice.code else []
         reasons = [f"- {sentence}" for sentence in (*advice.evidence, *advice.cautions)]
         return "\n".join([advice.summary, *code, *reasons])
+
+    def _repr_html_(self) -> str:
+        advice, tried = self.advice, self.comparison.choice
+        notes = (*[advice.code] * bool(advice.code), *advice.evidence, *advice.cautions)
+        return notebook_table(advice.summary, HEADINGS, tried.cells(), notes)
 
     def __repr__(self) -> str:
         return (
@@ -107,7 +116,7 @@ def forecast(
     n_jobs : int, optional
         Threads; by default all cores.
     callback : callable, optional
-        Is called with a line for every candidate that was tried.
+        Is called with a line for every candidate that was tried. By default a notebook shows a bar.
 
     Returns
     -------
@@ -145,7 +154,8 @@ def forecast(
     # From here on there are no other rows than those with a label.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     with one_blas_thread():  # chosen as AutoProbe does; nothing is fitted on all rows
-        _, selection = search_probe(probe, X, labels, callback=callback)
+        with notebook_bar(callback, CHOOSING, MOST_TRIED) as tried:
+            _, selection = search_probe(probe, X, labels, callback=tried)
         comparison = compare(selection)
         noise = known or _judge_unseen(probe, selection.search, X, labels)
     if not (noise.given or comparison.choice.learnt):

@@ -27,7 +27,7 @@ ITEM_KINDS = ("image", "text", "")
 ID_DIGITS = 20
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ReviewRows:
     """Every row of the data, with the verdict of the audit on its label."""
 
@@ -71,6 +71,12 @@ class ReviewRows:
             problem = f"flags row {self.ids[unlabelled[0]]}, which has no label"
             advice = "flag rows with a given label only (the others cannot be wrong)."
             raise ArgumentError("is_label_issue", problem, advice)
+
+    def __repr__(self) -> str:
+        n_flagged = int(self.is_label_issue.sum())
+        return (
+            f"<ReviewRows: {self.n_rows} rows of {len(self.classes)} classes, {n_flagged} flagged>"
+        )
 
     @property
     def n_rows(self) -> int:
