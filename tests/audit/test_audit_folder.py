@@ -107,7 +107,13 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     assert said["n_unlabelled"] == 1
     assert said["corruption"] == np.eye(4).tolist()
     assert said["methods"] == [
-        {"name": "teacher", "agreement": 0.7, "standard_error": None, "chosen": True}
+        {
+            "name": "teacher",
+            "agreement": 0.7,
+            "standard_error": None,
+            "chosen": True,
+            "method": "",
+        }
     ]
 
 

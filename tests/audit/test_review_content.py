@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import problems
 from twohot import AutoProbe, LinearProbe, find_label_issues
 from twohot._checks.labels import code_labels
 from twohot.audit.decisions import Decision, apply_decisions
@@ -118,3 +119,16 @@ def test_classes_without_a_row_are_offered(audited) -> None:
     relabelled = Decision(review.report_id(), review.ids[0], "relabel", "none")
     assert apply_decisions(review, [relabelled]).labels[0] == 3
     assert issues.corruption[1].tolist() == [0, 1, 0, 0]
+
+
+def test_the_choice_is_drawn_with_what_has_no_ridge_and_coloured_by_method() -> None:
+    data = problems.digits(0.3, 300)
+    issues = find_label_issues(data.X, data.given_labels)
+    choice, tried = issues.probe.choice_, review_summary(None, issues, title="", details={}).choice
+    kinds = {entry.kind: entry for entry in choice.tried if entry.ridge is not None}
+    drawn = {curve.name: (curve.method, curve.whiten) for curve in tried.curves}
+    assert drawn == {name: (entry.method, entry.whiten) for name, entry in kinds.items()}
+    without = {entry.method for entry in choice.tried if entry.ridge is None}
+    assert {level.method for level in tried.levels} == without
+    # What was chosen is a point or a level line.
+    assert (tried.chosen is None) == any(level.chosen for level in tried.levels)

@@ -625,10 +625,8 @@ def test_cards_say_how_probable_the_two_top_candidates_are(opened) -> None:
         ["suggestion: 70.0 %"],
     ]
     page.click("layout")
-    cells = (
-        "return [...document.querySelectorAll('tbody tr')].map(made => made.cells[7].textContent)"
-    )
-    assert page.script(cells) == ["second: 25.0 %", "given: 40.0 %", ""]
+    cells = "return [...document.querySelectorAll('tbody tr')].map(r => r.cells[4].textContent)"
+    assert page.script(cells) == ["foxsecond: 25.0 %", "doggiven: 40.0 %", ""]
 
 
 def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
@@ -768,6 +766,31 @@ def test_a_class_without_pairs_of_rows_is_left_out_of_the_correlations(opened) -
         [".30", ".60", ".10"],
         [".20", ".10", ".50"],
     ]
+
+
+def test_long_names_of_classes_can_be_read_above_and_beside_a_map(opened) -> None:
+    classes = ("a ticket about billing", "a ticket about refunds", "delivery that is late", "owl")
+    page = opened(audit_rows(40, classes=classes), corruption=np.eye(4), correlation=np.eye(4))
+    page.click("tab-overview")
+    headings = page.script(
+        "return [...document.querySelectorAll('#noise-map th span')].map(made => [made.textContent,"
+        "made.scrollWidth <= made.clientWidth && made.scrollHeight <= made.clientHeight])"
+    )
+    assert headings == [[name, True] for name in classes * 2]
+
+
+def test_shares_are_blue_and_correlations_red_above_zero_as_in_figures(opened) -> None:
+    values = np.array([[0.8, 0.2, 0, 0], [0.2, 0.8, 0, 0], [0, -0.5, 1, 0], [0, 0, 0, 1]])
+    page = opened(audit_rows(40), corruption=np.abs(values), correlation=values)
+    page.click("tab-overview")
+    shades = """return [...document.querySelectorAll(`${arguments[0]} td > *`)].map(
+        made => made.style.background.match(/[0-9]+/g).map(Number))"""
+    share = page.script(shades, "#noise-map tbody")[0]
+    correlations = page.script(shades, "#correlation-map tbody")
+    assert share[2] > share[0]
+    assert correlations[0][0] > correlations[0][2]
+    below = correlations[4 * 2 + 1]
+    assert below[2] > below[0]
 
 
 def test_many_classes_are_mapped_on_a_canvas(opened) -> None:

@@ -15,7 +15,7 @@ from twohot.audit.nearest import label_evidence
 from twohot.audit.partly_labelled import check_audited_rows
 from twohot.classes import class_correlation, cluster_classes
 from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
-from twohot.select.result import Choice
+from twohot.select.result import Choice, Tried
 from twohot.tables.table import FeatureTable
 
 # Fewer classes than this have no structure to show.
@@ -112,20 +112,36 @@ def _methods(choice: Choice) -> tuple[Method, ...]:
     best = {entry.method: entry for entry in sorted(choice.tried, key=lambda e: e.agreement)}
     best[choice.chosen.method] = choice.chosen
     return tuple(
-        Method(entry.name, entry.agreement, entry.agreement_error, chosen=entry.chosen)
+        Method(
+            entry.name,
+            entry.agreement,
+            entry.agreement_error,
+            chosen=entry.chosen,
+            method=entry.method,
+        )
         for entry in best.values()
     )
 
 
 def _choice_curve(choice: Choice) -> ChoiceCurve:
-    points: dict[str, list[tuple[float, float]]] = {}
+    kinds: dict[str, list[Tried]] = {}
     for entry in choice.tried:
         if entry.ridge is not None:
-            points.setdefault(entry.kind, []).append((entry.ridge, entry.agreement))
-    curves = tuple(Curve(kind, tuple(sorted(found))) for kind, found in points.items())
+            kinds.setdefault(entry.kind, []).append(entry)
+    curves = tuple(
+        Curve(
+            kind,
+            tuple(sorted((entry.ridge or 0.0, entry.agreement) for entry in entries)),
+            method=entries[0].method,
+            whiten=entries[0].whiten,
+        )
+        for kind, entries in kinds.items()
+    )
     chosen = choice.chosen
     marked = None if chosen.ridge is None else (chosen.ridge, chosen.agreement)
-    return ChoiceCurve("ridge", curves, marked)
+    with_ridge = {entry.method for entry in choice.tried if entry.ridge is not None}
+    levels = tuple(method for method in _methods(choice) if method.method not in with_ridge)
+    return ChoiceCurve("ridge", curves, marked, levels)
 
 
 def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:

@@ -140,6 +140,7 @@ class Method:
     agreement: float  # in [0, 1]
     standard_error: float = 0.0
     chosen: bool = False
+    method: str = ""  # by which it has its colour; its name by default
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,9 @@ class Curve:
     """One line of the choice curve."""
 
     name: str
-    points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]; in a drawing both in percent
+    points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]
+    method: str = ""  # by which it has its colour; its name by default
+    whiten: bool = False  # on half-whitened rows: open marks, a broken line
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ class ChoiceCurve:
     x_name: str  # what was varied, for instance "ridge"
     curves: tuple[Curve, ...]
     chosen: tuple[float, float] | None = None  # the point that was taken
+    levels: tuple[Method, ...] = ()  # what has no x: level lines
     is_log: bool = True  # whether x spans orders of magnitude
 
 

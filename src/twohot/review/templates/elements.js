@@ -134,10 +134,10 @@ function scoreLine(i) {
 }
 
 /* How probable the second candidate is, which may be the given label. */
-function secondScore(i) {
+function secondScore(i, tag = "span") {
   if (report.second[i] === NO_LABEL || report.secondConfidence[i] === null) return null;
   const name = hasSecond(i) ? "second" : "given";
-  return element("span", { textContent: `${name}: ${percent(report.secondConfidence[i])}`, title: `Probability of the second candidate, ${className(report.second[i])}` });
+  return element(tag, { textContent: `${name}: ${percent(report.secondConfidence[i])}`, title: `Probability of the second candidate, ${className(report.second[i])}` });
 }
 
 function card(i) {
@@ -160,8 +160,8 @@ function tableLine(i) {
     ...(report.items ? [cell(itemText(i))] : []),
     cell(labelChip(report.given[i], "given", "given")),
     cell(labelChip(report.suggested[i], "suggested", "suggested"), undecidedMark(i)),
-    cell(second === NO_LABEL ? null : labelChip(second, "second", "second candidate")),
-    number(percent(report.wrong[i])), number(percent(report.confidence[i])), cell(secondScore(i)),
+    second === NO_LABEL ? cell() : cell(labelChip(second, "second", "second candidate"), secondScore(i, "small")),
+    number(percent(report.wrong[i])), number(percent(report.confidence[i])),
     cell(actionButtons(i), outcome(i), noteText(i)));
   return asRow(made, i);
 }
@@ -177,5 +177,5 @@ function asRow(made, i) {
 /* Headings of the table: [text, name to sort by or null, class of the cell]. */
 function headings() {
   return [report.idKind === "position" ? ["Row", "row", "number"] : ["Id", "row"], ...(report.kind === "image" ? [["Picture", null]] : []), ...(report.items ? [["Item", null]] : []),
-    ["Given", "given"], ["Suggested", "suggested"], ["Second", null], ["Wrong", "wrong", "number"], ["Suggestion", "confidence", "number"], ["Next", null], ["Decision", null]];
+    ["Given", "given"], ["Suggested", "suggested"], ["Second", null], ["Wrong", "wrong", "number"], ["Suggestion", "confidence", "number"], ["Decision", null]];
 }
