@@ -117,9 +117,10 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     ]
 
 
-def test_findings_are_written_by_id_one_line_per_copy(tmp_path) -> None:
+def test_findings_are_written_by_id_one_line_per_row(tmp_path) -> None:
+    related = (np.array([5, 1]), np.array([2]))
     copies = RowFinding(
-        "copies", "", np.array([2, 5]), np.array([0.75, 0.5]), (np.array([5, 1]), np.array([2]))
+        "copies", "", np.array([2, 5]), np.array([0.75, np.nan]), related, np.array([1, 1])
     )
     outliers = RowFinding("outliers", "", np.array([9]), np.array([0.125]))
     rows = audit_rows(12, ids=RowIds.of_column("pet", [f"p{i}" for i in range(12)]))
@@ -127,12 +128,11 @@ def test_findings_are_written_by_id_one_line_per_copy(tmp_path) -> None:
     summary = ReviewSummary(findings=(copies, outliers), alike_classes=alike)
     write_audit_folder(tmp_path, rows, summary)
     assert read_csv(tmp_path / "findings.csv") == [
-        ["finding", "id", "label", "other_id", "other_label", "score"],
-        ["copies", "p2", "dog", "p5", "fox", "0.75"],
-        ["copies", "p2", "dog", "p1", "cat", "0.75"],
-        ["copies", "p5", "fox", "p2", "dog", "0.5"],
-        ["outliers", "p9", "cat", "", "", "0.125"],
-        ["classes alike", "", "cat", "", "owl", "0.875"],
+        ["finding", "group", "id", "label", "other_id", "other_label", "score"],
+        ["copies", "1", "p2", "dog", "p5", "fox", "0.75"],
+        ["copies", "1", "p5", "fox", "p2", "dog", ""],
+        ["outliers", "", "p9", "cat", "", "", "0.125"],
+        ["classes alike", "", "", "cat", "", "owl", "0.875"],
     ]
 
 

@@ -185,6 +185,15 @@ def test_new_classes_exclusions_and_notes_are_written() -> None:
     assert read_csv("less.csv")[1:] == [*lines[:2], *lines[3:]]
 
 
+def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:
+    lines = [f"{i},{ANIMALS[k]},owl" for i, k in enumerate(ROWS.given_labels)]
+    (folder / "own.csv").write_text("\n".join(["n,kind,given_label", *lines]))
+    result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    assert result.exit_code == 0, result.output
+    assert "as they were in 'given_label_2' ('given_label' is there already" in result.output
+    assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
+
+
 @pytest.mark.parametrize("drop", [False, True])
 def test_a_users_own_file_has_new_classes_and_excluded_rows(folder, drop) -> None:
     write_csv("more.csv", [*COLUMNS, "note"], [[REPORT, *line] for line in NEW_ACTIONS])

@@ -31,7 +31,8 @@ ISSUE_COLUMNS = {
 }
 LABEL_COLUMNS = ("id", "item", "label")
 NOTE = "note"
-FINDING_COLUMNS = ("finding", "id", "label", "other_id", "other_label", "score")
+# Rows of one group are copies of each other; beside each stands one that disagrees, if any does.
+FINDING_COLUMNS = ("finding", "group", "id", "label", "other_id", "other_label", "score")
 
 
 def write_labels(
@@ -97,7 +98,7 @@ def write_findings(
     *,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write what was found beside wrong labels: a line per row, or one per copy of it."""
+    """Write what was found beside wrong labels: a line per row, or per pair of classes."""
     lines = (*_row_findings(rows, summary), *_class_findings(rows, summary))
     write_csv(path, FINDING_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
@@ -150,13 +151,17 @@ def _row_findings(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[st
         return ids[row], rows.label_name(int(rows.given_labels[row]))
 
     for finding in summary.findings:
-        related = finding.related or (np.zeros(0, np.intp),) * len(finding.rows)
-        for row, score, others in zip(finding.rows, finding.scores, related, strict=True):
-            for other in [named(int(copy)) for copy in others] or [nobody]:
-                yield finding.name, *named(int(row)), *other, repr(float(score))
+        none = np.zeros(0, np.intp)
+        related = finding.related or (none,) * len(finding.rows)
+        groups = [""] * len(finding.rows) if finding.groups is None else finding.groups.tolist()
+        found = zip(groups, finding.rows.tolist(), finding.scores.tolist(), related, strict=True)
+        for group, row, score, others in found:
+            other = named(int(others[0])) if len(others) else nobody
+            said = "" if math.isnan(score) else repr(score)
+            yield finding.name, str(group), *named(row), *other, said
 
 
 def _class_findings(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[str, ...]]:
     for pair in summary.alike_classes:
         first, second = rows.classes[pair.first], rows.classes[pair.second]
-        yield "classes alike", "", first, "", second, repr(pair.mixing)
+        yield "classes alike", "", "", first, "", second, repr(pair.mixing)

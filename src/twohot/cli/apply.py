@@ -17,6 +17,7 @@ from twohot.audit.sorted_folder import write_sorted_folder
 from twohot.cli._table_options import SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.review.records import ReviewRows
+from twohot.tables.own_file import BEFORE
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
@@ -110,6 +111,8 @@ def _correct_file(
     """Write a user's file with the labels, and return where they are."""
     written = write_corrected_file(to, target, rows, applied, **columns)
     done = f": labels in column {written.label_column!r}, as they were in {written.before_column!r}"
+    if written.before_column != BEFORE:
+        done += f" ({BEFORE!r} is there already, of an earlier correction for instance)"
     new = applied.classes[len(rows.classes) :]
     if written.new_classes != new:  # a file of numbers
         numbers = zip(new, written.new_classes, strict=True)

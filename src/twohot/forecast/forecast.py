@@ -23,7 +23,7 @@ from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
 from twohot.audit.find_issues import CHOOSING
 from twohot.audit.opinions import given_opinions, with_density
-from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
+from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
 from twohot.audit.verdict import reach_verdict
 from twohot.classes import class_correlation, cluster_classes
 from twohot.distill.base import STUDENT_RIDGE
@@ -152,8 +152,9 @@ def forecast(
         known = take_noise(corruption, sizes)
     probe = AutoProbe(cv=labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
     # From here on there are no other rows than those with a label.
-    X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
-    with one_blas_thread():  # chosen as AutoProbe does; nothing is fitted on all rows
+    whole, X, labels = X, labelled_rows(X, labels), labels.take(labels.labelled)
+    # Chosen as AutoProbe does; nothing is fitted on all rows.
+    with naming_rows(whole), one_blas_thread():
         with notebook_bar(callback, CHOOSING, MOST_TRIED) as tried:
             _, selection = search_probe(probe, X, labels, callback=tried)
         comparison = compare(selection)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count
 from twohot._files import json_safe, whole_file
@@ -114,7 +115,7 @@ def write_review(
     picture_files = PictureFiles(
         target.parent, Path(image_root or "."), embed_limit, thumbnail_size
     )
-    shown = rows_of_page(rows.flagged, summary.findings)
+    shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
     near = {} if summary.evidence is None else summary.evidence.near()
     near["copies"] = copies_by_row(summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)

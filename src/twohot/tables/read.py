@@ -131,7 +131,9 @@ def read_table(
         names = tuple(groups.classes.tolist())
         table = replace(table, superclass=groups.codes, superclass_names=names)
     read_from = {} if path is None else {"read_from": path.name}
-    return replace(table, ids=ids, provenance={**read_from, "columns": words})
+    # One column of lists has a name of its own, and its features have none.
+    listed = {"feature_columns": list(roles.features)} if len(roles.features) > 1 else {}
+    return replace(table, ids=ids, provenance={**read_from, "columns": words, **listed})
 
 
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
