@@ -82,7 +82,9 @@ def save(driver: webdriver.Chrome, name: str) -> None:
     """Save what the browser shows, in as many colours as fit a small file."""
     path = FIGURES / f"review_{name}.png"
     driver.save_screenshot(str(path))
-    Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+    # Colours of thin lines count as much as those of grounds.
+    cover = Image.Quantize.MAXCOVERAGE
+    Image.open(path).convert("RGB").quantize(256, cover, dither=Image.Dither.NONE).save(
         path, optimize=True
     )
 
