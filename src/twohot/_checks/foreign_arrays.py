@@ -24,8 +24,12 @@ def text_columns(X: Any) -> list[str]:
     frame = nw.from_native(X, pass_through=True, eager_only=True)
     if not isinstance(frame, nw.DataFrame):
         return []
-    kinds = frame.schema.items()
-    return [str(name) for name, kind in kinds if not (kind.is_numeric() or kind == nw.Boolean)]
+    # Objects may be numbers of Python.
+    return [
+        str(name)
+        for name, kind in frame.schema.items()
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown))
+    ]
 
 
 def as_numpy(X: Any) -> Matrix:

@@ -92,6 +92,7 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     (array([ 2, -1,  1,  1]), ('cat', 'dog', 'fox'), np.True_, {0: 'red'})
     """
     report, position = rows.report_id(), {name: i for i, name in enumerate(rows.id_texts())}
+    known = frozenset(rows.classes)
     outcomes: dict[int, tuple[str | None, str]] = {}  # position → label by name, decision
     notes: dict[int, list[str]] = {}
     for decision in decisions:
@@ -100,7 +101,7 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
             notes[place].append(decision.note)
         if decision.decision == OPEN:
             continue
-        label = _outcome(decision, rows, place)
+        label = _outcome(decision, rows, place, known)
         before = outcomes.setdefault(place, (label, decision.decision))[0]
         if before != label:
             raise ValueError(
@@ -183,7 +184,7 @@ def _place(decision: Decision, report: str, position: Mapping[str, int]) -> int:
     return position[decision.id]
 
 
-def _outcome(decision: Decision, rows: ReviewRows, place: int) -> str | None:
+def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[str]) -> str | None:
     """Return the label, by name, that a decision leads to, or say what contradicts it."""
     row, named, made = f"row {decision.id}", decision.label, decision.decision
     columns = (rows.given_labels, rows.suggested_labels, rows.second_labels)
@@ -195,10 +196,10 @@ def _outcome(decision: Decision, rows: ReviewRows, place: int) -> str | None:
             raise ValueError(f"{row} has {what}: export them again, their lines were mixed up.")
     if made == "new_class":
         return _new_class(row, named)
-    if named and named not in rows.classes:
-        known = f"none of the {len(rows.classes)} classes: use one of them"
+    if named and named not in known:
+        none = f"none of the {len(known)} classes: use one of them"
         few = f"({first_few(rows.classes)}), or the decision new_class."
-        raise ValueError(f"{row} was given the label {named!r}, which is {known} {few}")
+        raise ValueError(f"{row} was given the label {named!r}, which is {none} {few}")
     if made == "relabel":
         if not named:
             raise ValueError(f"{row} is to be relabelled and has no label: fill it in.")

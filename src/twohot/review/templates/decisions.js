@@ -29,7 +29,7 @@ function decisionFor(i, label) {
   return { kind, label };
 }
 
-/* The names that the reviewer made up, in the order of the rows. */
+/* The names that the reviewer made up, the first one first. */
 function newClasses() {
   const made = [...decisions.values()].filter((decision) => decision.kind === "new_class");
   return [...new Set(made.map((decision) => decision.label))];
