@@ -39,6 +39,7 @@ from twohot.select.search import Search
 from twohot.select.selection import MOST_TRIED
 from twohot.select.splits import labelled_splits
 from twohot.select.unseen import unseen_logits
+from twohot.tables.row_ids import RowIds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,9 +153,10 @@ def forecast(
         known = take_noise(corruption, sizes)
     probe = AutoProbe(cv=labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
     # From here on there are no other rows than those with a label.
-    whole, X, labels = X, labelled_rows(X, labels), labels.take(labels.labelled)
+    places = RowIds(np.flatnonzero(labels.labelled))
+    X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     # Chosen as AutoProbe does; nothing is fitted on all rows.
-    with naming_rows(whole), one_blas_thread():
+    with naming_rows(X, places), one_blas_thread():
         with notebook_bar(callback, CHOOSING, MOST_TRIED) as tried:
             _, selection = search_probe(probe, X, labels, callback=tried)
         comparison = compare(selection)
