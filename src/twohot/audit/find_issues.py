@@ -12,7 +12,6 @@ from sklearn.utils.validation import _num_samples
 from twohot._checks.labels import Labels, check_two_classes, code_labels, label_notes
 from twohot._checks.messages import ArgumentError, first_few
 from twohot._checks.numbers import check_count, check_within
-from twohot._notebooks import notebook_bar
 from twohot._types import Matrix
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
@@ -23,13 +22,10 @@ from twohot.audit.partly_labelled import check_lengths, naming_rows
 from twohot.audit.two_likeliest import CLOSE
 from twohot.audit.verdict import LabelVerdict, reach_verdict
 from twohot.select.auto_probe import AutoProbe
-from twohot.select.selection import MOST_TRIED
 
 # Share of labels that may be wrong or overlap from which on it is said.
 UNCLEAR_SHARE = 0.02
 SHOWN_PAIRS = 3  # of classes that this is about
-
-CHOOSING = "Choosing a probe"  # what a bar says
 
 # What a probe may agree more with labels that it was fitted on than with others.
 BY_HEART = 0.1
@@ -82,8 +78,7 @@ def find_label_issues(
     n_jobs, random_state
         Of the `AutoProbe`.
     callback : callable, optional
-        Is called with a line for every candidate that the `AutoProbe` tried. By default a notebook
-        shows a bar.
+        Is called with a line for every candidate that was tried. By default a notebook shows a bar.
 
     Returns
     -------
@@ -124,8 +119,7 @@ def find_label_issues(
             by_heart = _learnt_by_heart(labels, probe, opinions)
         else:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
-            with notebook_bar(callback, CHOOSING, MOST_TRIED) as tried:
-                opinions = unseen_opinions(probe, X, labels, tried)
+            opinions = unseen_opinions(probe, X, labels, callback)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     messages = (*by_heart, *_messages(labels, probe), *label_notes(given.present()))
     found = _issues(labels, opinions, offered, budget, precision, probe=probe, messages=messages)

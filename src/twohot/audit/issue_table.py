@@ -32,14 +32,8 @@ SHOWN = 10  # rows of the printed table
 HEADINGS = ("id", "quality", "given", "suggested", "second")
 # Fields with one entry per row, beside the ids.
 ROW_FIELDS = (
-    "is_label_issue",
-    "label_quality",
-    "given",
-    "predicted",
-    "second",
-    "confidence",
-    "second_confidence",
-    "is_undecided",
+    *("is_label_issue", "label_quality", "given", "predicted", "second"),
+    *("confidence", "second_confidence", "is_undecided"),
 )
 
 

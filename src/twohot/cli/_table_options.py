@@ -129,7 +129,7 @@ class FeatureOptions:
         lacking = [name for name in known if name not in found]
         said = [f"has {first_few(new)} too"] * bool(new)
         said += [f"lacks {first_few(lacking)}"] * bool(lacking)
-        differs = " and ".join(said) or "has them in another order"
+        differs = " and ".join(said or ["has them in another order"])
         columns = f"{counted(len(known), 'column')} {first_few(known, 3)}"
         problem = f"{probe} was fitted on {columns}, and {self.source} {differs}"
         advice = "name the columns in that order by {feature_column}, once for each."

@@ -18,11 +18,10 @@ from twohot._checks.classes import check_superclass
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
-from twohot._notebooks import notebook_bar, notebook_table
+from twohot._notebooks import notebook_table
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
-from twohot.audit.find_issues import CHOOSING
-from twohot.audit.opinions import given_opinions, with_density
+from twohot.audit.opinions import choosing_bar, given_opinions, with_density
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
 from twohot.audit.verdict import reach_verdict
 from twohot.classes import class_correlation, cluster_classes
@@ -36,7 +35,6 @@ from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe, search_probe
 from twohot.select.result import HEADINGS
 from twohot.select.search import Search
-from twohot.select.selection import MOST_TRIED
 from twohot.select.splits import labelled_splits
 from twohot.select.unseen import unseen_logits
 from twohot.tables.row_ids import RowIds
@@ -157,7 +155,7 @@ def forecast(
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     # Chosen as AutoProbe does; nothing is fitted on all rows.
     with naming_rows(X, places), one_blas_thread():
-        with notebook_bar(callback, CHOOSING, MOST_TRIED) as tried:
+        with choosing_bar(callback) as tried:
             _, selection = search_probe(probe, X, labels, callback=tried)
         comparison = compare(selection)
         noise = known or _judge_unseen(probe, selection.search, X, labels)
