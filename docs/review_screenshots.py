@@ -42,7 +42,9 @@ def digit_audit(images: Path) -> tuple[ReviewRows, ReviewSummary]:
     )
     issues = find_label_issues(table.features, table.coded)
     title, details = "Digits, 30 % of the labels wrong", {"source": "digits"}
-    return review_rows(table, issues), review_summary(table, issues, title=title, details=details)
+    return review_rows(table, issues), review_summary(
+        table.features, issues, title=title, details=details
+    )
 
 
 @contextmanager
@@ -80,7 +82,9 @@ def save(driver: webdriver.Chrome, name: str) -> None:
     """Save what the browser shows, in as many colours as fit a small file."""
     path = FIGURES / f"review_{name}.png"
     driver.save_screenshot(str(path))
-    Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+    # Colours of thin lines count as much as those of grounds.
+    cover = Image.Quantize.MAXCOVERAGE
+    Image.open(path).convert("RGB").quantize(256, cover, dither=Image.Dither.NONE).save(
         path, optimize=True
     )
 

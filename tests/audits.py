@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from twohot._checks.labels import NO_LABEL
+from twohot.audit.decisions import DECISIONS, Applied
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import RowIds
 
@@ -48,7 +50,26 @@ def audit_rows(n_rows: int = 12, **changes: Any) -> ReviewRows:
         # The last flagged row is the most suspicious; confidences run through in a third order.
         "label_quality": np.where(flagged, 0.5 - 0.5 * position / n_rows, 0.9),
         "confidence": 0.5 + 0.5 * ((7 * position) % n_rows) / n_rows,
+        "second_confidence": 0.5 - 0.5 * ((7 * position) % n_rows) / n_rows,
         "is_label_issue": flagged,
         "is_undecided": position % 6 == 0,
     }
     return ReviewRows(**{**fields, **changes})
+
+
+def applied_labels(
+    rows: ReviewRows, labels: Any, *, new_classes: tuple[str, ...] = (), excluded: Any = ()
+) -> Applied:
+    """Return a review that led to these labels, and took some rows out."""
+    now, is_excluded = np.array(labels), np.zeros(rows.n_rows, dtype=bool)
+    is_excluded[list(excluded)] = True
+    now[is_excluded] = NO_LABEL
+    return Applied(
+        classes=(*rows.classes, *new_classes),
+        labels=now,
+        excluded=is_excluded,
+        notes={},
+        n_decided=dict.fromkeys(DECISIONS, 0),
+        n_changed=int(np.sum((now != rows.given_labels) & ~is_excluded)),
+        n_open=0,
+    )

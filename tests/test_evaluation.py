@@ -72,10 +72,21 @@ def test_a_class_without_rows_has_no_share(rows):
     assert found.mean_recall == pytest.approx(found.recall[:3].mean())
 
 
+def test_labels_that_the_probe_does_not_know_are_counted_apart(rows):
+    X, y, probe = rows
+    some = y.astype("U6")
+    some[:5], some[5:7] = "yak", "owl"
+    found, known = evaluate_probe(probe, X, some), evaluate_probe(probe, X[7:], y[7:])
+    assert found.unknown == {"owl": 2, "yak": 5}
+    np.testing.assert_array_equal(found.confusion, known.confusion)
+    assert found.to_json()["unknown"] == {"owl": 2, "yak": 5}
+    assert known.unknown == {}
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["e"] * 200, "has 1 label that is none of the 4 classes ('e')"),
+        (["e"] * 200, "y has no label that the probe knows ('e'): pass some"),
         ([None] * 200, "y has no label: pass some"),
         (["a"] * 3, "y has 3 labels and X has 200 rows"),
     ],

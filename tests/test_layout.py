@@ -11,7 +11,16 @@ PACKAGE = Path(twohot.__file__).parent
 
 # Read downwards it is the data flow; `theory` stands beside it and imports nothing of the package
 # but the types and the checks of user input.
-FOUNDATION = ["_extras", "_unfinished", "_files", "_pages", "_types", "_ties", "_checks"]
+FOUNDATION = [
+    "_extras",
+    "_unfinished",
+    "_files",
+    "_pages",
+    "_notebooks",
+    "_types",
+    "_ties",
+    "_checks",
+]
 ORDER = [
     *FOUNDATION,
     "theory",

@@ -118,7 +118,7 @@ def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
         item_kind="image",
     )
     issues = find_label_issues(data.features, data.given_labels, probe=auto)
-    summary = review_summary(table, issues, title=TITLE, details={"source": "digits"})
+    summary = review_summary(table.features, issues, title=TITLE, details={"source": "digits"})
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)
     for item, pixels in zip(items, data.features, strict=True):

@@ -8,8 +8,8 @@
 All follow from the counts in `confusion`.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.metrics import confusion_matrix
 
 from twohot._checks.column_cells import as_text
 from twohot._checks.labels import code_labels
-from twohot._checks.messages import ArgumentError
+from twohot._checks.messages import ArgumentError, first_few
 from twohot._files import json_safe
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.partly_labelled import check_lengths, labelled_rows
@@ -32,10 +32,11 @@ class ProbeEvaluation:
 
     classes: NDArray[Any]  # (n_classes,), those of the probe
     confusion: IntArray  # (n_classes, n_classes), rows of a class (row) predicted as one (column)
+    unknown: Mapping[str, int] = field(default_factory=dict)  # rows of labels it does not know
 
     @property
     def n_rows(self) -> int:
-        """Rows with a label."""
+        """Rows with a label that the probe knows."""
         return int(self.confusion.sum())
 
     @property
@@ -102,6 +103,7 @@ class ProbeEvaluation:
             "mean_recall": self.mean_recall,
             "classes": self.class_records(),
             "confusion": self.confusion,
+            "unknown": dict(self.unknown),
         }
         return {name: json_safe(value) for name, value in record.items()}
 
@@ -117,7 +119,8 @@ def evaluate_probe(
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
         Rows that the probe was not fitted on: of those that it was, it knows the labels.
     y : array, list, series or Labels of shape (n_rows,)
-        Labels known to be right, of classes that the probe knows; rows without one are not used.
+        Labels known to be right; rows without one are not used, and rows of classes that the probe
+        does not know are counted in `unknown` alone: it cannot be right about them.
     missing : collection of str
         Texts that mean no label, as "NA".
 
@@ -137,15 +140,21 @@ def evaluate_probe(
     >>> bool(low < found.accuracy < high)
     True
     """
-    labels = code_labels(y, missing=missing).among(probe.classes_)
-    check_lengths(labels, X.shape[0])
+    given_labels = code_labels(y, missing=missing)
+    check_lengths(given_labels, X.shape[0])
+    known = {as_text(label) for label in probe.classes_.tolist()}
+    names = map(as_text, given_labels.classes.tolist())
+    sizes = zip(names, given_labels.sizes.tolist(), strict=True)
+    unknown = {name: size for name, size in sizes if size and name not in known}
+    labels = given_labels.without(unknown).among(probe.classes_)
     if not labels.labelled.any():
-        raise ArgumentError("y", "has no label", "pass some that are known to be right.")
+        what = f"no label that the probe knows ({first_few(unknown)})" if unknown else "no label"
+        raise ArgumentError("y", f"has {what}", "pass some that are known to be right.")
     places = {label: place for place, label in enumerate(probe.classes_.tolist())}
     predicted = [places[label] for label in probe.predict(labelled_rows(X, labels)).tolist()]
     given = labels.codes[labels.labelled]
     counts = confusion_matrix(given, predicted, labels=np.arange(len(probe.classes_)))
-    return ProbeEvaluation(probe.classes_, counts)
+    return ProbeEvaluation(probe.classes_, counts, unknown)
 
 
 def _shares(part: IntArray, whole: IntArray) -> FloatArray:

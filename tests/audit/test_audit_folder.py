@@ -43,6 +43,7 @@ def any_rows(draw) -> ReviewRows:
         second_labels=column(st.integers(NO_LABEL, len(classes) - 1), int),
         label_quality=column(UNIT | st.just(np.nan), float),
         confidence=column(UNIT, float),
+        second_confidence=column(UNIT, float),
         is_label_issue=column(st.booleans(), bool) & (given_labels != NO_LABEL),
         is_undecided=column(st.booleans(), bool),
         items=draw(st.none() | st.lists(TEXT | st.just(""), min_size=n_rows, max_size=n_rows)),
@@ -89,7 +90,8 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     issues = pd.read_csv(folder / "issues.csv", dtype={"item": str})
     assert issues["is_label_issue"].dtype == bool
     np.testing.assert_array_equal(issues["is_label_issue"], rows.is_label_issue)
-    np.testing.assert_array_equal(issues["confidence"], rows.confidence)
+    for name in ("confidence", "second_confidence"):
+        np.testing.assert_array_equal(issues[name], getattr(rows, name))
     assert issues["given_label"].isna().sum() == 1
 
     corrected = pd.read_csv(folder / "corrected.csv", keep_default_na=False)
@@ -105,13 +107,20 @@ def test_the_files_say_what_was_found(tmp_path) -> None:
     assert said["n_unlabelled"] == 1
     assert said["corruption"] == np.eye(4).tolist()
     assert said["methods"] == [
-        {"name": "teacher", "agreement": 0.7, "standard_error": None, "chosen": True}
+        {
+            "name": "teacher",
+            "agreement": 0.7,
+            "standard_error": None,
+            "chosen": True,
+            "method": "",
+        }
     ]
 
 
-def test_findings_are_written_by_id_one_line_per_copy(tmp_path) -> None:
+def test_findings_are_written_by_id_one_line_per_row(tmp_path) -> None:
+    related = (np.array([5, 1]), np.array([2]))
     copies = RowFinding(
-        "copies", "", np.array([2, 5]), np.array([0.75, 0.5]), (np.array([5, 1]), np.array([2]))
+        "copies", "", np.array([2, 5]), np.array([0.75, np.nan]), related, np.array([1, 1])
     )
     outliers = RowFinding("outliers", "", np.array([9]), np.array([0.125]))
     rows = audit_rows(12, ids=RowIds.of_column("pet", [f"p{i}" for i in range(12)]))
@@ -119,12 +128,11 @@ def test_findings_are_written_by_id_one_line_per_copy(tmp_path) -> None:
     summary = ReviewSummary(findings=(copies, outliers), alike_classes=alike)
     write_audit_folder(tmp_path, rows, summary)
     assert read_csv(tmp_path / "findings.csv") == [
-        ["finding", "id", "label", "other_id", "other_label", "score"],
-        ["copies", "p2", "dog", "p5", "fox", "0.75"],
-        ["copies", "p2", "dog", "p1", "cat", "0.75"],
-        ["copies", "p5", "fox", "p2", "dog", "0.5"],
-        ["outliers", "p9", "cat", "", "", "0.125"],
-        ["classes alike", "", "cat", "", "owl", "0.875"],
+        ["finding", "group", "id", "label", "other_id", "other_label", "score"],
+        ["copies", "1", "p2", "dog", "p5", "fox", "0.75"],
+        ["copies", "1", "p5", "fox", "p2", "dog", ""],
+        ["outliers", "", "p9", "cat", "", "", "0.125"],
+        ["classes alike", "", "", "cat", "", "owl", "0.875"],
     ]
 
 
@@ -189,13 +197,13 @@ def changed(summary, **fields):
         ("summary.json", lambda text: text.replace('"classes"', '"kinds"'), "no summary of an"),
         (
             "summary.json",
-            lambda text: text.replace('"format_version": 2', '"format_version": 1'),
-            "format_version 1, and this twohot reads 2",
+            lambda text: text.replace('"format_version": 3', '"format_version": 1'),
+            "format_version 1, and this twohot reads 3",
         ),
         (
             "summary.json",
-            lambda text: text.replace('"format_version": 2', '"format_version": Infinity'),
-            "format_version inf, and this twohot reads 2",
+            lambda text: text.replace('"format_version": 3', '"format_version": Infinity'),
+            "format_version inf, and this twohot reads 3",
         ),
         ("summary.json", lambda text: changed(text, classes=None), "classes=None is not as it was"),
         ("summary.json", lambda text: changed(text, classes="cat"), "classes='cat' is not as it"),

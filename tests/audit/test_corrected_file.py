@@ -1,11 +1,12 @@
 """Corrected labels reach the rows that they were decided for, and no others."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits import ANIMALS, audit_rows
+from audits import ANIMALS, applied_labels, audit_rows
 from twohot._checks.labels import NO_LABEL
 from twohot.audit.corrected_file import write_corrected_file
 from twohot.tables.csv_file import read_csv, write_csv
@@ -15,6 +16,7 @@ N_ROWS = 8
 NAMES = [f"T{7 * row % 11}" for row in range(N_ROWS)]
 BY_NAME = audit_rows(N_ROWS, ids=RowIds(NAMES, "column", "nr"))
 NEW = np.where(BY_NAME.is_label_issue, BY_NAME.suggested_labels, BY_NAME.given_labels)
+APPLIED = applied_labels(BY_NAME, NEW)
 
 
 def write_own(path, order, *, extra=(), spell=ANIMALS):
@@ -28,8 +30,8 @@ def write_own(path, order, *, extra=(), spell=ANIMALS):
 def test_labels_find_their_rows_in_any_order(tmp_path_factory, order):
     folder = tmp_path_factory.mktemp("own")
     own = write_own(folder / "a.csv", order, extra=[["X", "", "cat"], ["Y", "", ""]])
-    done = write_corrected_file(own, folder / "b.csv", BY_NAME, NEW)
-    assert (done.label_column, done.n_changed, done.n_not_audited) == ("kind", 4, 2)
+    done = write_corrected_file(own, folder / "b.csv", BY_NAME, APPLIED)
+    assert (done.label_column, done.n_not_audited) == ("kind", 2)
     header, *lines = read_csv(folder / "b.csv")
     assert header == ["nr", "text", "kind", "given_label"]
     expected = [
@@ -43,7 +45,9 @@ def test_positions_count_rows_of_the_file_without_its_header(tmp_path):
     given, flagged = np.array([0, 1, NO_LABEL]), np.array([True, False, False])
     rows = audit_rows(3, ids=RowIds([0, 2, 3]), given_labels=given, is_label_issue=flagged)
     (tmp_path / "a.csv").write_text("text,label\na,cat\n,\nc,dog\nd,NA\n")
-    write_corrected_file(tmp_path / "a.csv", tmp_path / "b.csv", rows, np.array([2, 1, 3]))
+    write_corrected_file(
+        tmp_path / "a.csv", tmp_path / "b.csv", rows, applied_labels(rows, [2, 1, 3])
+    )
     assert (tmp_path / "b.csv").read_text() == (
         "text,label,given_label\na,fox,cat\n,,\nc,dog,dog\nd,owl,NA\n"
     )
@@ -51,8 +55,40 @@ def test_positions_count_rows_of_the_file_without_its_header(tmp_path):
 
 def test_labels_that_are_positions_of_classes_stay_positions(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS), spell="0123")
-    write_corrected_file(own, tmp_path / "b.csv", BY_NAME, NEW)
-    assert [line[2] for line in read_csv(tmp_path / "b.csv")[1:]] == [str(code) for code in NEW]
+    applied = applied_labels(BY_NAME, [*NEW[:-1], 4], new_classes=("yak",))
+    done = write_corrected_file(own, tmp_path / "b.csv", BY_NAME, applied)
+    assert done.new_classes == ("4",)
+    written = [line[2] for line in read_csv(tmp_path / "b.csv")[1:]]
+    assert written == [str(code) for code in [*NEW[:-1], 4]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_new_class_is_written_and_an_excluded_row_loses_its_label_or_goes(tmp_path, suffix):
+    own = write_own(tmp_path / "a.csv", range(N_ROWS))
+    if suffix == ".parquet":
+        own = tmp_path / "a.parquet"
+        pl.read_csv(tmp_path / "a.csv").write_parquet(own)
+    applied = applied_labels(BY_NAME, [4, *NEW[1:]], new_classes=("yak",), excluded=[2])
+    for drop in (False, True):
+        target = tmp_path / f"b{drop}{suffix}"
+        write_corrected_file(own, target, BY_NAME, applied, drop_excluded=drop)
+        table = pl.read_csv(target) if suffix == ".csv" else pl.read_parquet(target)
+        expected = ["yak", *(ANIMALS[code] for code in NEW[1:])]
+        expected[2] = None
+        kept = [row for row in range(N_ROWS) if not (drop and row == 2)]
+        assert table["kind"].to_list() == [expected[row] for row in kept]
+        assert table["nr"].to_list() == [NAMES[row] for row in kept]
+        assert table["given_label"].to_list() == [ANIMALS[BY_NAME.given_labels[r]] for r in kept]
+
+
+def test_a_column_of_numbers_takes_no_name(tmp_path):
+    classes = ("3", "5", "7", "9")
+    rows = audit_rows(4, classes=classes)
+    labels = [int(classes[code]) for code in rows.given_labels]
+    pl.DataFrame({"x": [0.5] * 4, "label": labels}).write_parquet(tmp_path / "a.parquet")
+    applied = applied_labels(rows, [4, 0, 1, 1], new_classes=("yak",))
+    with pytest.raises(ValueError, match=r"holds int64 in its column 'label' .*'yak'.*name new"):
+        write_corrected_file(tmp_path / "a.parquet", tmp_path / "b.parquet", rows, applied)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +107,7 @@ def test_another_file_is_refused_and_nothing_written(tmp_path, change, message):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     own.write_text(change(own.read_text()))
     with pytest.raises(ValueError, match=message):
-        write_corrected_file(own, tmp_path / "b.csv", BY_NAME, NEW)
+        write_corrected_file(own, tmp_path / "b.csv", BY_NAME, APPLIED)
     assert not (tmp_path / "b.csv").exists()
 
 
@@ -80,9 +116,9 @@ def test_two_columns_with_the_labels_are_not_chosen_between(tmp_path):
     lines = zip(NAMES, labels, labels, strict=True)
     write_csv(tmp_path / "a.csv", ["nr", "one", "two"], lines)
     with pytest.raises(ValueError, match=r"'one' and 'two' could both be meant: .* label_column"):
-        write_corrected_file(tmp_path / "a.csv", tmp_path / "b.csv", BY_NAME, NEW)
+        write_corrected_file(tmp_path / "a.csv", tmp_path / "b.csv", BY_NAME, APPLIED)
     done = write_corrected_file(
-        tmp_path / "a.csv", tmp_path / "b.csv", BY_NAME, NEW, label_column="two"
+        tmp_path / "a.csv", tmp_path / "b.csv", BY_NAME, APPLIED, label_column="two"
     )
     assert done.label_column == "two"
     assert [line[1] for line in read_csv(tmp_path / "b.csv")[1:]] == labels
@@ -90,13 +126,13 @@ def test_two_columns_with_the_labels_are_not_chosen_between(tmp_path):
 
 def test_a_file_is_not_corrected_twice_by_one_audit(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
-    write_corrected_file(own, tmp_path / "b.csv", BY_NAME, NEW)
+    write_corrected_file(own, tmp_path / "b.csv", BY_NAME, APPLIED)
     with pytest.raises(ValueError, match="in row T0 the column 'kind' has 'dog', and the audit 'c"):
-        write_corrected_file(tmp_path / "b.csv", tmp_path / "c.csv", BY_NAME, NEW)
+        write_corrected_file(tmp_path / "b.csv", tmp_path / "c.csv", BY_NAME, APPLIED)
 
 
 def test_images_of_a_folder_are_in_no_file(tmp_path):
     own = write_own(tmp_path / "a.csv", range(N_ROWS))
     rows = audit_rows(N_ROWS, ids=RowIds(NAMES, "path"))
     with pytest.raises(ValueError, match=r"is a file, and the rows .* images of a folder: pass"):
-        write_corrected_file(own, tmp_path / "b.csv", rows, NEW)
+        write_corrected_file(own, tmp_path / "b.csv", rows, APPLIED)

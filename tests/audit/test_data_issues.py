@@ -7,9 +7,13 @@ import pytest
 from twohot import find_data_issues, find_label_issues
 from twohot._checks.labels import NO_LABEL
 from twohot.audit import data_issues, neighbourhood
+from twohot.audit.audit_folder import write_audit_folder
 from twohot.audit.nearest import label_evidence
 from twohot.audit.neighbourhood import search_neighbourhood
 from twohot.audit.odd_rows import class_mixing, copies, far_out, intrinsic_dimension
+from twohot.audit.review_content import review_summary, rows_of_issues
+from twohot.review.findings import rows_of_page
+from twohot.tables.csv_file import read_csv
 
 N = 240
 
@@ -69,14 +73,34 @@ def test_rows_between_two_classes_are_ambiguous(found) -> None:
     assert (np.diff(issues.confidence[found.ambiguous]) >= 0).all()
 
 
-def test_findings_are_rows_with_a_label_and_name_their_copies(found) -> None:
+def test_findings_are_all_rows_by_group_and_name_their_copies(found) -> None:
     first = found.findings()[0]
     assert first.name == "copies with different labels"
-    assert sorted(first.rows.tolist()) == [3, 30, 60, 66]  # 63 has no label to decide on
+    groups = dict(zip(first.rows.tolist(), first.groups.tolist(), strict=True))
+    assert groups[3] == groups[30] != groups[60] == groups[63] == groups[66]
+    assert sorted(groups) == [3, 30, 60, 63, 66]  # 63 has no label
+    assert sorted(set(groups.values())) == [1, 2]
     related = dict(zip(first.rows.tolist(), map(np.ndarray.tolist, first.related), strict=True))
     # Copies with another label come first.
-    assert related == {3: [30], 30: [3], 60: [63, 66], 66: [60, 63]}
+    assert related == {3: [30], 30: [3], 60: [66, 63], 63: [60, 66], 66: [60, 63]}
     np.testing.assert_array_equal(first.scores, found.issues.probability_wrong[first.rows])
+
+
+def test_no_copy_is_lost_in_a_large_group(tmp_path) -> None:
+    X, given = blobs()
+    X[:21:3] = X[0]
+    y = given.astype(object)
+    y[6], y[9] = 1, None
+    issues = find_label_issues(X, y)
+    rows, summary = rows_of_issues(issues), review_summary(X, issues, title="", details={})
+    write_audit_folder(tmp_path, rows, summary)
+    lines = [line for line in read_csv(tmp_path / "findings.csv") if line[0].startswith("copies")]
+    assert {line[2] for line in lines} == {str(row) for row in range(0, 21, 3)}
+    assert len({line[1] for line in lines}) == 1
+    (unlabelled,) = (line for line in lines if line[2] == "9")
+    assert (unlabelled[3], unlabelled[-1]) == ("", "")
+    # The page shows what can be decided.
+    assert 9 not in rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
 
 
 def test_what_was_found_is_said(found) -> None:

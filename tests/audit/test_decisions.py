@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from audits import ANIMALS, audit_rows
 from twohot._checks.labels import NO_LABEL
-from twohot.audit.decisions import DECISIONS, Decision, apply_decisions, read_decisions
+from twohot.audit.decision_file import read_decisions
+from twohot.audit.decisions import DECISIONS, OPEN, Decision, accept_above, apply_decisions
 from twohot.tables.row_ids import RowIds
 
 ROWS = audit_rows(12)
@@ -23,21 +24,25 @@ def decided(row: int, decision: str, label: str = "", **fields: str) -> Decision
 
 @given(st.dictionaries(st.integers(0, 11), st.sampled_from(DECISIONS)), st.integers(0, 3))
 def test_labels_follow_the_decisions_and_all_others_stay(chosen, other) -> None:
-    made = [
-        decided(row, kind, ANIMALS[other] if kind == "relabel" else "")
-        for row, kind in chosen.items()
-    ]
+    named = {"relabel": ANIMALS[other], "new_class": " yak "}
+    made = [decided(row, kind, named.get(kind, "")) for row, kind in chosen.items()]
     applied = apply_decisions(ROWS, made)
     expected = ROWS.given_labels.tolist()
+    assert applied.classes == (*ANIMALS, *["yak"] * ("new_class" in chosen.values()))
     for row, kind in chosen.items():
         expected[row] = {
             "accept": ROWS.suggested_labels[row],
             "reject": ROWS.given_labels[row],
             "second": ROWS.second_labels[row],
             "relabel": other,
+            "new_class": len(ANIMALS),
+            "exclude": NO_LABEL,
         }[kind]
     assert applied.labels.tolist() == expected
-    assert applied.n_changed == sum(np.array(expected) != ROWS.given_labels)
+    excluded = [chosen.get(row) == "exclude" for row in range(12)]
+    assert applied.excluded.tolist() == excluded
+    changed = np.array(expected) != ROWS.given_labels
+    assert applied.n_changed == sum(changed & ~np.array(excluded))
     assert sum(applied.n_decided.values()) == len(chosen)
     assert applied.n_open == sum(row not in chosen for row in range(0, 12, 2))
     # The order does not matter, and neither does saying the same twice.
@@ -50,6 +55,26 @@ def test_rows_are_found_by_their_number() -> None:
     rows = audit_rows(4, ids=RowIds(["T7", "T3", "T5", "T1"]))
     applied = apply_decisions(rows, [Decision(rows.report_id(), "T5", "relabel", "owl")])
     assert applied.labels.tolist() == [0, 0, 3, 1]
+
+
+def test_a_new_class_that_the_audit_knows_is_that_class() -> None:
+    applied = apply_decisions(ROWS, [decided(0, "new_class", "owl")])
+    assert (applied.classes, applied.labels[0]) == (ANIMALS, 3)
+
+
+def test_notes_are_kept_and_decide_nothing() -> None:
+    made = [
+        decided(0, OPEN, note="ask Maria"),
+        decided(2, "accept", note="sure"),
+        decided(2, "accept", note="me too"),
+        decided(4, OPEN, note=""),
+    ]
+    applied = apply_decisions(ROWS, made)
+    assert applied.notes == {0: "ask Maria", 2: "sure\nme too"}
+    assert sum(applied.n_decided.values()) == 1
+    assert applied.n_open == 5
+    # What has a note and is open has not been decided by a person.
+    assert {made.id for made in accept_above(ROWS, 0, made)} == {"0", "4", "6", "8", "10"}
 
 
 def test_given_labels_are_not_written_to() -> None:
@@ -72,6 +97,12 @@ def test_given_labels_are_not_written_to() -> None:
         (
             [decided(0, "accept"), decided(0, "reject")],
             r"row 0 was decided twice, as 'dog' and as 'cat': keep one",
+        ),
+        ([decided(0, "new_class", "  ")], r"row 0 is to get a new class and its label is '  '"),
+        ([decided(0, "exclude", "owl")], r"exclude means excluded, but its label says 'owl'"),
+        (
+            [decided(0, "reject"), decided(0, "exclude")],
+            r"row 0 was decided twice, as 'cat' and as excluded",
         ),
         ([decided(0, "accept", given_label="owl")], r"given_label 'owl' .* and 'cat' in the audit"),
         ([decided(0, "accept", suggested_label="owl")], r"suggested_label 'owl' .* and 'dog' in"),
@@ -98,6 +129,14 @@ def test_columns_come_in_any_order_and_guards_are_taken_off(tmp_path) -> None:
     path = tmp_path / "decisions.csv"
     path.write_text("label,id,given_label,decision,report\n'=x,7,-1,relabel,r1\n", encoding="utf-8")
     assert read_decisions(path) == [Decision("r1", "7", "relabel", "=x", "-1")]
+
+
+def test_a_file_of_an_older_report_is_read_and_notes_are_those_of_a_newer(tmp_path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("report,id,given_label,suggested_label,decision,label\nr1,7,a,b,accept,b\n")
+    assert read_decisions(path) == [Decision("r1", "7", "accept", "b", "a", "b", note="")]
+    path.write_text(f'{HEADER},note\nr1,7,open,,"\'=1\nand ""more"""\n')
+    assert read_decisions(path) == [Decision("r1", "7", OPEN, "", note='=1\nand "more"')]
 
 
 @pytest.mark.parametrize(

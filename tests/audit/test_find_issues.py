@@ -46,7 +46,7 @@ GIVEN = np.array(["a", "b", "a", "a", "a", "c"] * 60)
 def assert_same_rows(found, expected, chosen=slice(None)):
     """Some rows of a table are those of another, up to rounding in the last digit."""
     for name in COLUMNS:
-        if name in {"label_quality", "confidence"}:
+        if name in {"label_quality", "confidence", "second_confidence"}:
             np.testing.assert_allclose(found[name][chosen], expected[name], atol=1e-12)
         elif name == "given_label":  # what stands for none depends on the type of labels
             labels = (
@@ -110,6 +110,10 @@ def test_a_table_written_by_hand():
     assert issues["second_label"].tolist() == ["b", "c", "c", "a", "a", "a"] * 60
     assert issues["is_undecided"].tolist()[2]
     assert np.all(np.diff(issues["confidence"][[5, 1, 0, 3, 4, 2]]) <= 0)
+    # The next likeliest is less likely, more so the surer the suggestion is.
+    assert np.all(np.diff(issues["second_confidence"][[5, 1, 0, 4, 2]]) >= 0)
+    assert np.all(issues["second_confidence"] <= issues["confidence"])
+    assert np.all(issues["second_confidence"] + issues["confidence"] <= 1 + 1e-12)
     quality = issues["label_quality"]
     assert quality[3] < quality[4] < quality[2] < min(quality[[0, 1, 5]])
     assert issues.noise_rate == pytest.approx(np.mean(issues["probability_wrong"]))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import problems
 from twohot import AutoProbe, LinearProbe, find_label_issues
 from twohot._checks.labels import code_labels
 from twohot.audit.decisions import Decision, apply_decisions
@@ -40,7 +41,7 @@ def test_rows_are_in_the_codes_and_numbers_of_the_table(audited) -> None:
 
 def test_the_noise_is_that_of_the_table_and_clean_where_no_row_is(audited) -> None:
     table, issues, true = audited
-    summary = review_summary(table, issues, title="Blobs", details={"source": "here"})
+    summary = review_summary(table.features, issues, title="Blobs", details={"source": "here"})
     expected = np.eye(4)
     for k in range(3):
         expected[k] = np.bincount(table.labels[true == k], minlength=4) / np.sum(true == k)
@@ -57,7 +58,7 @@ def test_the_noise_is_that_of_the_table_and_clean_where_no_row_is(audited) -> No
 
 def test_the_correlation_is_by_corrected_labels(audited) -> None:
     table, issues, true = audited
-    summary = review_summary(table, issues, title="", details={})
+    summary = review_summary(table.features, issues, title="", details={})
     rows = table.features - table.features.mean(axis=0)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     for first, second in ((0, 1), (1, 2)):
@@ -68,7 +69,7 @@ def test_the_correlation_is_by_corrected_labels(audited) -> None:
 
 def test_the_choice_is_shown_where_there_was_one(audited) -> None:
     table, issues, _ = audited
-    summary = review_summary(table, issues, title="", details={})
+    summary = review_summary(table.features, issues, title="", details={})
     assert isinstance(issues.probe, AutoProbe)
     chosen = issues.probe.choice_.chosen
     assert [method.name for method in summary.methods if method.chosen] == [chosen.name]
@@ -86,7 +87,7 @@ def test_own_probabilities_show_no_choice(audited) -> None:
     outputs = np.full((150, 3), 0.01)
     outputs[np.arange(150), true] = 0.98
     issues = find_label_issues(None, table.coded, probabilities=outputs, classes=CLASSES[:3])
-    summary = review_summary(table, issues, title="", details={})
+    summary = review_summary(table.features, issues, title="", details={})
     assert (summary.methods, summary.choice, len(summary.messages)) == ((), None, 1)
 
 
@@ -102,7 +103,7 @@ def test_classes_that_a_probe_alone_knows_come_behind_those_of_the_table(audited
     rows = review_rows(table, issues)
     assert rows.classes == (*CLASSES, "7")
     assert rows.given_labels.tolist() == table.labels.tolist()
-    assert review_summary(table, issues, title="", details={}).corruption.shape == (5, 5)
+    assert review_summary(table.features, issues, title="", details={}).corruption.shape == (5, 5)
 
 
 def test_classes_without_a_row_are_offered(audited) -> None:
@@ -118,3 +119,16 @@ def test_classes_without_a_row_are_offered(audited) -> None:
     relabelled = Decision(review.report_id(), review.ids[0], "relabel", "none")
     assert apply_decisions(review, [relabelled]).labels[0] == 3
     assert issues.corruption[1].tolist() == [0, 1, 0, 0]
+
+
+def test_the_choice_is_drawn_with_what_has_no_ridge_and_coloured_by_method() -> None:
+    data = problems.digits(0.3, 300)
+    issues = find_label_issues(data.X, data.given_labels)
+    choice, tried = issues.probe.choice_, review_summary(None, issues, title="", details={}).choice
+    kinds = {entry.kind: entry for entry in choice.tried if entry.ridge is not None}
+    drawn = {curve.name: (curve.method, curve.whiten) for curve in tried.curves}
+    assert drawn == {name: (entry.method, entry.whiten) for name, entry in kinds.items()}
+    without = {entry.method for entry in choice.tried if entry.ridge is None}
+    assert {level.method for level in tried.levels} == without
+    # What was chosen is a point or a level line.
+    assert (tried.chosen is None) == any(level.chosen for level in tried.levels)

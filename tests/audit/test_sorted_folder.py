@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from audits import audit_rows
+from audits import applied_labels, audit_rows
 from twohot._checks.labels import NO_LABEL
 from twohot.audit import sorted_folder
 from twohot.audit.sorted_folder import write_sorted_folder
@@ -21,6 +21,9 @@ def audited(names=NAMES, given=GIVEN, **changes):
         "is_label_issue": given != NO_LABEL,
     }
     return audit_rows(len(names), **(fields | changes))
+
+
+KEPT = applied_labels(audited(), GIVEN)
 
 
 @pytest.fixture
@@ -42,8 +45,9 @@ def content(folder):
 @pytest.mark.parametrize("copy", [False, True])
 def test_images_are_sorted_by_their_corrected_class(photos, tmp_path, copy):
     target = tmp_path / "clean"
-    done = write_sorted_folder(photos, target, audited(), np.array([1, 1, 1, 0]), copy=copy)
-    assert (done.n_images, done.n_moved, done.n_copied) == (4, 3, 4 * copy)
+    applied = applied_labels(audited(), [1, 1, 1, 0])
+    done = write_sorted_folder(photos, target, audited(), applied, copy=copy)
+    assert (done.n_images, done.n_copied) == (4, 4 * copy)
     assert content(target) == {
         "dog/1 (cat).png": "cat/1.png",
         "dog/deep/2.png": "cat/deep/2.png",
@@ -60,7 +64,7 @@ def test_where_nothing_can_be_linked_images_are_copied(photos, tmp_path, monkeyp
         raise OSError("another disk")
 
     monkeypatch.setattr(sorted_folder.os, "link", refuse)
-    assert write_sorted_folder(photos, tmp_path / "clean", audited(), GIVEN).n_copied == 4
+    assert write_sorted_folder(photos, tmp_path / "clean", audited(), KEPT).n_copied == 4
     assert sorted(content(tmp_path / "clean").values()) == sorted(NAMES)
 
 
@@ -68,9 +72,27 @@ def test_what_has_no_label_is_left_out_and_said(photos, tmp_path):
     (photos / "dog" / "broken.png").write_text("no image")
     (photos / ".DS_Store").write_text("of the system")
     labels = np.array([0, NO_LABEL, 1, 1])
-    done = write_sorted_folder(photos, tmp_path / "clean", audited(given=labels), labels)
+    rows = audited(given=labels)
+    done = write_sorted_folder(photos, tmp_path / "clean", rows, applied_labels(rows, labels))
     assert done.left_out == ("cat/deep/2.png", "dog/broken.png")
     assert set(content(tmp_path / "clean")) == {"cat/1.png", "dog/1.png", "dog/3.png"}
+
+
+def test_a_new_class_gets_a_folder_and_an_excluded_image_none(photos, tmp_path):
+    applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=("yak",), excluded=[3])
+    done = write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
+    assert content(tmp_path / "clean") == {
+        "yak/1.png": "cat/1.png",
+        "cat/deep/2.png": "cat/deep/2.png",
+        "dog/1.png": "dog/1.png",
+    }
+    assert done.left_out == ("dog/3.png",)
+
+
+def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path):
+    applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=("a/../b",))
+    with pytest.raises(ValueError, match=r"class 'a/../b' cannot be the name of a folder"):
+        write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +108,7 @@ def test_what_has_no_label_is_left_out_and_said(photos, tmp_path):
 def test_nothing_is_made_of_another_folder(photos, tmp_path, rows, message):
     (tmp_path / "x.png").write_text("mine")
     with pytest.raises(ValueError, match=message):
-        write_sorted_folder(photos, tmp_path / "clean", rows, GIVEN)
+        write_sorted_folder(photos, tmp_path / "clean", rows, applied_labels(rows, GIVEN))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["photos", "x.png"]
 
 
@@ -94,5 +116,5 @@ def test_a_folder_that_is_there_is_not_touched(photos, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "mine.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"output=.*clean is there already: choose another name"):
-        write_sorted_folder(photos, tmp_path / "clean", audited(), GIVEN)
+        write_sorted_folder(photos, tmp_path / "clean", audited(), KEPT)
     assert content(tmp_path / "clean") == {"mine.txt": "mine"}

@@ -161,6 +161,54 @@ def test_a_users_own_file_is_written_again(folder) -> None:
     )
 
 
+NEW_ACTIONS = [
+    ["0", "new_class", "yak", "a calf"],
+    ["2", "exclude", "", ""],
+    ["4", "open", "", "?"],
+]
+
+
+@pytest.mark.usefixtures("folder")
+def test_new_classes_exclusions_and_notes_are_written() -> None:
+    write_csv("more.csv", [*COLUMNS, "note"], [[REPORT, *line] for line in NEW_ACTIONS])
+    result = run("more.csv", "--audit", "audit", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert "2 rows decided" in result.output
+    assert "1 relabelled, new classes 'yak', 0 given labels kept, 1 row excluded" in result.output
+    header, *lines = read_csv("out.csv")
+    assert header == ["id", "item", "label", "note"]
+    assert [line[2:] for line in lines[:5]] == [
+        ["yak", "a calf"], ["cat", ""], ["", ""], ["dog", ""], ["fox", "?"],
+    ]  # fmt: skip
+    result = run("more.csv", "--audit", "audit", "-o", "less.csv", "--drop-excluded")
+    assert "1 row excluded, left out." in result.output
+    assert read_csv("less.csv")[1:] == [*lines[:2], *lines[3:]]
+
+
+def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:
+    lines = [f"{i},{ANIMALS[k]},owl" for i, k in enumerate(ROWS.given_labels)]
+    (folder / "own.csv").write_text("\n".join(["n,kind,given_label", *lines]))
+    result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    assert result.exit_code == 0, result.output
+    assert "as they were in 'given_label_2' ('given_label' is there already" in result.output
+    assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_a_users_own_file_has_new_classes_and_excluded_rows(folder, drop) -> None:
+    write_csv("more.csv", [*COLUMNS, "note"], [[REPORT, *line] for line in NEW_ACTIONS])
+    own = [f"{i},{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
+    (folder / "own.csv").write_text("\n".join(["n,kind", *own]))
+    arguments = ["more.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv"]
+    result = run(*arguments, *["--drop-excluded"] * drop)
+    assert ("left out" if drop else "without a label now") in result.output
+    expected = [f"{i},{ANIMALS[k]},{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
+    expected[0], expected[2] = "0,yak,cat", "2,,dog"
+    if drop:
+        del expected[2]
+    assert (folder / "clean.csv").read_text().split("\n")[1:] == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

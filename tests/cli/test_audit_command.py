@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from label_tables import (
     N_FEATURES,
@@ -151,7 +152,9 @@ def test_the_labels_of_an_audited_split_can_be_fitted_on(tmp_path) -> None:
     output = tmp_path / "probe.safetensors"
     result = run("fit", table, "--labels", corrected, "-o", output, "--quiet")
     assert result.exit_code == 0, result.output
-    assert (load(output).predict(features) == np.array([NAMES[k] for k in true])).all()
+    # The probe knows its columns, as if it had been fitted on a frame.
+    frame = pd.DataFrame(features, columns=[f"x{i}" for i in range(features.shape[1])])
+    assert (load(output).predict(frame) == np.array([NAMES[k] for k in true])).all()
 
 
 def test_a_probe_judges_in_place_of_a_choice(noisy, tmp_path) -> None:

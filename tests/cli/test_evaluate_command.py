@@ -45,6 +45,16 @@ def test_accuracy_classes_confusions_and_a_picture():
     assert b"PNG" in Path("confusion.png").read_bytes()[:8]
 
 
+def test_labels_that_the_probe_does_not_know_are_named_and_the_rest_evaluated(folder):
+    features, true = blobs(120)
+    labels = [*["[yak]"] * 3, *(NAMES[label] for label in true[3:])]
+    write_table(folder / "more.csv", features, label=labels)
+    result = run("evaluate", "p.safetensors", "more.csv")
+    assert result.exit_code == 0, result.output
+    assert "on 117 rows" in result.output
+    assert "Not counted: 3 rows of 1 class that the probe does not know ('[yak]')" in result.output
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("arguments", "said"),
@@ -65,7 +75,7 @@ def test_the_test_split_is_meant_where_there_is_one(arguments, said):
     ("arguments", "message"),
     [
         (["narrow.csv"], "same backbone"),
-        (["other.csv"], "none of the 3 classes"),
+        (["other.csv"], "no label that the probe knows ('cat')"),
         (["trusted.csv", "--json", "trusted.csv", "--force"], "is the input itself"),
         (["trusted.csv", "--figure", "x.doc"], "does not end in .png or .svg"),
         (["trusted.csv", "--json", "other.csv"], "is there already: pass --force"),

@@ -42,7 +42,7 @@ def test_a_folder_with_real_weights():
         "photos.features holds 12 rows of 1280 features, 2 classes. "
         "12 items went through the model."
     )
-    assert advice == "Next: twohot describe photos.features"
+    assert advice == "Next: twohot audit photos.features -o audit/"
     assert "12/12" in result.stderr
     assert "items/s" in result.stderr
     table = read_features("photos.features")
@@ -137,7 +137,7 @@ def test_one_unreadable_file_is_all_that_is_listed(photos):
     assert result.stdout.splitlines()[2:] == [
         "1 item skipped, which could not be read:",
         "  photos/dog/003.png: is not an image in a format that Pillow reads",
-        "Next: twohot describe photos.features",
+        "Next: twohot audit photos.features -o audit/",
     ]
 
 

@@ -232,3 +232,15 @@ def test_weights_that_changed_are_refused():
     result = run("predict", "q.safetensors", "new", "-o", "out.csv", "--quiet")
     assert result.exit_code == 1
     assert "backbone='pixels' has other weights than when" in result.output
+
+
+def test_a_probe_of_images_says_that_a_table_lists_texts(photos):
+    write_csv("tickets.csv", ["ticket_id", "text"], [["t1", "pay"], ["t2", "boom"]])
+    result = run("predict", "p.safetensors", "tickets.csv", "-o", "out.csv")
+    assert result.exit_code == 1
+    assert (
+        "tickets.csv lists texts, by its column 'text', and p.safetensors was fitted on features "
+        "of images, by 'pixels': pass a probe of texts, or say by --item-column=… which one holds "
+        "the images."
+    ) in result.output
+    assert not (photos / "out.csv").exists()

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -78,7 +79,8 @@ def test_features_that_are_strings():
 def test_a_frame_with_a_column_of_words():
     frame = pd.DataFrame(X).assign(word="one")
     frame.columns = frame.columns.astype(str)
-    refuse(r"X is not numeric.*pass numbers", X=frame)
+    refuse(r"X is not numeric in the column 'word' .*pass numbers", X=frame)
+    refuse(r"X is not numeric in the column 'word': pass numbers", X=pl.from_pandas(frame))
 
 
 @pytest.mark.parametrize("make", PROBES)

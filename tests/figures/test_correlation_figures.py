@@ -41,6 +41,15 @@ def test_the_order_within_a_superclass_is_that_of_the_dendrogram():
         assert [k for k in order if SUPERCLASS[k] == group] == along
 
 
+def test_no_two_superclasses_have_the_same_colour():
+    n_classes = 18
+    means = np.kron(np.eye(9), np.full((2, 2), 0.5)) + 0.3 * np.eye(n_classes)
+    clustering = cluster_classes(means, n_superclasses=9)
+    colours = figures._node_colours(clustering)[:n_classes]
+    pairs = set(zip(clustering.superclass.tolist(), colours, strict=True))
+    assert len(pairs) == len({colour for _, colour in pairs}) == 9
+
+
 def test_names_are_cut_and_their_signs_kept():
     assert figures._short(NAMES[4]) == r"tram that runs on \$5 an…"
     assert figures._short("cat") == "cat"

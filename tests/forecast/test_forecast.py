@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import missing_labels
 from problems import digits, synthetic
@@ -343,3 +344,12 @@ def test_agreement_that_says_nothing_of_accuracy_promises_nothing():
     assert found.advice.action is Action.NOTHING
     assert found.noise.slope <= 0
     assert all(np.isnan(row["gain"]) for row in candidate_rows(found))
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
+def test_a_row_that_is_not_finite_is_counted_among_all_rows(store):
+    data = synthetic()
+    X, y = data.X.copy(), data.given_labels.astype(object)
+    y[:4], X[10, 3] = None, np.nan
+    with pytest.raises(ValueError, match="X contains NaN at row 10, column 3"):
+        forecast(store(X), y)

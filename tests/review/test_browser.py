@@ -17,7 +17,9 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from audits import ANIMALS, HOSTILE, audit_rows
-from twohot.audit.decisions import apply_decisions, read_decisions
+from twohot._checks.labels import NO_LABEL
+from twohot.audit.decision_file import read_decisions
+from twohot.audit.decisions import apply_decisions
 from twohot.review.evidence import NO_ROW, Evidence, NearestRows
 from twohot.review.findings import AlikeClasses, RowFinding
 from twohot.review.page import SCRIPTS, write_review
@@ -74,6 +76,12 @@ class Page:
             "return [...decisions].map(([i, d]) => [report.row[i], d.kind, className(d.label)])"
         )
         return {row: rest for row, *rest in pairs}
+
+    def noted(self) -> dict[int, str]:
+        return dict(self.script("return [...notes].map(([i, text]) => [report.row[i], text])"))
+
+    def chord(self, held: str, key: str) -> None:
+        ActionChains(self.browser).key_down(held).send_keys(key).key_up(held).perform()
 
     def said(self, name: str) -> str:
         return self.script("return document.getElementById(arguments[0]).textContent", name)
@@ -225,6 +233,92 @@ def test_any_class_can_be_typed(opened) -> None:
     assert page.decided()[second][0] == "accept"
 
 
+def note(page: Page, text: str) -> None:
+    """Write a note on the current row."""
+    page.press("n", text)
+    page.chord(Keys.CONTROL, Keys.ENTER)
+
+
+def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened) -> None:
+    page = opened(audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text"))
+    first, second, third, *_ = page.shown()
+    page.press("x")
+    assert page.decided() == {first: ["exclude", ""]}
+    assert page.current() == second
+    page.press("l", "  yak ", Keys.ENTER)
+    assert page.decided()[second] == ["new_class", "yak"]
+    # A class that was made up is offered again; a known one is no new class.
+    page.press("l", "ya", Keys.ENTER)
+    assert page.decided()[third] == ["new_class", "yak"]
+    page.press("l", "cat")
+    offered = "return [...document.querySelectorAll('#relabel-list bdi')].map(b => b.textContent)"
+    assert page.script(offered) == ["cat"]
+    page.press(Keys.ESCAPE, "k")
+    note(page, "ask Maria")
+    assert page.noted() == {third: "ask Maria"}
+    assert page.decided()[third] == ["new_class", "yak"]
+    assert page.current() == third
+    note(page, " again")
+    assert page.noted() == {third: "ask Maria again"}
+    page.press("n", "not kept", Keys.ESCAPE)
+    assert page.noted() == {third: "ask Maria again"}
+    assert page.said("progress-text") == "3 of 6 reviewed"
+    shown = """return [...document.querySelectorAll('.card')].map(
+        made => made.querySelector(arguments[0])?.textContent ?? '')"""
+    assert page.script(shown, ".note")[:3] == ["", "", "ask Maria again"]
+    assert page.script(shown, ".excluded")[:3] == ["excluded", "", ""]
+    page.choose("filter-decision", "noted")
+    assert page.shown() == [third]
+    page.choose("filter-decision", "exclude")
+    assert page.shown() == [first]
+    page.click("clear-filters")
+    page.press("u", "u", "u", "u")
+    assert page.noted() == {}
+    assert page.decided() == {first: ["exclude", ""]}
+    page.press("u")
+    assert page.decided() == {}
+
+
+@pytest.mark.parametrize("name", [HOSTILE[0], HOSTILE[5], "__proto__"])
+def test_new_classes_and_notes_are_text_survive_and_come_back_whole(opened, name) -> None:
+    rows = audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text")
+    page = opened(rows)
+    first, second, third, *_ = page.shown()
+    page.script("take(0, decisionFor(0, arguments[0]))", name)
+    page.script("openNote(1); byId('note-text').value = arguments[0]", name)
+    page.browser.find_element(By.ID, "note-save").click()
+    page.script("goTo(2)")
+    page.press("x")
+    decided, noted = page.decided(), page.noted()
+    assert decided == {first: ["new_class", name], third: ["exclude", ""]}
+    assert noted == {second: name}
+    path = page.export()
+    page.load()
+    assert (page.decided(), page.noted()) == (decided, noted)
+    applied = apply_decisions(rows, read_decisions(path))
+    assert applied.classes[applied.labels[first]] == name
+    assert applied.notes == {second: name}
+    assert np.flatnonzero(applied.excluded).tolist() == [third]
+    page.script("for (const i of [0, 1, 2]) keep(i, {}); storePart(0); past.length = 0")
+    assert "3 decisions imported" in page.bring(path)
+    assert (page.decided(), page.noted()) == (decided, noted)
+    page.press("u")
+    assert (page.decided(), page.noted()) == ({}, {})
+    assert page.script("return window.hacked") is None
+
+
+def test_decisions_of_an_older_report_are_imported_and_leave_notes_alone(opened, tmp_path) -> None:
+    rows = audit_rows(12)
+    page = opened(rows)
+    note(page, "mine")
+    first = page.shown()[0]
+    columns = "report,id,given_label,suggested_label,decision,label"
+    (tmp_path / "old.csv").write_text(f"{columns}\n{rows.report_id()},{first},,,reject,\n")
+    assert "1 decisions imported" in page.bring(tmp_path / "old.csv")
+    assert page.decided()[first][0] == "reject"
+    assert page.noted() == {first: "mine"}
+
+
 def test_buttons_decide_and_open_again(opened) -> None:
     page = opened(audit_rows(8, items=tuple("abcdefgh"), item_kind="text"))
     row = page.shown()[1]
@@ -257,8 +351,9 @@ def test_decisions_survive_a_reload_and_stay_with_their_report(opened) -> None:
 def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, downloads) -> None:
     write_review(tmp_path / "r.html", audit_rows(12), ReviewSummary())
     page = Page(killed_and_started_again(), tmp_path / "r.html", downloads)
-    page.press("a", "r", "a", "u")
-    decided = page.decided()
+    page.press("a", "r", "a", "u", "x", "l", "yak", Keys.ENTER)
+    note(page, "mine")
+    decided, noted = page.decided(), page.noted()
     kept = """const done = arguments[0];
         durable.then((database) => {
           const store = database.transaction(STORE).objectStore(STORE);
@@ -268,15 +363,21 @@ def test_decisions_survive_a_killed_browser(killed_and_started_again, tmp_path, 
     assert '"1":"reject"' in page.browser.execute_async_script(kept)
     again = Page(killed_and_started_again(), tmp_path / "r.html", downloads)
     WebDriverWait(again.browser, 10, 0.05).until(lambda _: again.decided() == decided)
-    assert len(decided) == 2
+    assert again.noted() == noted
+    assert (len(decided), len(noted)) == (4, 1)
 
 
 def test_storage_that_makes_no_sense_is_passed_over(opened) -> None:
     page = opened(audit_rows(12))
-    for nonsense in ('{"0": "dance", "1": 99, "2": "relabel", "3": {}}', "[", "null", "7"):
+    for nonsense in (
+        '{"0": "dance", "1": 99, "2": "relabel", "3": {}, "4": [7]}',
+        "[",
+        "null",
+        "7",
+    ):
         page.script("localStorage.setItem(partKey(0), arguments[0])", nonsense)
         page.load()
-        assert page.decided() == {}
+        assert (page.decided(), page.noted()) == ({}, {})
 
 
 def test_two_windows_of_a_report_agree(opened, browser) -> None:
@@ -351,7 +452,7 @@ def test_decisions_carry_the_ids_of_the_user_whatever_their_text(opened) -> None
         (lambda text: text.replace("label", "lable"), "no column label"),
         (lambda text: text.replace(",10,", ",99,"), "row 99 is not in this report"),
         (lambda text: text.replace(",accept,", ",dance,"), "unknown decision dance"),
-        (lambda text: text.replace(",accept,", ",relabel,").replace(",fox\n", ",yak\n"), "yak"),
+        (lambda text: text.replace(",accept,", ",relabel,").replace(",fox,", ",yak,"), "yak"),
         (lambda text: text.replace("accept,fox", "accept,owl"), "does not lead to owl"),
         (lambda text: text + '"', "not closed"),
         (lambda text: text + text.splitlines()[-1].replace("accept,fox", "relabel,owl"), "twice"),
@@ -505,6 +606,29 @@ def test_cards_show_the_nearest_rows_and_how_probably_a_label_is_wrong(opened) -
     assert page.script("return window.hacked") is None
 
 
+def test_cards_say_how_probable_the_two_top_candidates_are(opened) -> None:
+    rows = audit_rows(
+        6,
+        items=tuple("abcdef"),
+        item_kind="text",
+        second_labels=np.array([2, 0, 1, 0, NO_LABEL, 0]),  # row 2: the given label
+        confidence=np.array([0.6, 1, 0.5, 1, 0.7, 1]),
+        second_confidence=np.array([0.25, 0, 0.4, 0, np.nan, 0]),
+        label_quality=np.array([0.1, 1, 0.2, 1, 0.3, 1]),
+    )
+    page = opened(rows)
+    said = """return [...document.querySelectorAll('.scores')].map(
+        made => [...made.children].slice(1).map(part => part.textContent))"""
+    assert page.script(said) == [
+        ["suggestion: 60.0 %", "second: 25.0 %"],
+        ["suggestion: 50.0 %", "given: 40.0 %"],
+        ["suggestion: 70.0 %"],
+    ]
+    page.click("layout")
+    cells = "return [...document.querySelectorAll('tbody tr')].map(r => r.cells[4].textContent)"
+    assert page.script(cells) == ["foxsecond: 25.0 %", "doggiven: 40.0 %", ""]
+
+
 def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
     rows = audit_rows(12, items=tuple(f"text {i}" for i in range(12)), item_kind="text")
     copies = RowFinding(
@@ -524,7 +648,8 @@ def test_findings_lead_to_their_rows_which_can_be_decided(opened) -> None:
     assert page.said("progress-text") == "0 of 2 reviewed"
     # Nothing is suggested for a row that is not doubted: it is kept, or gets another label.
     actions = "return [...document.querySelector('.card').querySelectorAll('[data-action]')]"
-    assert page.script(actions + ".map(b => b.dataset.action)") == ["reject", "second", "relabel"]
+    offered = page.script(actions + ".map(b => b.dataset.action)")
+    assert offered == ["reject", "second", "relabel", "exclude", "note"]
     page.press("2")
     assert page.said("progress-text") == "1 of 2 reviewed"
     page.choose("filter-finding", 0)
@@ -641,6 +766,31 @@ def test_a_class_without_pairs_of_rows_is_left_out_of_the_correlations(opened) -
         [".30", ".60", ".10"],
         [".20", ".10", ".50"],
     ]
+
+
+def test_long_names_of_classes_can_be_read_above_and_beside_a_map(opened) -> None:
+    classes = ("a ticket about billing", "a ticket about refunds", "delivery that is late", "owl")
+    page = opened(audit_rows(40, classes=classes), corruption=np.eye(4), correlation=np.eye(4))
+    page.click("tab-overview")
+    headings = page.script(
+        "return [...document.querySelectorAll('#noise-map th span')].map(made => [made.textContent,"
+        "made.scrollWidth <= made.clientWidth && made.scrollHeight <= made.clientHeight])"
+    )
+    assert headings == [[name, True] for name in classes * 2]
+
+
+def test_shares_are_blue_and_correlations_red_above_zero_as_in_figures(opened) -> None:
+    values = np.array([[0.8, 0.2, 0, 0], [0.2, 0.8, 0, 0], [0, -0.5, 1, 0], [0, 0, 0, 1]])
+    page = opened(audit_rows(40), corruption=np.abs(values), correlation=values)
+    page.click("tab-overview")
+    shades = """return [...document.querySelectorAll(`${arguments[0]} td > *`)].map(
+        made => made.style.background.match(/[0-9]+/g).map(Number))"""
+    share = page.script(shades, "#noise-map tbody")[0]
+    correlations = page.script(shades, "#correlation-map tbody")
+    assert share[2] > share[0]
+    assert correlations[0][0] > correlations[0][2]
+    below = correlations[4 * 2 + 1]
+    assert below[2] > below[0]
 
 
 def test_many_classes_are_mapped_on_a_canvas(opened) -> None:

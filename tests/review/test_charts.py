@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from twohot.figures.palette import METHOD_COLOURS
 from twohot.review.charts import choice_plot, method_dots
 from twohot.review.records import ChoiceCurve, Curve, Method
 
@@ -59,6 +60,42 @@ def test_what_cannot_be_drawn_is_left_out() -> None:
     assert plot.chosen is None
     assert choice_plot(ChoiceCurve("ridge", (Curve("a", ((0, 0.5),)),))) is None
     assert choice_plot(ChoiceCurve("ridge", ())) is None
+
+
+def test_a_method_has_one_colour_in_every_chart_and_figure() -> None:
+    choice = ChoiceCurve(
+        "ridge",
+        (
+            Curve("robust", ((1, 0.6),), method="robust"),
+            Curve("robust, half-whitened", ((1, 0.7),), method="robust", whiten=True),
+            Curve("mine", ((1, 0.5),)),
+            Curve("teacher", ((1, 0.5),)),
+        ),
+        levels=(Method("discriminant (shrinkage 0.1)", 0.65, method="discriminant"),),
+    )
+    plot = choice_plot(choice)
+    colours = {line.name: line.colour for line in (*plot.lines, *plot.levels)}
+    assert colours["robust"] == colours["robust, half-whitened"] == METHOD_COLOURS["robust"]
+    assert [line.is_open for line in plot.lines] == [False, True, False, False]
+    assert colours["teacher"] == METHOD_COLOURS["teacher"]
+    assert len(set(colours.values())) == 4
+    (dot,) = method_dots((Method("robust (ridge 1)", 0.6, method="robust"),)).dots
+    assert dot.colour == METHOD_COLOURS["robust"]
+
+
+def test_many_curves_never_share_a_colour() -> None:
+    choice = ChoiceCurve("ridge", tuple(Curve(f"k{k}", ((1, 0.5),)) for k in range(30)))
+    assert len({line.colour for line in choice_plot(choice).lines}) == 30
+
+
+def test_what_has_no_ridge_is_a_level_line_and_ringed_if_it_was_chosen() -> None:
+    average = Method("average of two", 0.8, method="average", chosen=True)
+    curve = Curve("robust", ((1, 0.6), (10, 0.7)))
+    plot = choice_plot(ChoiceCurve("ridge", (curve,), levels=(average,)))
+    (level,) = plot.levels
+    assert level.points == ((0.0, 0.0), (100.0, 0.0))
+    assert plot.y_ticks[-1] == (0.0, "80 %")
+    assert plot.chosen == (100.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import problems
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
 from twohot.distill.average_recipe import AverageRecipe, DiscriminantRecipe
 from twohot.distill.recipe import Recipe
+from twohot.figures.palette import METHOD_COLOURS
 from twohot.select.result import WIDTH, Choice, Tried, choice_from_json
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
 
@@ -110,6 +111,30 @@ def test_a_candidate_that_is_chosen_is_ringed():
     (axes,) = CHOICE.figure().axes
     (ring,) = (line for line in axes.get_lines() if line.get_label() == "chosen")
     assert ring.get_ydata()[0] == 100 * CHOICE.chosen.agreement
+
+
+def test_an_average_that_is_chosen_is_ringed_and_its_colour_is_that_of_the_palette():
+    average = AverageRecipe((ROBUST, DiscriminantRecipe(0.1)), (1.0, 2.0))
+    chosen = entry(recipe=average, chosen=True, agreement=0.7)
+    tried = (CHOICE.tried[0], replace(CHOICE.tried[1], chosen=False), chosen)
+    (axes,) = Choice(tried, n_held_out=10, n_splits=1).figure().axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert lines["chosen"].get_ydata()[0] == lines["average"].get_ydata()[0] == 70
+    assert lines["average"].get_color() == METHOD_COLOURS["average"]
+
+
+def test_candidates_that_all_predict_the_same_are_counted():
+    same = [entry(likelihood=-0.1 * number) for number in range(30)]
+    choice = Choice((*same, entry(chosen=True)), n_held_out=10, n_splits=1)
+    _, chosen, others = str(choice).splitlines()
+    assert chosen.startswith("→")
+    assert others == "30 others predict as many: 62.5% ± 1.1%"
+
+
+def test_a_notebook_shows_what_was_tried():
+    shown = CHOICE._repr_html_()
+    assert shown.count("<tr>") == 1 + len(CHOICE.tried)
+    assert "<td>→</td><td>robust (ridge 4)</td><td>62.5% ± 1.1%</td>" in shown
 
 
 def test_what_an_average_is_of_is_marked():

@@ -193,3 +193,35 @@ def test_names_of_many_columns_are_compared_a_few_times_each():
     columns = {Name(f"c{place}"): np.array([0.5, 1.5]) for place in range(400)}
     assert len(assign_roles(columns, ColumnChoice()).features) == 400
     assert Name.n_compared < 40 * 400
+
+
+@pytest.mark.parametrize("tickets", [["T1", "T1", "T2"], ["T1", "", "T2"]])
+def test_a_column_named_as_an_id_that_names_no_row_is_said_aloud(tmp_path, tickets):
+    frame = pd.DataFrame({"ticket_id": tickets, "a": [0.5, 1.5, 2.5], "label": list("xyx")})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    table = read_table(tmp_path / "a.csv")
+    assert list(table.ids) == ["0", "1", "2"]
+    words = "id: position of the row (ticket_id repeats or is empty in some rows)"
+    assert words in table.columns_in_words
+    by_position = read_table(tmp_path / "a.csv", id_column="")
+    assert "id: position of the row; not used: ticket_id" in by_position.columns_in_words
+
+
+def test_features_that_are_columns_are_listed_in_order():
+    frame = pd.DataFrame({"b": [0.5, 1.5], "label": list("xy"), "a": [2.5, 3.5]})
+    assert read_table(frame).feature_columns == ("b", "a")
+    lists = pd.DataFrame({"embedding": [[0.5, 1.5], [2.5, 3.5]], "label": list("xy")})
+    assert read_table(lists).feature_columns == ()
+
+
+def test_rows_of_an_archive_by_splits_have_ids_of_their_own(tmp_path):
+    arrays = {
+        "X_train": np.eye(3),
+        "y_train": [0, 1, 0],
+        "X_test": np.ones((2, 3)),
+        "y_test": [1, 0],
+    }
+    np.savez(tmp_path / "a.npz", **arrays)
+    table = read_table(tmp_path / "a.npz")
+    assert list(table.ids) == ["0", "1", "2", "3", "4"]
+    assert list(table.take(table.rows_of_split("test")).ids) == ["3", "4"]

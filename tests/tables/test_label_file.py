@@ -1,5 +1,7 @@
 """Labels of a separate file find their rows, whatever their order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,6 +39,20 @@ def test_rows_that_are_not_named_keep_their_own_label(tmp_path):
     found = read_table(tmp_path / "x.features", labels=path)
     assert found.given_labels.tolist() == expected
     assert found.classes == read_features(tmp_path / "x.features").classes
+
+
+def test_a_label_file_may_name_new_classes_unless_each_class_has_a_superclass(tmp_path):
+    table = FeatureTable(features=X, labels=np.array([0, 1, 0, -1]), classes=("dog", "cat"))
+    write_features(tmp_path / "x.features", table)
+    path = write_csv(tmp_path / "l.csv", "row,label", "2,yak", "0,ant")
+    found = read_table(tmp_path / "x.features", labels=path)
+    assert found.classes == ("dog", "cat", "ant", "yak")
+    assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
+    assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
+    grouped = replace(table, superclass=np.array([0, 0]), superclass_names=("pet",))
+    write_features(tmp_path / "y.features", grouped)
+    with pytest.raises(ValueError, match="2 labels that are none of the 2 classes"):
+        read_table(tmp_path / "y.features", labels=path)
 
 
 def test_an_own_label_may_mean_that_there_is_none(tmp_path):

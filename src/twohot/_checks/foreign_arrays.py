@@ -2,12 +2,34 @@
 
 from typing import Any
 
+import narwhals as nw
+
 from twohot._types import Matrix
 
 
 def is_polars_frame(X: Any) -> bool:
     """Return whether X is a table of polars, read already or not."""
     return type(X).__module__.startswith("polars.") and hasattr(X, "lazy")
+
+
+def text_columns(X: Any) -> list[str]:
+    """Return the columns of a data frame that hold something else than numbers; none of an array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> text_columns(pd.DataFrame({"x": [1.5], "kind": ["cat"]}))
+    ['kind']
+    """
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    if not isinstance(frame, nw.DataFrame):
+        return []
+    # Objects may be numbers of Python.
+    return [
+        str(name)
+        for name, kind in frame.schema.items()
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown))
+    ]
 
 
 def as_numpy(X: Any) -> Matrix:

@@ -26,7 +26,7 @@ from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables.row_ids import COLUMN, ID_KINDS
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
 # There while the files are written: what an interruption leaves may be replaced by the next audit.
 UNFINISHED = ".unfinished_audit"

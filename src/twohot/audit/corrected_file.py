@@ -13,6 +13,7 @@ import numpy as np
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, first_few
 from twohot._types import IntArray
+from twohot.audit.decisions import Applied
 from twohot.review.records import ReviewRows
 from twohot.tables.column_roles import both_meant, pick
 from twohot.tables.own_file import OLD_LABELS, OwnFile, open_own_file
@@ -25,8 +26,8 @@ class CorrectedFile:
 
     label_column: str  # the column whose labels are corrected
     before_column: str  # the column that keeps them as they were
-    n_changed: int  # labels that are others now
     n_not_audited: int  # rows of the file that keep their label, because nobody judged it
+    new_classes: tuple[str, ...]  # what the file calls classes that the audit did not know
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class _LabelColumn:
     """A column of the file, read as labels of the audit."""
 
     name: str
-    spelling: tuple[str, ...]  # (n_classes,), what the file calls each class
+    by_name: bool  # whether classes are called by their names there, else by their positions
     wrong: IntArray  # positions in the audit whose given label is another
 
 
@@ -42,9 +43,10 @@ def write_corrected_file(
     source: Path,
     target: Path,
     rows: ReviewRows,
-    labels: IntArray,
+    applied: Applied,
     *,
     label_column: str | None = None,
+    drop_excluded: bool = False,
 ) -> CorrectedFile:
     r"""Write a user's file with other labels, all else as it is, and the old labels beside.
 
@@ -56,27 +58,32 @@ def write_corrected_file(
         Where to write.
     rows : ReviewRows
         The rows that were audited.
-    labels : array of shape (n_rows,)
-        Their labels now, as positions in the classes; NO_LABEL where there is none.
+    applied : Applied
+        Their labels now. Rows that are excluded have none.
     label_column : str, optional
         The column of labels; by default the one that holds those that were audited.
+    drop_excluded : bool, default=False
+        Leave rows that are excluded out. Rows known by their positions are then counted otherwise.
 
     Returns
     -------
     CorrectedFile
-        Which column holds what, and how many labels changed.
+        Which column holds what.
 
     Examples
     --------
     >>> from twohot import find_label_issues
+    >>> from twohot.audit.decisions import Decision, apply_decisions
     >>> from twohot.audit.review_content import review_rows
     >>> from twohot.tables import read_table
     >>> _ = Path("pets.csv").write_text("id,x,label\nA,1.5,cat\nB,2.5,dog\n")
     >>> table = read_table("pets.csv")
     >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 1]])
     >>> rows = review_rows(table, issues)
-    >>> write_corrected_file(Path("pets.csv"), Path("clean.csv"), rows, np.array([1, 1])).n_changed
-    1
+    >>> accepted = Decision(rows.report_id(), "A", "accept", "")
+    >>> applied = apply_decisions(rows, [accepted])
+    >>> write_corrected_file(Path("pets.csv"), Path("clean.csv"), rows, applied).label_column
+    'label'
     >>> print(Path("clean.csv").read_text())
     id,x,label,given_label
     A,1.5,dog,cat
@@ -86,13 +93,17 @@ def write_corrected_file(
     file = open_own_file(source)
     place = _file_ids(file, rows).places_of(rows.id_texts(), "the audit")
     found = _label_column(file, rows, place, label_column)
-    cells = file.cells(found.name)
-    changed = np.flatnonzero(labels != rows.given_labels)
-    for position in changed:
-        code = labels[position]
-        cells[place[position]] = "" if code == NO_LABEL else found.spelling[code]
+    spelling = _spelling(applied.classes, by_name=found.by_name)
+    cells: list[str | None] = [*file.cells(found.name)]
+    for position in np.flatnonzero(applied.labels != rows.given_labels):
+        code = applied.labels[position]
+        cells[place[position]] = "" if code == NO_LABEL else spelling[code]
+    if drop_excluded:
+        for position in np.flatnonzero(applied.excluded):
+            cells[place[position]] = None
     before = file.write(target, found.name, cells)
-    return CorrectedFile(found.name, before, len(changed), len(cells) - rows.n_rows)
+    new = spelling[len(rows.classes) :]
+    return CorrectedFile(found.name, before, len(cells) - rows.n_rows, new)
 
 
 def _file_ids(file: OwnFile, rows: ReviewRows) -> RowIds:
@@ -143,8 +154,14 @@ def _readings(
     """Yield a column read as the names of classes, and as their positions."""
     cells = file.cells(name)
     found = [cells[row] for row in place.tolist()]
-    for spelling in (rows.classes, tuple(map(str, range(len(rows.classes))))):
-        yield _LabelColumn(name, spelling, _differing(found, rows.given_labels, spelling))
+    for by_name in (True, False):
+        spelling = _spelling(rows.classes, by_name=by_name)
+        yield _LabelColumn(name, by_name, _differing(found, rows.given_labels, spelling))
+
+
+def _spelling(classes: tuple[str, ...], *, by_name: bool) -> tuple[str, ...]:
+    """Return what a file calls each class."""
+    return classes if by_name else tuple(map(str, range(len(classes))))
 
 
 def _differing(found: Sequence[str], given: IntArray, spelling: tuple[str, ...]) -> IntArray:

@@ -59,14 +59,13 @@ class DataIssues:
         return tuple(_sentences(self))
 
     def findings(self) -> tuple[RowFinding, ...]:
-        """Return the labelled rows by kind of finding; a kind without rows is left out."""
+        """Return the rows by kind of finding, with a label or without; no kind without rows."""
         given, confidence = self.issues.given, self.issues.confidence
         agreeing = [group for group in self.duplicates if not _differ(given[group])]
-        outliers = given[self.outliers] != NO_LABEL
         found = (
             _copies("copies with different labels", CONFLICT, self.conflicting, self.issues),
             _copies("near-duplicates", COPY, agreeing, self.issues),
-            RowFinding("outliers", OUTLIER, self.outliers[outliers], self.closeness[outliers]),
+            RowFinding("outliers", OUTLIER, self.outliers, self.closeness),
             RowFinding("ambiguous", AMBIGUOUS, self.ambiguous, confidence[self.ambiguous]),
         )
         return tuple(finding for finding in found if len(finding.rows))
@@ -131,19 +130,21 @@ def _differ(codes: IntArray) -> bool:
 def _copies(name: str, meaning: str, groups: Sequence[IntArray], issues: LabelIssues) -> RowFinding:
     """Return the rows of groups of copies, a group together, the most doubtful group first."""
     wrong, given = issues.probability_wrong, issues.given
-    labelled = [group[given[group] != NO_LABEL] for group in groups]
-    known = [(group, rows) for group, rows in zip(groups, labelled, strict=True) if len(rows)]
-    known.sort(key=lambda pair: -float(wrong[pair[1]].max()))
-    related = [_others(group, row, given) for group, rows in known for row in rows.tolist()]
-    rows = np.concatenate([np.zeros(0, np.intp), *(rows for _, rows in known)])
-    return RowFinding(name, meaning, rows, wrong[rows], tuple(related))
+    # Without a label there is nothing to doubt.
+    doubt = np.nan_to_num(wrong)
+    ordered = sorted(groups, key=lambda group: -float(doubt[group].max()))
+    related = [_others(group, row, given) for group in ordered for row in group.tolist()]
+    rows = np.concatenate([np.zeros(0, np.intp), *ordered])
+    numbers = np.repeat(np.arange(1, len(ordered) + 1), [len(group) for group in ordered])
+    return RowFinding(name, meaning, rows, wrong[rows], tuple(related), numbers)
 
 
 def _others(group: IntArray, row: int, given: IntArray) -> IntArray:
     """Return a few copies of a row, those with another label first."""
     others = group[group != row]
-    same_label_last = np.argsort(given[others] == given[row], kind="stable")
-    return np.asarray(others[same_label_last][:SHOWN_COPIES])
+    labels = given[others]
+    says_little = np.where(labels == NO_LABEL, 1, np.where(labels == given[row], 2, 0))
+    return np.asarray(others[np.argsort(says_little, kind="stable")][:SHOWN_COPIES])
 
 
 def _sentences(found: DataIssues) -> Iterator[str]:

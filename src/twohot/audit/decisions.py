@@ -1,27 +1,27 @@
 """What a person decided in a review, and the labels that follow from it.
 
-The browser exports one line per decided row. Its columns are the fields of `Decision`, in any
-order.
+The browser exports them as a file, which `twohot.audit.decision_file` reads. A row that is excluded
+loses its label, so that whatever learns from labels passes it over.
 """
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_within
 from twohot._types import IntArray
-from twohot.review.records import ReviewRows
-from twohot.tables.csv_file import read_csv
-from twohot.tables.spreadsheet_cells import unguarded
+from twohot.review.records import ReviewRows, readable
 
-# Take the suggestion, keep the given label, take the second candidate, take any other class.
-DECISIONS = ("accept", "reject", "second", "relabel")
+# Take the suggestion, keep the given label, take the second candidate, take any other class, take a
+# class that the audit does not know, take the row out.
+DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
+OPEN = "open"  # nothing is decided: the line is there for its note
+EXCLUDED = None  # in the place of the name of a label; a row without a label has an empty name
 
 
 @dataclass(frozen=True)
@@ -30,48 +30,24 @@ class Decision:
 
     report: str  # name of the report that was reviewed
     id: str  # what the row is called in the data
-    decision: str  # one of DECISIONS
-    label: str  # the label that follows; may be empty unless the decision is relabel
+    decision: str  # one of DECISIONS, or OPEN
+    label: str  # the label that follows; may be empty unless the decision is relabel or new_class
     given_label: str | None = None  # as the reviewer saw it, checked against the audit;
     suggested_label: str | None = None  # likewise; None: not in the file
+    note: str = ""  # what the reviewer wrote about the row
 
 
 @dataclass(frozen=True, eq=False)
 class Applied:
     """Labels after a review."""
 
-    labels: IntArray  # (n_rows,), positions in classes; NO_LABEL where none was given
+    classes: tuple[str, ...]  # those of the audit, then new ones
+    labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: none was given, or excluded
+    excluded: NDArray[np.bool_]  # (n_rows,)
+    notes: Mapping[int, str]  # what was written about rows, by their positions in the data
     n_decided: Mapping[str, int]  # rows by decision, of every one of DECISIONS
-    n_changed: int  # rows whose label is no longer the given one
+    n_changed: int  # rows whose label is no longer the given one; excluded ones do not count
     n_open: int  # flagged rows without a decision
-
-
-def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
-    r"""Read the decisions that a review exported.
-
-    Parameters
-    ----------
-    path : path
-        CSV file in UTF-8.
-
-    Returns
-    -------
-    list of Decision
-        In the order of the file.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> _ = Path("decisions.csv").write_text("report,id,decision,label\nr1,7,relabel,cat\n")
-    >>> read_decisions("decisions.csv")
-    [Decision(report='r1', id='7', decision='relabel', label='cat', given_label=None, ...)]
-    """
-    header, *lines = read_csv(path) or [[]]
-    _check_header(path, header)
-    return [
-        _decision(f"{path}, decision {number}", header, [unguarded(cell) for cell in line])
-        for number, line in enumerate(lines, start=1)
-    ]
 
 
 def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
@@ -107,37 +83,56 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     >>> applied = apply_decisions(rows, [Decision(rows.report_id(), "0", "accept", "")])
     >>> applied.labels, applied.n_changed
     (array([1, 0, 1, 1]), 1)
+    >>> made = [
+    ...     Decision(rows.report_id(), "0", "new_class", "fox", note="red"),
+    ...     Decision(rows.report_id(), "1", "exclude", ""),
+    ... ]
+    >>> applied = apply_decisions(rows, made)
+    >>> applied.labels, applied.classes, applied.excluded[1], applied.notes
+    (array([ 2, -1,  1,  1]), ('cat', 'dog', 'fox'), np.True_, {0: 'red'})
     """
-    report = rows.report_id()
-    position = {name: i for i, name in enumerate(rows.id_texts())}
-    code = {name: i for i, name in enumerate(rows.classes)}
-    outcomes: dict[int, tuple[int, str]] = {}  # position → label, decision
+    report, position = rows.report_id(), {name: i for i, name in enumerate(rows.id_texts())}
+    known = frozenset(rows.classes)
+    outcomes: dict[int, tuple[str | None, str]] = {}  # position → label by name, decision
+    notes: dict[int, list[str]] = {}
     for decision in decisions:
-        if decision.report != report:
-            seen = f"report {decision.report!r}, and the audit's is {report!r}"
-            problem = f"row {decision.id} was decided in {seen}"
-            advice = "pass the folder of the report that was reviewed by {audit}."
-            raise ArgumentError("", problem, advice, audit=...)
-        if decision.id not in position:
-            audit = f"the audit, which has {counted(rows.n_rows, 'row')}"
-            problem = f"row {decision.id} was decided and is not in {audit}"
-            raise ValueError(f"{problem}: take the decisions exported from its report.html.")
-        place = position[decision.id]
-        label = _outcome(decision, rows, place, code)
+        place = _place(decision, report, position)
+        if decision.note and decision.note not in notes.setdefault(place, []):
+            notes[place].append(decision.note)
+        if decision.decision == OPEN:
+            continue
+        label = _outcome(decision, rows, place, known)
         before = outcomes.setdefault(place, (label, decision.decision))[0]
         if before != label:
             raise ValueError(
-                f"row {decision.id} was decided twice, as {rows.label_name(before)!r} and as "
-                f"{rows.label_name(label)!r}: keep one of the two lines."
+                f"row {decision.id} was decided twice, as {_in_words(before)} and as "
+                f"{_in_words(label)}: keep one of the two lines."
             )
+    written = {place: "\n".join(texts) for place, texts in notes.items()}
+    return _applied(rows, outcomes, written)
+
+
+def _applied(
+    rows: ReviewRows, outcomes: Mapping[int, tuple[str | None, str]], notes: Mapping[int, str]
+) -> Applied:
+    names = [name for name, _ in outcomes.values()]
+    new = {name for name in names if name} - {*rows.classes}
+    classes = (*rows.classes, *sorted(new))
+    code = {name: i for i, name in enumerate(classes)}
+    decided = np.fromiter(outcomes, np.intp, len(outcomes))
     labels, is_open = rows.given_labels.copy(), rows.is_label_issue.copy()
-    labels[list(outcomes)] = [label for label, _ in outcomes.values()]
-    is_open[list(outcomes)] = False
+    labels[decided] = [code[name] if name else NO_LABEL for name in names]
+    is_open[decided] = False
+    excluded = np.zeros(rows.n_rows, dtype=bool)
+    excluded[decided] = [name is EXCLUDED for name in names]
     counts = Counter(decision for _, decision in outcomes.values())
     return Applied(
+        classes,
         labels,
+        excluded,
+        notes,
         n_decided={decision: counts[decision] for decision in DECISIONS},
-        n_changed=int(np.sum(labels != rows.given_labels)),
+        n_changed=int(np.sum((labels != rows.given_labels) & ~excluded)),
         n_open=int(is_open.sum()),
     )
 
@@ -168,61 +163,63 @@ def accept_above(
     ['0']
     """
     check_within("accept_all", probability, 0, 1)
-    taken = {decision.id for decision in decided}
+    taken = {decision.id for decision in decided if decision.decision != OPEN}
     report, names = rows.report_id(), rows.id_texts()
     sure = rows.flagged[rows.confidence[rows.flagged] >= probability]
     accepted = (names[row] for row in sure.tolist())
     return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
 
 
-def _outcome(decision: Decision, rows: ReviewRows, place: int, code: Mapping[str, int]) -> int:
-    """Return the label that a decision leads to, or say what contradicts it."""
+def _place(decision: Decision, report: str, position: Mapping[str, int]) -> int:
+    """Return where the row of a decision is, or say that it is not there."""
+    if decision.report != report:
+        seen = f"report {decision.report!r}, and the audit's is {report!r}"
+        problem = f"row {decision.id} was decided in {seen}"
+        advice = "pass the folder of the report that was reviewed by {audit}."
+        raise ArgumentError("", problem, advice, audit=...)
+    if decision.id not in position:
+        audit = f"the audit, which has {counted(len(position), 'row')}"
+        problem = f"row {decision.id} was decided and is not in {audit}"
+        raise ValueError(f"{problem}: take the decisions exported from its report.html.")
+    return position[decision.id]
+
+
+def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[str]) -> str | None:
+    """Return the label, by name, that a decision leads to, or say what contradicts it."""
     row, named, made = f"row {decision.id}", decision.label, decision.decision
     columns = (rows.given_labels, rows.suggested_labels, rows.second_labels)
-    given, suggested, second = (int(codes[place]) for codes in columns)
-    for column, label in (("given_label", given), ("suggested_label", suggested)):
-        seen, name = getattr(decision, column), rows.label_name(label)
+    given, suggested, second = (rows.label_name(int(codes[place])) for codes in columns)
+    for column, name in (("given_label", given), ("suggested_label", suggested)):
+        seen = getattr(decision, column)
         if seen not in (None, name):
             what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
             raise ValueError(f"{row} has {what}: export them again, their lines were mixed up.")
-    if named and named not in code:
-        known = f"none of the {len(code)} classes: use one of them ({first_few(rows.classes)})."
-        raise ValueError(f"{row} was given the label {named!r}, which is {known}")
+    if made == "new_class":
+        return _new_class(row, named)
+    if named and named not in known:
+        none = f"none of the {len(known)} classes: use one of them"
+        few = f"({first_few(rows.classes)}), or the decision new_class."
+        raise ValueError(f"{row} was given the label {named!r}, which is {none} {few}")
     if made == "relabel":
         if not named:
             raise ValueError(f"{row} is to be relabelled and has no label: fill it in.")
-        return code[named]
-    meant = {"accept": suggested, "reject": given, "second": second}[made]
-    if meant == NO_LABEL and made == "second":
+        return named
+    meant = {"accept": suggested, "reject": given, "second": second, "exclude": EXCLUDED}[made]
+    if made == "second" and not meant:
         raise ValueError(f"{row} has no second candidate to take: use relabel.")
-    if named and code[named] != meant:
-        problem = f"{row}: {made} means {rows.label_name(meant)!r}, but its label says {named!r}"
+    if named and named != meant:
+        problem = f"{row}: {made} means {_in_words(meant)}, but its label says {named!r}"
         raise ValueError(f"{problem}: make them agree, or use relabel.")
     return meant
 
 
-def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
-    columns = [field.name for field in fields(Decision)]
-    required = [field.name for field in fields(Decision) if field.default is MISSING]
-    missing = [name for name in required if name not in header]
-    times = Counter(header)
-    unknown = [name for name in header if name not in columns or times[name] > 1]
-    if missing or unknown:
-        said = [f"lacks {', '.join(missing)}"] * bool(missing)
-        said += [f"has {first_few(unknown)}, not known or repeated"] * bool(unknown)
-        raise ValueError(
-            f"{path} {' and '.join(said)}: its columns must be {', '.join(required)}, and may be "
-            f"{', '.join(columns[len(required) :])}, separated by commas."
-        )
+def _new_class(row: str, named: str) -> str:
+    """Return the name of a class that the reviewer made up."""
+    name = named.strip()
+    if not name or readable(name) != name:
+        raise ValueError(f"{row} is to get a new class and its label is {named!r}: name the class.")
+    return name
 
 
-def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decision:
-    """Return one decision, or say what is wrong with its line."""
-    if len(line) != len(header):
-        fields_found = f"{len(line)} fields and the header has {len(header)}"
-        raise ValueError(f"{place} has {fields_found}: export the decisions again.")
-    cells: dict[str, Any] = dict(zip(header, line, strict=True))
-    decision = cells["decision"]
-    if decision not in DECISIONS:
-        raise ValueError(f"{place} has decision {decision!r}: pass one of {', '.join(DECISIONS)}.")
-    return Decision(**cells)
+def _in_words(label: str | None) -> str:
+    return "excluded" if label is EXCLUDED else repr(label)

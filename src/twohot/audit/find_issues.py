@@ -78,14 +78,14 @@ def find_label_issues(
     n_jobs, random_state
         Of the `AutoProbe`.
     callback : callable, optional
-        Is called with a line for every candidate that the `AutoProbe` tried.
+        Is called with a line for every candidate that was tried. By default a notebook shows a bar.
 
     Returns
     -------
     LabelIssues
         One row per sample: `is_label_issue`, `label_quality`, `probability_wrong`, `given_label`,
-        `predicted_label`, `second_label`, `confidence`, `is_undecided`; and `noise_rate`,
-        `noise_interval`, `corruption`.
+        `predicted_label`, `second_label`, `confidence`, `second_confidence`, `is_undecided`; and
+        `noise_rate`, `noise_interval`, `corruption`.
 
     Examples
     --------
@@ -179,6 +179,7 @@ def _issues(
         predicted=offered.codes(candidates.first),
         second=offered.codes(candidates.second),
         confidence=candidates.confidence,
+        second_confidence=candidates.runner_up,
         is_undecided=candidates.runner_up * CLOSE > candidates.confidence,
         classes=offered.names,
         noise_rate=verdict.noise_rate,

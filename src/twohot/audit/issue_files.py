@@ -3,12 +3,14 @@
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._types import IntArray
+from twohot.audit.decisions import Applied
 from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables.csv_file import read_csv, write_csv
 from twohot.tables.row_ids import RowIds
@@ -24,10 +26,13 @@ ISSUE_COLUMNS = {
     "predicted_label": ("suggested_labels", "label"),
     "second_label": ("second_labels", "label"),
     "confidence": ("confidence", "score"),
+    "second_confidence": ("second_confidence", "score"),
     "is_undecided": ("is_undecided", "flag"),
 }
 LABEL_COLUMNS = ("id", "item", "label")
-FINDING_COLUMNS = ("finding", "id", "label", "other_id", "other_label", "score")
+NOTE = "note"
+# Rows of one group are copies of each other; beside each stands one that disagrees, if any does.
+FINDING_COLUMNS = ("finding", "group", "id", "label", "other_id", "other_label", "score")
 
 
 def write_labels(
@@ -41,6 +46,29 @@ def write_labels(
     names = map(rows.label_name, labels.tolist())
     lines = zip(rows.id_texts(), _items(rows), names, strict=True)
     write_csv(path, LABEL_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
+
+
+def write_reviewed(
+    path: str | os.PathLike[str],
+    rows: ReviewRows,
+    applied: Applied,
+    *,
+    drop_excluded: bool = False,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write the labels that follow from a review, and notes in a column of their own if any.
+
+    A row that is excluded has no label, or is left out.
+    """
+    named, notes = replace(rows, classes=applied.classes), applied.notes
+    labels = zip(rows.id_texts(), applied.labels.tolist(), strict=True)
+    lines = (
+        (name, rows.item(row), named.label_name(code), *[notes.get(row, "")] * bool(notes))
+        for row, (name, code) in enumerate(labels)
+        if not (drop_excluded and applied.excluded[row])
+    )
+    columns = (*LABEL_COLUMNS, *[NOTE] * bool(notes))
+    write_csv(path, columns, lines, spreadsheet_safe=spreadsheet_safe)
 
 
 def write_issues(
@@ -70,7 +98,7 @@ def write_findings(
     *,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write what was found beside wrong labels: a line per row, or one per copy of it."""
+    """Write what was found beside wrong labels: a line per row, or per pair of classes."""
     lines = (*_row_findings(rows, summary), *_class_findings(rows, summary))
     write_csv(path, FINDING_COLUMNS, lines, spreadsheet_safe=spreadsheet_safe)
 
@@ -123,13 +151,17 @@ def _row_findings(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[st
         return ids[row], rows.label_name(int(rows.given_labels[row]))
 
     for finding in summary.findings:
-        related = finding.related or (np.zeros(0, np.intp),) * len(finding.rows)
-        for row, score, others in zip(finding.rows, finding.scores, related, strict=True):
-            for other in [named(int(copy)) for copy in others] or [nobody]:
-                yield finding.name, *named(int(row)), *other, repr(float(score))
+        none = np.zeros(0, np.intp)
+        related = finding.related or (none,) * len(finding.rows)
+        groups = [""] * len(finding.rows) if finding.groups is None else finding.groups.tolist()
+        found = zip(groups, finding.rows.tolist(), finding.scores.tolist(), related, strict=True)
+        for group, row, score, others in found:
+            other = named(int(others[0])) if len(others) else nobody
+            said = "" if math.isnan(score) else repr(score)
+            yield finding.name, str(group), *named(row), *other, said
 
 
 def _class_findings(rows: ReviewRows, summary: ReviewSummary) -> Iterator[tuple[str, ...]]:
     for pair in summary.alike_classes:
         first, second = rows.classes[pair.first], rows.classes[pair.second]
-        yield "classes alike", "", first, "", second, repr(pair.mixing)
+        yield "classes alike", "", "", first, "", second, repr(pair.mixing)

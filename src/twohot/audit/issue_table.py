@@ -1,5 +1,6 @@
 """The table of what an audit says about every row."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._extras import load_extra
-from twohot._pages import notebook_table
-from twohot._types import FloatArray, IntArray
+from twohot._notebooks import notebook_table
+from twohot._types import FloatArray, IntArray, Matrix
+from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import POSITIONS
 
@@ -22,6 +24,7 @@ COLUMNS = (
     "predicted_label",
     "second_label",
     "confidence",
+    "second_confidence",
     "is_undecided",
 )
 
@@ -29,13 +32,8 @@ SHOWN = 10  # rows of the printed table
 HEADINGS = ("id", "quality", "given", "suggested", "second")
 # Fields with one entry per row, beside the ids.
 ROW_FIELDS = (
-    "is_label_issue",
-    "label_quality",
-    "given",
-    "predicted",
-    "second",
-    "confidence",
-    "is_undecided",
+    *("is_label_issue", "label_quality", "given", "predicted", "second"),
+    *("confidence", "second_confidence", "is_undecided"),
 )
 
 
@@ -60,6 +58,7 @@ class LabelIssues:
     predicted: IntArray  # (n_rows,), the likeliest class: the suggestion
     second: IntArray  # (n_rows,), the next likeliest
     confidence: FloatArray  # (n_rows,), probability of the suggestion
+    second_confidence: FloatArray  # (n_rows,), probability of the next likeliest
     is_undecided: NDArray[np.bool_]  # (n_rows,), the two candidates are close
     classes: NDArray[Any]  # (n_classes,), that may be suggested or chosen
     noise_rate: float  # estimated share of the labels that are wrong: mean of probability_wrong
@@ -178,6 +177,47 @@ class LabelIssues:
         polars = load_extra("polars", "frames", "data frames")
         columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
         return polars.DataFrame(columns, strict=False)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        texts: Sequence[str] | None = None,
+        images: Sequence[str | os.PathLike[str]] | None = None,
+        X: Matrix | None = None,
+        title: str = "Label audit",
+    ) -> ReviewRows:
+        """Write a page to review the flagged labels in.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file to write.
+        texts, images : sequence of str or paths, optional
+            What each row came from; paths as seen from the current folder.
+        X : array, memory map, sparse matrix or data frame, optional
+            The features that were audited. With them the page shows the nearest rows of each,
+            near-duplicates, outliers, and how alike the classes are.
+        title : str
+
+        Returns
+        -------
+        ReviewRows
+            What `apply_decisions` of `twohot.audit.decisions` takes, with what was decided.
+
+        Examples
+        --------
+        >>> from twohot import find_label_issues
+        >>> issues = find_label_issues(
+        ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
+        ... )
+        >>> issues.report("report.html", texts=["woof", *["meow", "wuff"] * 3, "arf"])
+        <ReviewRows: 8 rows of 2 classes, 7 flagged>
+        """
+        # What makes the page takes issues, and so imports this module.
+        from twohot.audit.report_of_issues import write_issue_report  # noqa: PLC0415
+
+        return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
 
     def _head(self) -> str:
         n_labels = np.count_nonzero(self.given != NO_LABEL)

@@ -1,19 +1,21 @@
 """What a review shows: the rows of an audit, and what was found overall."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 import twohot
 from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL
-from twohot._types import FloatArray, IntArray
+from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.data_issues import find_data_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.nearest import label_evidence
+from twohot.audit.partly_labelled import check_audited_rows
 from twohot.classes import class_correlation, cluster_classes
 from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
-from twohot.select.result import Choice
+from twohot.select.result import Choice, Tried
 from twohot.tables.table import FeatureTable
 
 # Fewer classes than this have no structure to show.
@@ -31,48 +33,63 @@ def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
         What was found. Of the table's classes those are offered that it knows: all of them if
         the labels were `table.coded`.
     """
+    return rows_of_issues(replace(issues, ids=table.ids), table.items, table.item_kind)
+
+
+def rows_of_issues(
+    issues: LabelIssues, items: Sequence[str] | None = None, item_kind: str = ""
+) -> ReviewRows:
+    """Return the rows of a review, with the texts or paths of images that they came from."""
     return ReviewRows(
         classes=tuple(as_text(name) for name in issues.classes.tolist()),
-        ids=table.ids,
+        ids=issues.ids,
         given_labels=issues.given,
         suggested_labels=issues.predicted,
         second_labels=issues.second,
         label_quality=issues.label_quality,
         confidence=np.minimum(issues.confidence, 1),
+        second_confidence=issues.second_confidence,
         is_label_issue=issues.is_label_issue,
         is_undecided=issues.is_undecided,
-        items=table.items,
-        item_kind=table.item_kind,
+        items=items,
+        item_kind=item_kind,
     )
 
 
 def review_summary(
-    table: FeatureTable, issues: LabelIssues, *, title: str, details: Mapping[str, str]
+    X: Matrix | None, issues: LabelIssues, *, title: str, details: Mapping[str, str]
 ) -> ReviewSummary:
-    """Return what a review shows of the data as a whole."""
+    """Return what a review shows of the data as a whole; without features, of the labels alone."""
     choice: Choice | None = getattr(issues.probe, "choice_", None)
-    correlation, order = _correlation(table, issues)
-    found = find_data_issues(table.features, issues)
-    return ReviewSummary(
+    summary = ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,
         noise_interval=issues.noise_interval,
         corruption=issues.corruption,
         methods=() if choice is None else _methods(choice),
         choice=None if choice is None else _choice_curve(choice),
+        messages=(*_messages(issues, choice), *issues.messages),
+        details={"twohot": twohot.__version__, **details},
+    )
+    return summary if X is None else _with_features(summary, check_audited_rows(X, issues), issues)
+
+
+def _with_features(summary: ReviewSummary, X: Matrix, issues: LabelIssues) -> ReviewSummary:
+    """Return a summary with what the features say."""
+    correlation, order = _correlation(X, issues)
+    found = find_data_issues(X, issues)
+    return replace(
+        summary,
         correlation=correlation,
         class_order=order,
-        evidence=label_evidence(table.features, issues),
+        evidence=label_evidence(X, issues),
         findings=found.findings(),
         alike_classes=found.alike_classes,
-        messages=(*_messages(issues, choice), *issues.messages, *found.messages),
-        details={"twohot": twohot.__version__, **details},
+        messages=(*summary.messages, *found.messages),
     )
 
 
-def _correlation(
-    table: FeatureTable, issues: LabelIssues
-) -> tuple[FloatArray | None, IntArray | None]:
+def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, IntArray | None]:
     """Return the correlation of the classes by the corrected labels, alike ones side by side.
 
     A class of fewer than two rows has none: it is NaN in the matrix and last in the order.
@@ -83,7 +100,7 @@ def _correlation(
     if len(known) < FEWEST_CLASSES:
         return None, None
     place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
-    means = class_correlation(table.features, place[labels.codes], len(known)).means
+    means = class_correlation(X, place[labels.codes], len(known)).means
     matrix = np.full((n_classes, n_classes), np.nan)
     matrix[np.ix_(known, known)] = means
     order = np.concatenate([known[cluster_classes(means).order], np.flatnonzero(~has_pairs)])
@@ -95,20 +112,36 @@ def _methods(choice: Choice) -> tuple[Method, ...]:
     best = {entry.method: entry for entry in sorted(choice.tried, key=lambda e: e.agreement)}
     best[choice.chosen.method] = choice.chosen
     return tuple(
-        Method(entry.name, entry.agreement, entry.agreement_error, chosen=entry.chosen)
+        Method(
+            entry.name,
+            entry.agreement,
+            entry.agreement_error,
+            chosen=entry.chosen,
+            method=entry.method,
+        )
         for entry in best.values()
     )
 
 
 def _choice_curve(choice: Choice) -> ChoiceCurve:
-    points: dict[str, list[tuple[float, float]]] = {}
+    kinds: dict[str, list[Tried]] = {}
     for entry in choice.tried:
         if entry.ridge is not None:
-            points.setdefault(entry.kind, []).append((entry.ridge, entry.agreement))
-    curves = tuple(Curve(kind, tuple(sorted(found))) for kind, found in points.items())
+            kinds.setdefault(entry.kind, []).append(entry)
+    curves = tuple(
+        Curve(
+            kind,
+            tuple(sorted((entry.ridge or 0.0, entry.agreement) for entry in entries)),
+            method=entries[0].method,
+            whiten=entries[0].whiten,
+        )
+        for kind, entries in kinds.items()
+    )
     chosen = choice.chosen
     marked = None if chosen.ridge is None else (chosen.ridge, chosen.agreement)
-    return ChoiceCurve("ridge", curves, marked)
+    with_ridge = {entry.method for entry in choice.tried if entry.ridge is not None}
+    levels = tuple(method for method in _methods(choice) if method.method not in with_ridge)
+    return ChoiceCurve("ridge", curves, marked, levels)
 
 
 def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:

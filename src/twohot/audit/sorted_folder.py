@@ -16,7 +16,7 @@ import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
-from twohot._types import IntArray
+from twohot.audit.decisions import Applied
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import PATH
 
@@ -26,13 +26,12 @@ class SortedFolder:
     """What was made."""
 
     n_images: int
-    n_moved: int  # images in another class than before
     n_copied: int  # copied and not linked
-    left_out: tuple[str, ...]  # files of the user's folder that have no label, or were not audited
+    left_out: tuple[str, ...]  # files of the folder without a label, not audited, or excluded
 
 
 def write_sorted_folder(
-    source: Path, target: Path, rows: ReviewRows, labels: IntArray, *, copy: bool = False
+    source: Path, target: Path, rows: ReviewRows, applied: Applied, *, copy: bool = False
 ) -> SortedFolder:
     """Make a folder with a sub-folder for each class, and in it the images of that class.
 
@@ -44,19 +43,20 @@ def write_sorted_folder(
         The folder to make; it must not be there, or be empty.
     rows : ReviewRows
         The images that were audited.
-    labels : array of shape (n_rows,)
-        Their labels now, as positions in the classes.
+    applied : Applied
+        Their labels now. Images that are excluded have none, and are left out.
     copy : bool, default=False
         Copy the images, and never link them.
 
     Returns
     -------
     SortedFolder
-        How many images there are, how many in another class, and what was left out.
+        How many images there are, how many were copied, and what was left out.
 
     Examples
     --------
     >>> from twohot import find_label_issues
+    >>> from twohot.audit.decisions import Decision, apply_decisions
     >>> from twohot.audit.review_content import review_rows
     >>> from twohot.tables import FeatureTable, RowIds
     >>> for name in ("cat", "dog"):
@@ -68,18 +68,21 @@ def write_sorted_folder(
     ... )
     >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 1]])
     >>> rows = review_rows(table, issues)
-    >>> write_sorted_folder(Path("pets"), Path("clean"), rows, np.array([1, 1])).n_moved
-    1
+    >>> accepted = Decision(rows.report_id(), "cat/cat.jpg", "accept", "")
+    >>> applied = apply_decisions(rows, [accepted])
+    >>> write_sorted_folder(Path("pets"), Path("clean"), rows, applied).n_images
+    2
     >>> sorted(path.as_posix() for path in Path("clean").rglob("*.jpg"))
     ['clean/dog/cat.jpg', 'clean/dog/dog.jpg']
     """
     names = _checked_names(source, target, rows)
+    labels = applied.labels
     moved = labels != rows.given_labels
     places: dict[PurePosixPath, str] = {}
     # Images that stay in their class keep their names, whatever comes to lie beside them.
     for row in np.argsort(moved, kind="stable").tolist():
         if labels[row] != NO_LABEL:
-            before, after = rows.label_name(rows.given_labels[row]), rows.classes[labels[row]]
+            before, after = rows.label_name(rows.given_labels[row]), applied.classes[labels[row]]
             within = _within_class(names[row], before)
             places[_free_place(places, _folder_name(after), within, before)] = names[row]
     # Made beside and renamed: the folder is there whole or not at all.
@@ -91,7 +94,7 @@ def write_sorted_folder(
             (whole / place).parent.mkdir(parents=True, exist_ok=True)
             n_copied += _put(source / name, whole / place, copy=copy)
         whole.replace(target)
-    return SortedFolder(len(places), int(moved.sum()), n_copied, _left_out(source, places.values()))
+    return SortedFolder(len(places), n_copied, _left_out(source, places.values()))
 
 
 def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:

@@ -89,6 +89,12 @@ def _items(
     elif options.item_column is None and usual not in columns:
         problem = f"{of_probe}, and {source} has the columns {first_few(columns)}"
         advice = f"say by {{item_column}} which one holds the {origin.kind}s."
+        (other,) = (kind for kind in USUAL_NAMES if kind != origin.kind)
+        if USUAL_NAMES[other] in columns:
+            problem = (
+                f"{source} lists {other}s, by its column {USUAL_NAMES[other]!r}, and {of_probe}"
+            )
+            advice = f"pass a probe of {other}s, or {advice}"
         raise ArgumentError("", problem, advice, item_column=...)
     return options.read_items(origin.kind, options.item_column or usual)
 

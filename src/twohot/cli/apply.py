@@ -1,7 +1,8 @@
 """`twohot apply`: the labels that follow from a review."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -9,12 +10,14 @@ from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.outputs import check_output
 from twohot.audit.audit_folder import FILES, read_audit_folder
 from twohot.audit.corrected_file import write_corrected_file
-from twohot.audit.decisions import Applied, accept_above, apply_decisions, read_decisions
-from twohot.audit.issue_files import write_labels
+from twohot.audit.decision_file import read_decisions
+from twohot.audit.decisions import Applied, accept_above, apply_decisions
+from twohot.audit.issue_files import write_reviewed
 from twohot.audit.sorted_folder import write_sorted_folder
 from twohot.cli._table_options import SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.review.records import ReviewRows
+from twohot.tables.own_file import BEFORE
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
@@ -48,6 +51,10 @@ def apply(
     copy: Annotated[
         bool, Option("--copy", help="With --to a folder: copy the images, never link them.")
     ] = False,
+    drop_excluded: Annotated[
+        bool,
+        Option("--drop-excluded", help="Leave excluded rows out, not only without a label."),
+    ] = False,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help=f"Corrected labels, CSV; else the audit's {DEFAULT_OUTPUT}."),
@@ -73,14 +80,16 @@ def apply(
     if accept_all is not None:
         made += accept_above(rows, accept_all, made)
     applied = apply_decisions(rows, made)
+    done = ""
     if to is None:
-        write_labels(target, rows, applied.labels, spreadsheet_safe=spreadsheet_safe)
-        done = ""
+        guard = {"spreadsheet_safe": spreadsheet_safe}
+        write_reviewed(target, rows, applied, drop_excluded=drop_excluded, **guard)
     elif to.is_dir():
         done = _sort_folder(to, target, rows, applied, copy=copy)
     else:
-        done = _correct_file(to, target, rows, applied, label_column)
-    say(_account(applied, rows.n_rows))
+        columns = {"label_column": label_column, "drop_excluded": drop_excluded}
+        done = _correct_file(to, target, rows, applied, columns)
+    say(_account(applied, rows, left_out=drop_excluded or (to is not None and to.is_dir())))
     say(f"Written to {target}{done}")
 
 
@@ -97,11 +106,17 @@ def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
 
 
 def _correct_file(
-    to: Path, target: Path, rows: ReviewRows, applied: Applied, label_column: str | None
+    to: Path, target: Path, rows: ReviewRows, applied: Applied, columns: Mapping[str, Any]
 ) -> str:
     """Write a user's file with the labels, and return where they are."""
-    written = write_corrected_file(to, target, rows, applied.labels, label_column=label_column)
+    written = write_corrected_file(to, target, rows, applied, **columns)
     done = f": labels in column {written.label_column!r}, as they were in {written.before_column!r}"
+    if written.before_column != BEFORE:
+        done += f" ({BEFORE!r} is there already, of an earlier correction for instance)"
+    new = applied.classes[len(rows.classes) :]
+    if written.new_classes != new:  # a file of numbers
+        numbers = zip(new, written.new_classes, strict=True)
+        done += f", where {', '.join(f'{name!r} is {number}' for name, number in numbers)}"
     if written.n_not_audited:
         keep = "keeps its label" if written.n_not_audited == 1 else "keep their labels"
         done += f". {counted(written.n_not_audited, 'row')} not in the audit {keep}"
@@ -110,23 +125,31 @@ def _correct_file(
 
 def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied, *, copy: bool) -> str:
     """Sort a user's images by class, and return what was done."""
-    made = write_sorted_folder(to, target, rows, applied.labels, copy=copy)
+    made = write_sorted_folder(to, target, rows, applied, copy=copy)
     how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
-    done = f": {counted(made.n_images, 'image')}, {how}; {made.n_moved} in another class"
+    done = f": {counted(made.n_images, 'image')}, {how}; {applied.n_changed} in another class"
     if made.left_out:
-        done += f". Without a label, or not audited, and left out: {first_few(made.left_out)}"
+        few = first_few(made.left_out)
+        done += f". Without a label, excluded, or not audited, and left out: {few}"
     return done
 
 
-def _account(applied: Applied, n_rows: int) -> str:
+def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
     """Return what happened, in words."""
-    counts = applied.n_decided
+    counts, new = applied.n_decided, applied.classes[len(rows.classes) :]
+    relabelled = f"{counts['relabel'] + counts['new_class']} relabelled"
+    done = [
+        f"{counted(counts['accept'], 'suggestion')} accepted",
+        f"{counted(counts['second'], 'second candidate')} taken",
+        f"{relabelled}, new classes {first_few(new)}" if new else relabelled,
+        f"{counted(counts['reject'], 'given label')} kept",
+    ]
+    if counts["exclude"]:
+        where = "left out" if left_out else "without a label now"
+        done.append(f"{counted(counts['exclude'], 'row')} excluded, {where}")
     kept = "keeps its given label" if applied.n_open == 1 else "keep their given label"
     return (
-        f"{counted(sum(counts.values()), 'row')} decided: "
-        f"{counted(counts['accept'], 'suggestion')} accepted, "
-        f"{counted(counts['second'], 'second candidate')} taken, {counts['relabel']} relabelled, "
-        f"{counted(counts['reject'], 'given label')} kept.\n"
-        f"{applied.n_changed} of {counted(n_rows, 'label')} changed; "
+        f"{counted(sum(counts.values()), 'row')} decided: {', '.join(done)}.\n"
+        f"{applied.n_changed} of {counted(rows.n_rows, 'label')} changed; "
         f"{counted(applied.n_open, 'flagged row')} without a decision {kept}."
     )

@@ -69,7 +69,7 @@ def audit(
     source = options.source.name
     details = {"source": source, "columns": table.columns_in_words}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
-    summary = review_summary(table, issues, title=f"Labels of {source}", details=details)
+    summary = review_summary(table.features, issues, title=f"Labels of {source}", details=details)
     content = review_rows(table, issues)
     name = write_audit_folder(
         output,

@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from typer import Argument, Option
 
-from twohot._checks.messages import counted
+from twohot._checks.messages import counted, first_few
 from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
 from twohot._files import write_json
@@ -63,6 +63,11 @@ def _print_evaluation(found: ProbeEvaluation) -> None:
     rows = counted(found.n_rows, "row")
     say(f"Accuracy {found.accuracy:.1%} ({low:.1%} to {high:.1%}), on {rows}")
     say(f"Mean over classes {found.mean_recall:.1%}")
+    if found.unknown:
+        others = counted(sum(found.unknown.values()), "row")
+        classes = counted(len(found.unknown), "class", "classes")
+        few = first_few(found.unknown)
+        say(f"Not counted: {others} of {classes} that the probe does not know ({few})")
     records = found.class_records()
     # Classes without a row have no recall, and stand last.
     weakest = np.argsort(found.recall, kind="stable")[:SHOWN_CLASSES]

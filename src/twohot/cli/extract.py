@@ -131,7 +131,7 @@ def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
         f"{counted(extraction.n_extracted, 'item')} went through the model{_others(extraction)}."
     )
     say_skipped(items, extraction, ", all listed in the file's provenance")
-    after = f"describe {extraction.output}"
+    after = f"audit {extraction.output} -o audit/"
     if not items.classes:
         after = f"predict PROBE {extraction.output} -o predictions.csv"
     say(f"Next: twohot {after}")

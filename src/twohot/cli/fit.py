@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 from typer import Option
 
 from twohot._checks.messages import counted
@@ -49,6 +50,8 @@ def fit(
     origin = FeatureOrigin.of_table(whole)
     if origin is not None:
         probe.feature_origin_ = origin.to_json()
+    if table.feature_columns:
+        probe.feature_names_in_ = np.array(table.feature_columns, dtype=object)
     probe.save(output)
     say(str(choice))
     if method == "plain":

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from twohot._checks.arrays import STORED, check_precision
 from twohot._checks.column_cells import order_key
-from twohot._checks.foreign_arrays import as_numpy, is_polars_frame
+from twohot._checks.foreign_arrays import as_numpy, is_polars_frame, text_columns
 from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_choice, check_within
@@ -39,6 +39,9 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     if is_polars_frame(X):  # its names are looked at here, and its numbers below
         X = X.lazy().collect()
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if texts := text_columns(X):
+            problem = f"is not numeric in the column {first_few(texts)}"
+            raise ArgumentError("X", problem, "pass numbers, one column per feature.")
         return check_features(_Unnamed(), as_numpy(X), reset=True)
     X = as_numpy(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
@@ -56,7 +59,9 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
         )
     except (TypeError, ValueError) as error:
         if kind == "O" or "could not convert" in str(error):
-            problem = f"X is not numeric ({error})"
+            texts = text_columns(X)
+            where = f" in the column {first_few(texts)}" if texts else ""
+            problem = f"X is not numeric{where} ({error})"
             raise type(error)(f"{problem}: pass numbers, one column per feature.") from error
         raise
     return sp.csr_array(checked) if sp.issparse(checked) else checked

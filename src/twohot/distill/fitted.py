@@ -23,6 +23,7 @@ from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._inputs import check_features, choose_intercept, choose_precision
 from twohot.distill.fitted_state import FittedState
 from twohot.distill.onnx_file import write_onnx
+from twohot.distill.rounds_table import RoundsTable
 from twohot.distill.saving import damage_named, read_state, write_state
 from twohot.rows.block import Block
 from twohot.rows.coordinates import Coordinates, prepare
@@ -91,7 +92,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Set what makes a fitted probe."""
         self.preparation_ = preparation
-        self.rounds_ = rounds
+        self.rounds_ = RoundsTable(rounds)
         self.classes_ = classes
         self.coef_ = rounds[-1].coef
         self.intercept_ = rounds[-1].intercept

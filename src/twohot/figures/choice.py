@@ -4,15 +4,17 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from twohot.figures.file import new_figure
-from twohot.figures.palette import COLOURS, METHOD_COLOURS
+from twohot.figures.palette import method_colours
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from twohot.select.result import Choice, Tried
 
 # Factor between the places of two kinds of the same ridge in the picture.
 ASIDE = 1.04
 
-TITLE_WIDTH = 80  # characters
+TITLE_WIDTH = 64  # characters
 
 RIDGE_TICKS = (0.3, 1, 3, 10, 30, 100)  # all that is ever tried lies about here
 
@@ -26,6 +28,7 @@ def choice_figure(choice: "Choice") -> Any:
     axes = figure.subplots()
     with_ridge = [entry for entry in choice.tried if entry.ridge is not None]
     kinds = dict.fromkeys(entry.kind for entry in with_ridge)
+    colours = method_colours(entry.method for entry in choice.tried)
     for number, kind in enumerate(kinds):
         entries = sorted((e for e in with_ridge if e.kind == kind), key=lambda e: e.ridge or 0.0)
         method, whiten = entries[0].method, entries[0].whiten
@@ -37,7 +40,7 @@ def choice_figure(choice: "Choice") -> Any:
             heights,
             [100 * entry.agreement_error for entry in entries],
             label=kind,
-            color=METHOD_COLOURS.get(method, COLOURS[number % len(COLOURS)]),
+            color=colours[method],
             marker="o",
             markerfacecolor="white" if whiten else None,
             elinewidth=0.8,
@@ -45,8 +48,8 @@ def choice_figure(choice: "Choice") -> Any:
         )
         for entry, place, height in zip(entries, places, heights, strict=True):
             if entry.chosen:
-                axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2", label="chosen")
-    _draw_without_ridge(axes, choice)
+                _ring(axes, place, height)
+    _draw_without_ridge(axes, choice, colours)
     axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
     axes.set_xticks(RIDGE_TICKS, [f"{ridge:g}" for ridge in RIDGE_TICKS])
     axes.minorticks_off()
@@ -56,16 +59,22 @@ def choice_figure(choice: "Choice") -> Any:
     return figure
 
 
-def _draw_without_ridge(axes: Any, choice: "Choice") -> None:
+def _draw_without_ridge(axes: Any, choice: "Choice", colours: "Mapping[str, str]") -> None:
     """Draw a level line for the best of each method that has no ridge."""
     best: dict[str, Tried] = {}
     for entry in sorted(choice.tried, key=lambda e: e.agreement):
         if entry.ridge is None:
             best[entry.method] = entry
     for entry in best.values():
-        name = f"{entry.method}, chosen" if entry.chosen else entry.method
-        colour, line = ("0.2", "-") if entry.chosen else ("0.5", ":")
-        axes.axhline(100 * entry.agreement, color=colour, linestyle=line, label=name)
+        line, height = "-" if entry.chosen else ":", 100 * entry.agreement
+        axes.axhline(height, color=colours[entry.method], linestyle=line, label=entry.method)
+        if entry.chosen:
+            _ring(axes, RIDGE_TICKS[-1], height)
+
+
+def _ring(axes: Any, place: float, height: float) -> None:
+    """Mark what was chosen."""
+    axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2", label="chosen")
 
 
 def _line(entries: "list[Tried]") -> str:

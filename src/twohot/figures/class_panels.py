@@ -10,7 +10,7 @@ import numpy as np
 from twohot._types import FloatArray
 from twohot.figures.correlations import draw_dendrogram, draw_map, map_order
 from twohot.figures.file import new_figure
-from twohot.figures.palette import BLUE, COLOURS, GREEN
+from twohot.figures.palette import BLUE, GREEN, group_colour
 
 if TYPE_CHECKING:
     from twohot.classes import Superclasses
@@ -116,9 +116,8 @@ def separations_figure(curves: Sequence[FeatureSeparation], *, target: float = 2
     figure = new_figure(7.0, 4.2)
     axes = figure.subplots()
     for number, curve in enumerate(curves):
-        colour = COLOURS[number % len(COLOURS)]
-        line = "-" if number < len(COLOURS) else "--"
-        axes.plot(curve.l2, curve.separation, line, color=colour, label=curve.title)
+        colour = group_colour(number)
+        axes.plot(curve.l2, curve.separation, color=colour, label=curve.title)
         for (l2, separation), marker in zip(curve.marked, MARKERS, strict=True):
             axes.plot(l2, separation, marker, color=colour, markersize=6, markeredgecolor="w")
     axes.axhline(target, color="0.4", linestyle=":", linewidth=1)

@@ -9,7 +9,7 @@ from scipy.cluster import hierarchy
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray
 from twohot.figures.file import new_figure
-from twohot.figures.palette import COLOURS
+from twohot.figures.palette import group_colour
 
 if TYPE_CHECKING:
     from twohot.classes import Superclasses
@@ -108,7 +108,7 @@ def _node_colours(superclasses: "Superclasses") -> list[str]:
     groups = superclasses.superclass.tolist()
     for left, right in superclasses.linkage[:, :2].astype(int).tolist():
         groups.append(groups[left] if groups[left] == groups[right] else -1)
-    return ["0.6" if group < 0 else COLOURS[group % len(COLOURS)] for group in groups]
+    return ["0.6" if group < 0 else group_colour(group) for group in groups]
 
 
 def _short(name: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._types import FloatArray
-from twohot.figures.palette import BLUE, COLOURS, GREEN, VERMILION
+from twohot.figures.palette import BLUE, GREEN, VERMILION, group_colour
 from twohot.figures.panels import new_panels, round_name
 
 # Colour and marker of what an output is at, as in the paper's figure.
@@ -124,7 +124,7 @@ def _plane(
     clean = labels.true_labels == labels.given_labels
     size = float(np.clip(MARKER_AREA / len(places), 3.0, 16.0))
     for k, name in enumerate(class_names):
-        colour = COLOURS[k % len(COLOURS)]
+        colour = group_colour(k)
         of_class = labels.true_labels == k
         right, wrong = places[of_class & clean], places[of_class & ~clean]
         style = {"s": size, "color": colour, "rasterized": len(places) > MOST_VECTORS}

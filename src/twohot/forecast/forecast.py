@@ -18,10 +18,11 @@ from twohot._checks.classes import check_superclass
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
+from twohot._notebooks import notebook_table
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
-from twohot.audit.opinions import given_opinions, with_density
-from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
+from twohot.audit.opinions import choosing_bar, given_opinions, with_density
+from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
 from twohot.audit.verdict import reach_verdict
 from twohot.classes import class_correlation, cluster_classes
 from twohot.distill.base import STUDENT_RIDGE
@@ -32,9 +33,11 @@ from twohot.forecast.theory_answer import TheoryAnswer, ask_theory
 from twohot.forecast.true_correlations import CorrelationEstimate, unmix
 from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe, search_probe
+from twohot.select.result import HEADINGS
 from twohot.select.search import Search
 from twohot.select.splits import labelled_splits
 from twohot.select.unseen import unseen_logits
+from twohot.tables.row_ids import RowIds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +57,11 @@ class Forecast:
         code = [f"  {advice.code}"] if advice.code else []
         reasons = [f"- {sentence}" for sentence in (*advice.evidence, *advice.cautions)]
         return "\n".join([advice.summary, *code, *reasons])
+
+    def _repr_html_(self) -> str:
+        advice, tried = self.advice, self.comparison.choice
+        notes = (*[advice.code] * bool(advice.code), *advice.evidence, *advice.cautions)
+        return notebook_table(advice.summary, HEADINGS, tried.cells(), notes)
 
     def __repr__(self) -> str:
         return (
@@ -107,7 +115,7 @@ def forecast(
     n_jobs : int, optional
         Threads; by default all cores.
     callback : callable, optional
-        Is called with a line for every candidate that was tried.
+        Is called with a line for every candidate that was tried. By default a notebook shows a bar.
 
     Returns
     -------
@@ -143,9 +151,12 @@ def forecast(
         known = take_noise(corruption, sizes)
     probe = AutoProbe(cv=labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
     # From here on there are no other rows than those with a label.
+    places = RowIds(np.flatnonzero(labels.labelled))
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
-    with one_blas_thread():  # chosen as AutoProbe does; nothing is fitted on all rows
-        _, selection = search_probe(probe, X, labels, callback=callback)
+    # Chosen as AutoProbe does; nothing is fitted on all rows.
+    with naming_rows(X, places), one_blas_thread():
+        with choosing_bar(callback) as tried:
+            _, selection = search_probe(probe, X, labels, callback=tried)
         comparison = compare(selection)
         noise = known or _judge_unseen(probe, selection.search, X, labels)
     if not (noise.given or comparison.choice.learnt):

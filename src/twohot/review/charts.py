@@ -6,7 +6,8 @@ Percentages let a chart stretch with the page while its text keeps its size.
 import math
 from dataclasses import dataclass
 
-from twohot.review.records import ChoiceCurve, Curve, Method
+from twohot.figures.palette import method_colours
+from twohot.review.records import ChoiceCurve, Method
 
 # Steps between ticks of an axis that is not logarithmic.
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -18,6 +19,7 @@ class Dot:
     """One method as a dot with an error bar."""
 
     name: str
+    colour: str  # of the method
     place: float
     low: float  # ends of the error bar: one standard error to either side
     high: float
@@ -34,11 +36,22 @@ class DotPlot:
 
 
 @dataclass(frozen=True)
+class DrawnLine:
+    """One curve, its points in percent of the drawing."""
+
+    name: str
+    colour: str  # of the method
+    points: tuple[tuple[float, float], ...]  # joined in their order
+    is_open: bool = False  # open marks, a broken line
+
+
+@dataclass(frozen=True)
 class Plot:
     """A choice curve ready to be drawn; y grows downwards, as on every screen."""
 
     x_name: str
-    lines: tuple[Curve, ...]  # points are joined in their order
+    lines: tuple[DrawnLine, ...]
+    levels: tuple[DrawnLine, ...]  # from side to side
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     chosen: tuple[float, float] | None
@@ -70,8 +83,10 @@ def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
     def dot(method: Method) -> Dot:
         low, high = map(place, _ends(method))
         text = f"{100 * method.agreement:.1f} ± {100 * method.standard_error:.1f} %"
-        return Dot(method.name, place(method.agreement), low, high, text, method.chosen)
+        colour = colours[method.method or method.name]
+        return Dot(method.name, colour, place(method.agreement), low, high, text, method.chosen)
 
+    colours = method_colours(method.method or method.name for method in known)
     best_first = sorted(known, key=lambda method: -method.agreement)
     labels = ((place(tick), f"{100 * tick:.{decimals}f} %") for tick in ticks)
     return DotPlot(tuple(map(dot, best_first)), tuple(labels))
@@ -92,6 +107,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
     Examples
     --------
+    >>> from twohot.review.records import Curve
     >>> curve = Curve("GCE", ((1, 0.6), (10, 0.8), (100, 0.7)))
     >>> plot = choice_plot(ChoiceCurve("ridge", (curve,)))
     >>> plot.lines[0].points
@@ -101,27 +117,42 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
     marks = [mark for curve in curves for mark in curve]
     if not marks:
         return None
-    xs, ys = sorted({x for x, _ in marks}), [y for _, y in marks]
+    levels = [level for level in choice.levels if math.isfinite(level.agreement)]
+    xs = sorted({x for x, _ in marks})
+    ys = [*(y for _, y in marks), *(level.agreement for level in levels)]
     y_ticks, decimals = _round_ticks(min(ys), max(ys))
 
     def place(mark: tuple[float, float]) -> tuple[float, float]:
         x, y = mark
         return _share(x, xs[0], xs[-1]), round(100 - _share(y, y_ticks[0], y_ticks[-1]), 2)
 
+    def level_line(level: Method) -> DrawnLine:
+        y = place((xs[0], level.agreement))[1]
+        return DrawnLine(level.name, colours[level.method or level.name], ((0.0, y), (100.0, y)))
+
+    names = [curve.method or curve.name for curve in choice.curves]
+    colours = method_colours([*names, *(level.method or level.name for level in levels)])
     taken = _marks((choice.chosen or (math.nan, math.nan),), is_log=choice.is_log)
+    ends = [level_line(level).points[1] for level in levels if level.chosen]
     return Plot(
         choice.x_name,
         tuple(
-            Curve(curve.name, tuple(place(mark) for mark in sorted(drawn)))
+            DrawnLine(
+                curve.name,
+                colours[curve.method or curve.name],
+                tuple(place(mark) for mark in sorted(drawn)),
+                curve.whiten,
+            )
             for curve, drawn in zip(choice.curves, curves, strict=True)
         ),
+        tuple(map(level_line, levels)),
         # The values that were tried, thinned out evenly where they are many.
         tuple(
             (_share(x, xs[0], xs[-1]), f"{10**x if choice.is_log else x:.3g}")
             for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
         ),
         tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks),
-        place(taken[0]) if taken else None,
+        next(iter([*map(place, taken), *ends]), None),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from twohot._types import FloatArray, IntArray
 from twohot.review.evidence import Near
@@ -22,6 +23,7 @@ class RowFinding:
     rows: IntArray  # (n_found,), positions in the data, the most striking first
     scores: FloatArray  # (n_found,), how striking; what it is, `meaning` says
     related: tuple[IntArray, ...] = ()  # (n_found,) other rows that the finding is about, or empty
+    groups: IntArray | None = None  # (n_found,), numbers of groups of rows that belong together
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,15 @@ class AlikeClasses:
     mixing: float  # neighbours across them, of those to expect if they were one class
 
 
-def rows_of_page(flagged: IntArray, findings: Sequence[RowFinding]) -> IntArray:
-    """Return the rows that a page shows: the flagged ones, then those of other findings."""
-    found = (row for finding in findings for row in finding.rows[:MOST_SHOWN].tolist())
+def rows_of_page(
+    flagged: IntArray, findings: Sequence[RowFinding], labelled: NDArray[np.bool_]
+) -> IntArray:
+    """Return the rows that a page shows: the flagged ones, then those of other findings.
+
+    Rows without a label are not shown: there is nothing to keep or to correct.
+    """
+    rows = (finding.rows[labelled[finding.rows]][:MOST_SHOWN] for finding in findings)
+    found = (row for part in rows for row in part.tolist())
     return np.array(list(dict.fromkeys([*flagged.tolist(), *found])), dtype=np.intp)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count
 from twohot._files import json_safe, whole_file
@@ -46,6 +47,7 @@ SCRIPTS = (
     "maps",
     "page",
     "relabel",
+    "notes",
     "review",
 )
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
@@ -96,6 +98,7 @@ def write_review(
     ...     second_labels=np.array([0, 0]),
     ...     label_quality=np.array([0.1, 0.9]),
     ...     confidence=np.array([0.8, 0.9]),
+    ...     second_confidence=np.array([0.2, 0.1]),
     ...     is_label_issue=np.array([True, False]),
     ...     is_undecided=np.array([False, False]),
     ...     items=("it barks", "it barks louder"),
@@ -112,7 +115,7 @@ def write_review(
     picture_files = PictureFiles(
         target.parent, Path(image_root or "."), embed_limit, thumbnail_size
     )
-    shown = rows_of_page(rows.flagged, summary.findings)
+    shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
     near = {} if summary.evidence is None else summary.evidence.near()
     near["copies"] = copies_by_row(summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)

@@ -49,6 +49,7 @@ def row_columns(rows: ReviewRows, shown: IntArray) -> dict[str, Any]:
         "second": rows.second_labels[shown],
         "wrong": thousandths(rows.probability_wrong[shown]),
         "confidence": thousandths(rows.confidence[shown]),
+        "secondConfidence": thousandths(rows.second_confidence[shown]),
         "undecided": rows.is_undecided[shown].astype(int),
         "items": _items(rows, shown, TEXT_LIMIT),
         "kind": rows.item_kind,

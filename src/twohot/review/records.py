@@ -27,7 +27,7 @@ ITEM_KINDS = ("image", "text", "")
 ID_DIGITS = 20
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ReviewRows:
     """Every row of the data, with the verdict of the audit on its label."""
 
@@ -38,6 +38,7 @@ class ReviewRows:
     second_labels: IntArray  # (n_rows,), its second candidate; NO_LABEL: none
     label_quality: FloatArray  # (n_rows,), in [0, 1], probability of being right; NaN without one
     confidence: FloatArray  # (n_rows,), in [0, 1], of the suggestion
+    second_confidence: FloatArray  # (n_rows,), in [0, 1], of the second candidate; NaN: not known
     is_label_issue: NDArray[np.bool_]  # (n_rows,), flagged: to be looked at
     is_undecided: NDArray[np.bool_]  # (n_rows,), the top two candidates are close
     items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
@@ -50,7 +51,8 @@ class ReviewRows:
                 problem = f"has {name!r} {counted(count, 'time')}"
                 advice = "name every class once, by text that is not empty and that UTF-8 can hold."
                 raise ArgumentError("classes", problem, advice)
-        for name in ("label_quality", "confidence", "is_label_issue", "is_undecided", "items"):
+        scores = ("label_quality", "confidence", "second_confidence")
+        for name in (*scores, "is_label_issue", "is_undecided", "items"):
             column = getattr(self, name)
             if column is not None and len(column) != self.n_rows:
                 found = counted(len(column), "entry", "entries")
@@ -69,6 +71,12 @@ class ReviewRows:
             problem = f"flags row {self.ids[unlabelled[0]]}, which has no label"
             advice = "flag rows with a given label only (the others cannot be wrong)."
             raise ArgumentError("is_label_issue", problem, advice)
+
+    def __repr__(self) -> str:
+        n_flagged = int(self.is_label_issue.sum())
+        return (
+            f"<ReviewRows: {self.n_rows} rows of {len(self.classes)} classes, {n_flagged} flagged>"
+        )
 
     @property
     def n_rows(self) -> int:
@@ -132,6 +140,7 @@ class Method:
     agreement: float  # in [0, 1]
     standard_error: float = 0.0
     chosen: bool = False
+    method: str = ""  # by which it has its colour; its name by default
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,9 @@ class Curve:
     """One line of the choice curve."""
 
     name: str
-    points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]; in a drawing both in percent
+    points: tuple[tuple[float, float], ...]  # x, and y in [0, 1]
+    method: str = ""  # by which it has its colour; its name by default
+    whiten: bool = False  # on half-whitened rows: open marks, a broken line
 
 
 @dataclass(frozen=True)
@@ -149,6 +160,7 @@ class ChoiceCurve:
     x_name: str  # what was varied, for instance "ridge"
     curves: tuple[Curve, ...]
     chosen: tuple[float, float] | None = None  # the point that was taken
+    levels: tuple[Method, ...] = ()  # what has no x: level lines
     is_log: bool = True  # whether x spans orders of magnitude
 
 

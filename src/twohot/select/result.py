@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twohot._checks.numbers import check_positive
+from twohot._notebooks import notebook_table
 from twohot.distill.average_recipe import AnyRecipe, AverageRecipe, any_recipe_from_json
 from twohot.distill.averaged_probe import any_probe_for
 from twohot.distill.fitted import FittedProbe
@@ -14,6 +15,7 @@ from twohot.select.chance_agreement import CHANCE_ERRORS, chance_agreement
 from twohot.select.scored import Scored
 from twohot.select.selection import Selection
 
+HEADINGS = ("", "candidate", "agreement", "likelihood", "noise", "passes")
 WIDTH = 62  # of the longest name in the printed table
 
 
@@ -117,20 +119,39 @@ class Choice:
         """Return one dict per candidate, as a data frame takes them."""
         return [entry.record() for entry in self.tried]
 
-    def __str__(self) -> str:
-        lines = [
-            f"{'':2}{'candidate':{WIDTH}}{'agreement':>16}{'likelihood':>12}{'noise':>7}{'passes':>8}"
-        ]
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return a line for every candidate as text, under `HEADINGS`."""
         recipe = self.chosen.recipe
         parts = recipe.parts if isinstance(recipe, AverageRecipe) else ()
-        for entry in self.tried:
-            mark = "→" if entry.chosen else "+" if entry.recipe in parts else " "
-            name = "average of those marked +" if entry.chosen and parts else entry.name
-            lines.append(
-                f"{mark} {name:{WIDTH}}{entry.agreement:>9.1%} ±{entry.agreement_error:>5.1%}"
-                f"{entry.likelihood:>12.4f}{entry.noise_rate:>7.0%}{entry.n_passes:>8.0f}"
+        return [
+            (
+                "→" if entry.chosen else "+" if entry.recipe in parts else " ",
+                "average of those marked +" if entry.chosen and parts else entry.name,
+                f"{entry.agreement:.1%} ±{entry.agreement_error:>5.1%}",
+                f"{entry.likelihood:.4f}",
+                f"{entry.noise_rate:.0%}",
+                f"{entry.n_passes:.0f}",
             )
-        return "\n".join(lines)
+            for entry in self.tried
+        ]
+
+    def __str__(self) -> str:
+        lines, others = self.cells(), ""
+        # Where labels are so easy that all predict the same, one need not read it thirty times.
+        if len({line[2] for line in lines}) == 1:
+            marked = [line for line in lines if line[0] != " "]
+            n_others, agreement = len(lines) - len(marked), lines[0][2]
+            others = f"\n{n_others} others predict as many: {agreement}" if n_others else ""
+            lines = marked
+        table = (
+            f"{mark:2}{name:{WIDTH}}{agreement:>16}{likelihood:>12}{noise:>7}{passes:>8}"
+            for mark, name, agreement, likelihood, noise, passes in [HEADINGS, *lines]
+        )
+        return "\n".join(table) + others
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self.tried)} candidates on {self.n_held_out} held-out rows"
+        return notebook_table(title, HEADINGS, self.cells())
 
     def figure(self) -> Any:
         """Draw agreement against ridge, one line per kind; needs the extra `plot`."""

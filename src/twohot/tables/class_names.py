@@ -16,15 +16,20 @@ def code_by_name(
     *,
     name: str = "labels",
     missing: Collection[str] = (),
+    extend: bool = False,
 ) -> Labels:
     """Return labels with text as classes, whatever they are; otherwise as `code_labels` does.
 
-    Numbers are positions in given classes whose names are words, and -1 is then no label.
+    Numbers are positions in given classes whose names are words, and -1 is then no label. With
+    `extend`, a name that no class has is a class too, behind the given ones; where all labels are
+    such, they are those of other rows, and refused.
 
     Examples
     --------
     >>> code_by_name(["b", 10, 2.0]).classes.tolist()
     ['2', '10', 'b']
+    >>> code_by_name(["yak", "cat"], ["dog", "cat"], extend=True).classes.tolist()
+    ['dog', 'cat', 'yak']
     >>> code_by_name([1, 0, -1], ["dog", "cat"]).values.tolist()
     ['cat', 'dog', None]
     """
@@ -34,6 +39,10 @@ def code_by_name(
     if not any(map(WHOLE_NUMBER.fullmatch, names)) and holds_numbers(as_cells(labels, name)):
         coded = code_labels(labels, name=name, missing=missing)
         return _by_position(coded, names, name).without(missing)
+    if extend:
+        found = code_labels(labels, name=name, missing=missing, by_name=True).classes.tolist()
+        if not set(names).isdisjoint(found):
+            names += [label for label in found if label not in names]
     return code_labels(labels, name=name, classes=names, missing=missing, by_name=True)
 
 

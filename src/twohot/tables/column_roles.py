@@ -78,6 +78,7 @@ class ColumnRoles:
     item: str | None = None
     id: str | None = None  # None: rows go by their position
     unused: tuple[str, ...] = ()
+    repeating: tuple[str, ...] = ()  # columns named as ids, of which some rows share one or lack it
 
     def in_words(self) -> str:
         """Return what is what in one line.
@@ -93,10 +94,16 @@ class ColumnRoles:
             "true label": self.true_label,
             "item": self.item,
             "split": self.split,
-            "id": "position of the row" if self.id is None else self.id,
+            "id": self._position() if self.id is None else self.id,
             "not used": first_few(self.unused, write=lambda name: name or "(no name)"),
         }
         return "; ".join(f"{role}: {name}" for role, name in said.items() if name)
+
+    def _position(self) -> str:
+        words = "position of the row"
+        if not self.repeating:
+            return words
+        return f"{words} ({first_few(self.repeating, write=str)} repeats or is empty in some rows)"
 
 
 def assign_roles(
@@ -115,7 +122,7 @@ def assign_roles(
     --------
     >>> columns = {"id": np.array([7, 9]), "x": np.ones(2), "y": np.array(["cat", "dog"])}
     >>> assign_roles(columns, ColumnChoice())
-    ColumnRoles(features=('x',), label='y', ..., id='id', unused=())
+    ColumnRoles(features=('x',), label='y', ..., id='id', unused=(), repeating=())
     """
     found = {
         "label": pick("label_column", choice.label, labels, columns),
@@ -129,7 +136,9 @@ def assign_roles(
     found["id"] = _pick_id(columns, free, choice.id)
     taken = {*features, *found.values()}
     unused = tuple(name for name in columns if name not in taken)
-    return ColumnRoles(features=features, unused=unused, **found)
+    looked_for = found["id"] is None and choice.id is None
+    repeating = tuple(name for name in unused if looked_for and ID_NAME.search(name))
+    return ColumnRoles(features=features, unused=unused, repeating=repeating, **found)
 
 
 def pick(argument: str, chosen: str | None, usual: Sequence[str], columns: Columns) -> str | None:

@@ -34,8 +34,11 @@ class OwnFile(Protocol):
     def cells(self, name: str) -> list[str]:
         """Return the cells of a column as text."""
 
-    def write(self, target: Path, name: str, cells: Sequence[str]) -> str:
-        """Write the table with other cells in a column; return the column that keeps the old."""
+    def write(self, target: Path, name: str, cells: Sequence[str | None]) -> str:
+        """Write the table with other cells in a column; return the column that keeps the old.
+
+        A row whose cell is None is left out.
+        """
 
 
 def open_own_file(path: Path) -> OwnFile:
@@ -90,7 +93,7 @@ class OwnCsv:
         place = self.names.index(name)
         return [unquoted(record.cells[place]) for record in self.records if self._is_row(record)]
 
-    def write(self, target: Path, name: str, cells: Sequence[str]) -> str:
+    def write(self, target: Path, name: str, cells: Sequence[str | None]) -> str:
         """Write the file with other cells in a column; return the column that keeps the old."""
         place, before = self.names.index(name), _free_name(self.names)
         new, end = iter(cells), self.delimiter
@@ -101,6 +104,8 @@ class OwnCsv:
                     file.write((end.join(record.cells) + record.end).encode())
                     continue
                 raw, cell = list(record.cells), next(new)
+                if cell is None:
+                    continue
                 if cell != unquoted(raw[place]):
                     raw[place] = self._quoted(cell, raw[place])
                 file.write((end.join([*raw, record.cells[place]]) + record.end).encode())
@@ -133,17 +138,25 @@ class OwnParquet:
         """Return the cells of a column as text."""
         return [as_text(cell) for cell in self.table[name].to_pylist()]
 
-    def write(self, target: Path, name: str, cells: Sequence[str]) -> str:
+    def write(self, target: Path, name: str, cells: Sequence[str | None]) -> str:
         """Write the table with other cells in a column; return the column that keeps the old."""
         arrow = load_extra("pyarrow", "parquet", "Parquet files")
         place, before = self.names.index(name), _free_name(self.names)
         column, field = self.table[name], self.table.schema.field(place)
         values = arrow.array([cell or None for cell in cells], arrow.string())
-        # As the file has it: 7 and not "7".
-        changed = self.table.set_column(place, field, values.cast(field.type))
+        try:  # as the file has it: 7 and not "7"
+            typed = values.cast(field.type)
+        except arrow.ArrowInvalid as error:
+            problem = f"holds {field.type} in its column {name!r} ({error})"
+            advice = (
+                "name new classes as the column has them, or pass a file with names of classes."
+            )
+            raise ArgumentError({"to": self.path}, problem, advice) from error
+        changed = self.table.set_column(place, field, typed).append_column(before, column)
+        kept = arrow.array([cell is not None for cell in cells])
         with whole_file(target) as file:
             parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
-            parquet.write_table(changed.append_column(before, column), file)
+            parquet.write_table(changed.filter(kept), file)
         return before
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from twohot._checks.column_cells import as_text
 from twohot._checks.labels import Labels
-from twohot._checks.messages import ArgumentError
+from twohot._checks.messages import ArgumentError, first_few
 from twohot.tables.class_names import code_by_name
 from twohot.tables.column_roles import ColumnChoice, ColumnRoles, Columns, assign_roles
 from twohot.tables.columns import item_kind, stack_features, table_from_columns
@@ -131,7 +131,9 @@ def read_table(
         names = tuple(groups.classes.tolist())
         table = replace(table, superclass=groups.codes, superclass_names=names)
     read_from = {} if path is None else {"read_from": path.name}
-    return replace(table, ids=ids, provenance={**read_from, "columns": words})
+    # One column of lists has a name of its own, and its features have none.
+    listed = {"feature_columns": list(roles.features)} if len(roles.features) > 1 else {}
+    return replace(table, ids=ids, provenance={**read_from, "columns": words, **listed})
 
 
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
@@ -170,8 +172,13 @@ def _relabelled(
     name, item = str(joined.roles.label), joined.roles.item
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"
-    coded = code_by_name(joined.columns[name], classes, name=said, missing=missing)
-    words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words]))
+    # A review may have made new classes; of which superclass they are, it does not say.
+    extend = table.superclass is None
+    cells = joined.columns[name]
+    coded = code_by_name(cells, classes, name=said, missing=missing, extend=extend)
+    new = coded.classes.tolist()[len(table.classes) :] if classes else []
+    made = f"new classes: {first_few(new)}" if new else ""
+    words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words, made]))
     changed: dict[str, Any] = {"provenance": {**table.provenance, "columns": words}}
     if item is not None and (table.items is None or choice.item is not None):
         items = [as_text(cell) for cell in joined.columns[item].tolist()]

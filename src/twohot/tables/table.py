@@ -99,6 +99,11 @@ class FeatureTable:
         return f"features: {counted(self.n_features, 'number')} a row; {words}"
 
     @property
+    def feature_columns(self) -> tuple[str, ...]:
+        """The user's columns that the features are, in order; none if they had no names."""
+        return tuple(self.provenance.get("feature_columns", ()))
+
+    @property
     def skipped_ids(self) -> tuple[str, ...]:
         """Ids of the user's rows that could not be read, and are not in the table."""
         return tuple(entry["id"] for entry in self.provenance.get("skipped", ()) if "id" in entry)

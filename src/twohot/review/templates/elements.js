@@ -24,8 +24,8 @@ function percent(thousandths) {
   return thousandths <= 0 ? "< 0.1 %" : `${(thousandths / 10).toFixed(1)} %`;
 }
 
-function labelChip(code, role, meaning) {
-  return element("bdi", { className: `label ${role}`, textContent: className(code), title: `${meaning}: ${className(code)}` });
+function labelChip(label, role, meaning) {
+  return element("bdi", { className: `label ${role}`, textContent: className(label), title: `${meaning}: ${className(label)}` });
 }
 
 /* The picture of an entry of a gallery, { thumbnails, links }: embedded, or else linked. */
@@ -75,13 +75,21 @@ function choices(i) {
     ["reject", `keep ${name(report.given[i], "given")}`, "r"],
     ...(hasSecond(i) ? [["second", `2nd ${name(report.second[i], "candidate")}`, "2"]] : []),
     ["relabel", "other …", "l"],
+    ["exclude", "exclude", "x"],
+    ["note", notes.has(i) ? "note ✎" : "note …", "n"],
   ];
 }
 
-const MEANING = { accept: "Accept the suggestion", reject: "Keep the given label", second: "Take the second candidate", relabel: "Choose another label" };
+const MEANING = {
+  accept: "Accept the suggestion", reject: "Keep the given label", second: "Take the second candidate",
+  relabel: "Choose another label, or name a new class", exclude: "Take the row out", note: "Write a note",
+};
+/* Kinds of decisions that end in what the button opens. */
+const OPENED_BY = { new_class: "relabel" };
 
 function actionButtons(i) {
-  const decided = decisions.get(i)?.kind;
+  const kind = decisions.get(i)?.kind;
+  const decided = OPENED_BY[kind] ?? kind;
   return element("div", { className: "actions" }, ...choices(i).map(([kind, text, key]) => {
     const button = element("button", { type: "button", textContent: text, title: `${MEANING[kind]} (${key})`, "aria-pressed": String(decided === kind) });
     button.dataset.action = kind;
@@ -93,10 +101,16 @@ function undecidedMark(i) {
   return report.undecided[i] ? element("span", { className: "undecided", textContent: "undecided", title: "The top two candidates are close" }) : null;
 }
 
-/* The chosen label, where none of the three that are shown anyway was taken. */
-function chosenLabel(i) {
+/* The outcome, where none of the three labels that are shown anyway was taken. */
+function outcome(i) {
   const decision = decisions.get(i);
-  return decision?.kind === "relabel" ? element("span", {}, "⇒", labelChip(decision.label, "other", "your label")) : null;
+  if (decision?.kind === "exclude") return element("span", {}, "⇒", element("span", { className: "excluded", textContent: "excluded" }));
+  const isOther = decision?.kind === "relabel" || decision?.kind === "new_class";
+  return isOther ? element("span", {}, "⇒", labelChip(decision.label, "other", "your label")) : null;
+}
+
+function noteText(i) {
+  return notes.has(i) ? element("p", { className: "note", dir: "auto", textContent: notes.get(i) }) : null;
 }
 
 function labelLine(i) {
@@ -104,7 +118,7 @@ function labelLine(i) {
     labelChip(report.given[i], "given", "given"),
     isDoubted(i) ? element("span", {}, "→", labelChip(report.suggested[i], "suggested", "suggested")) : null,
     hasSecond(i) ? element("span", {}, "or", labelChip(report.second[i], "second", "second candidate")) : null,
-    chosenLabel(i));
+    outcome(i));
 }
 
 function describe(i) {
@@ -116,7 +130,14 @@ function scoreLine(i) {
   const wrong = element("span", { title: "Probability that the given label is wrong" }, "label wrong: ",
     element("strong", { textContent: percent(report.wrong[i]) }));
   const right = element("span", { textContent: `suggestion: ${percent(report.confidence[i])}`, title: "Probability of the suggested label" });
-  return element("div", { className: "scores" }, wrong, right);
+  return element("div", { className: "scores" }, wrong, right, secondScore(i));
+}
+
+/* How probable the second candidate is, which may be the given label. */
+function secondScore(i, tag = "span") {
+  if (report.second[i] === NO_LABEL || report.secondConfidence[i] === null) return null;
+  const name = hasSecond(i) ? "second" : "given";
+  return element(tag, { textContent: `${name}: ${percent(report.secondConfidence[i])}`, title: `Probability of the second candidate, ${className(report.second[i])}` });
 }
 
 function card(i) {
@@ -125,7 +146,7 @@ function card(i) {
       element("span", { textContent: rowName(i) }), ...(report.findings.length ? findingMarks(i) : [undecidedMark(i)])),
     report.kind === "image" ? picture(report, i, rowName(i)) : null, itemText(i), labelLine(i),
     scoreLine(i), ...neighbourLines(i),
-    actionButtons(i));
+    noteText(i), actionButtons(i));
   return asRow(made, i);
 }
 
@@ -139,9 +160,9 @@ function tableLine(i) {
     ...(report.items ? [cell(itemText(i))] : []),
     cell(labelChip(report.given[i], "given", "given")),
     cell(labelChip(report.suggested[i], "suggested", "suggested"), undecidedMark(i)),
-    cell(second === NO_LABEL ? null : labelChip(second, "second", "second candidate")),
+    second === NO_LABEL ? cell() : cell(labelChip(second, "second", "second candidate"), secondScore(i, "small")),
     number(percent(report.wrong[i])), number(percent(report.confidence[i])),
-    cell(actionButtons(i), chosenLabel(i)));
+    cell(actionButtons(i), outcome(i), noteText(i)));
   return asRow(made, i);
 }
 
@@ -149,6 +170,7 @@ function asRow(made, i) {
   made.dataset.row = i;
   made.tabIndex = -1;
   made.classList.toggle("is-decided", decisions.has(i));
+  made.classList.toggle("is-excluded", decisions.get(i)?.kind === "exclude");
   return made;
 }
 

@@ -4,6 +4,8 @@
 /* Beyond this many classes the numbers of a table no longer fit a screen. */
 const TABLE_CLASSES = 12;
 const N_CONFUSIONS = 8;
+/* Characters of a name that fit above a column. */
+const SHORT_HEADING = 6;
 
 /* The colours of the page at this moment, as [red, green, blue]. */
 function pageColour(name) {
@@ -11,9 +13,13 @@ function pageColour(name) {
   return [1, 3, 5].map((start) => parseInt(text.slice(start, start + 2), 16));
 }
 
-/* Colour of a value between -1 and 1: towards the accent above zero, towards red below. */
-function heatColours() {
-  const [ground, above, below] = ["--raised", "--accent", "--given"].map(pageColour);
+/* Shares are blue and correlations red, those below zero blue, as in all figures. */
+const SHARES = ["--accent", "--accent"];
+const CORRELATIONS = ["--alike", "--unlike"];
+
+/* Colour of a value between -1 and 1: towards one end above zero, towards another below. */
+function heatColours(ends) {
+  const [ground, above, below] = ["--raised", ...ends].map(pageColour);
   return (value) => {
     const end = value < 0 ? below : above;
     /* The root lifts small values, which are the ones that matter beside a large diagonal. */
@@ -26,7 +32,7 @@ function isDark([red, green, blue]) {
   return 0.299 * red + 0.587 * green + 0.114 * blue < 140;
 }
 
-/* map: { name, values (thousandths, row by row), order (the classes shown), format(value), describe(row, column, value), pick or null } */
+/* map: { name, values (thousandths, row by row), order (the classes shown), ends (colours), format(value), describe(row, column, value), pick or null } */
 function drawMap(holder, map) {
   const draw = map.order.length <= TABLE_CLASSES ? heatTable : heatCanvas;
   const scale = map.values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1);
@@ -38,9 +44,12 @@ function valueAt(map, row, column) {
 }
 
 function heatTable(map, scale) {
-  const colour = heatColours();
-  const head = element("tr", {}, element("td"), ...map.order.map((code) => element("th", { scope: "col", textContent: className(code), title: className(code) })));
-  const lines = map.order.map((row) => element("tr", {}, element("th", { scope: "row", textContent: className(row), title: className(row) }),
+  const colour = heatColours(map.ends);
+  /* Long names stand upright above their columns, and wrap beside their rows. */
+  const isLong = map.order.some((code) => className(code).length > SHORT_HEADING);
+  const heading = (code, scope) => element("th", { scope, title: className(code) }, element("span", { textContent: className(code) }));
+  const head = element("tr", {}, element("td"), ...map.order.map((code) => heading(code, "col")));
+  const lines = map.order.map((row) => element("tr", {}, heading(row, "row"),
     ...map.order.map((column) => {
       const value = valueAt(map, row, column);
       const inside = element(map.pick ? "button" : "span", { textContent: map.format(value), title: map.describe(row, column, value) });
@@ -50,11 +59,11 @@ function heatTable(map, scale) {
       if (map.pick) inside.addEventListener("click", () => map.pick(row, column));
       return element("td", {}, inside);
     })));
-  return [element("table", { className: "heat" }, element("thead", {}, head), element("tbody", {}, ...lines))];
+  return [element("table", { className: isLong ? "heat is-long" : "heat" }, element("thead", {}, head), element("tbody", {}, ...lines))];
 }
 
 function heatCanvas(map, scale) {
-  const colour = heatColours();
+  const colour = heatColours(map.ends);
   const n = map.order.length;
   const canvas = element("canvas", { className: "heat-canvas", width: n, height: n, role: "img", "aria-label": map.name });
   const image = new ImageData(n, n);
@@ -107,7 +116,7 @@ function drawMaps(pick) {
   const natural = report.classes.map((_, code) => code);
   if (report.noise) {
     drawMap(document.getElementById("noise-map"), {
-      name: "Share of each true class by given label", values: report.noise, order: report.order ?? natural, pick,
+      name: "Share of each true class by given label", values: report.noise, order: report.order ?? natural, ends: SHARES, pick,
       format: (value) => Math.round(value / 10),
       describe: (row, column, value) => `${percent(value)} of ${className(row)} are given as ${className(column)}`,
     });
@@ -117,7 +126,7 @@ function drawMaps(pick) {
     /* A class of one row has no correlation with itself. */
     const known = (code) => report.correlation[code * report.classes.length + code] !== null;
     drawMap(document.getElementById("correlation-map"), {
-      name: "Correlation of the classes", values: report.correlation, order: (report.order ?? natural).filter(known), pick: null,
+      name: "Correlation of the classes", values: report.correlation, order: (report.order ?? natural).filter(known), ends: CORRELATIONS, pick: null,
       format: (value) => (value / 1000).toFixed(2).replace("0.", "."),
       describe: (row, column, value) => `${className(row)} and ${className(column)}: ${share(value)}`,
     });

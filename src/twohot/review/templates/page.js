@@ -27,7 +27,7 @@ function refreshView() {
     decision: byId("filter-decision").value, undecided: byId("filter-undecided").value,
     confidence: Number(byId("filter-confidence").value),
   };
-  page.view = sortRows(rowsThatMatch(wanted, (i) => decisions.get(i)), byId("sort").value, page.isReversed);
+  page.view = sortRows(rowsThatMatch(wanted, answerOf), byId("sort").value, page.isReversed);
   page.cursor = 0;
   showProgress();
   byId("direction").textContent = isUpwards() ? "↑" : "↓";

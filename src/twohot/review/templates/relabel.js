@@ -1,5 +1,5 @@
 "use strict";
-/* The dialog in which any class can be found and chosen. */
+/* The dialog in which any class can be found and chosen, or a new one named. */
 
 /* Classes shown at a time; typing finds the others. */
 const MATCHES = 40;
@@ -18,21 +18,26 @@ function openRelabel(i) {
 
 function showMatches() {
   const i = relabelled;
-  const typed = byId("relabel-search").value.toLowerCase().trim();
+  const name = byId("relabel-search").value.trim();
+  const typed = name.toLowerCase();
   const likely = [report.suggested[i], report.second[i], report.given[i]].filter((code) => code !== NO_LABEL);
-  const order = [...new Set([...likely, ...classOrder])].filter((code) => className(code).toLowerCase().includes(typed));
+  const known = [...new Set([...likely, ...classOrder, ...newClasses()])];
+  const order = known.filter((label) => className(label).toLowerCase().includes(typed));
   /* What begins with the typed text comes first. */
   if (typed) order.sort((a, b) => Number(className(b).toLowerCase().startsWith(typed)) - Number(className(a).toLowerCase().startsWith(typed)));
   matches = order.slice(0, MATCHES);
+  /* The last one: a class that nobody has named yet. */
+  if (name && !known.some((label) => className(label) === name)) matches.push(name);
   chosen = 0;
   const roles = new Map([[report.given[i], "given"], [report.second[i], "second"], [report.suggested[i], "suggested"]]);
-  byId("relabel-list").replaceChildren(...matches.map((code, place) => {
-    const option = element("li", { id: `match-${place}`, role: "option" }, element("bdi", { textContent: className(code) }),
-      element("small", { textContent: roles.get(code) ?? "" }));
-    option.addEventListener("click", () => relabelTo(code));
+  byId("relabel-list").replaceChildren(...matches.map((label, place) => {
+    const role = typeof label === "string" ? "new class" : roles.get(label) ?? "";
+    const option = element("li", { id: `match-${place}`, role: "option" }, element("bdi", { textContent: className(label) }),
+      element("small", { textContent: role }));
+    option.addEventListener("click", () => relabelTo(label));
     return option;
   }));
-  byId("relabel-more").textContent = order.length > MATCHES ? `${order.length - MATCHES} more: type to find them` : order.length ? "" : "No class has this name.";
+  byId("relabel-more").textContent = order.length > MATCHES ? `${order.length - MATCHES} more: type to find them` : order.length ? "" : "No class has this name: a new one will be made.";
   markMatch();
 }
 
@@ -42,9 +47,9 @@ function markMatch() {
   byId("relabel-list").children[chosen]?.scrollIntoView({ block: "nearest" });
 }
 
-function relabelTo(code) {
+function relabelTo(label) {
   byId("relabel").close();
-  take(relabelled, decisionFor(relabelled, code));
+  take(relabelled, decisionFor(relabelled, label));
   goTo(page.view.indexOf(relabelled) + 1);
 }
 

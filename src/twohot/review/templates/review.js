@@ -4,17 +4,21 @@
 /* ---- deciding ---- */
 
 function take(i, decision) {
-  if (decision && decision.label === NO_LABEL) return say("This row has no second candidate.");
+  if (decision?.kind === "second" && decision.label === NO_LABEL) return say("This row has no second candidate.");
   decide([[i, decision]]);
   redraw([i]);
-  say(decision ? `${rowName(i, "Row")}: ${className(decision.label)}` : `${rowName(i, "Row")}: open again`);
+  const outcome = !decision ? "open again" : decision.kind === "exclude" ? "excluded" : className(decision.label);
+  say(`${rowName(i, "Row")}: ${outcome}`);
 }
+
+/* What is typed, and not only pressed. */
+const DIALOGS = { relabel: openRelabel, note: openNote };
 
 /* Decide the current row and move on to the next. */
 function takeAndMove(kind) {
   const i = page.view[page.cursor];
   if (i === undefined) return;
-  if (kind === "relabel") return openRelabel(i);
+  if (kind in DIALOGS) return DIALOGS[kind](i);
   take(i, { kind, label: labelOf(i, kind) });
   goTo(page.cursor + 1);
 }
@@ -43,7 +47,7 @@ function onListClick(event) {
   page.cursor = page.view.indexOf(i);
   markCurrent();
   const kind = event.target.closest("[data-action]")?.dataset.action;
-  if (kind === "relabel") openRelabel(i);
+  if (kind in DIALOGS) DIALOGS[kind](i);
   /* A second click on the same button opens the row again. */
   else if (kind) take(i, decisions.get(i)?.kind === kind ? undefined : { kind, label: labelOf(i, kind) });
 }
@@ -56,13 +60,14 @@ function exportDecisions() {
   element("a", { href: address, download: name }).click();
   /* The browser has taken the file over long before. */
   setTimeout(() => URL.revokeObjectURL(address), 60000);
-  say(`${decisions.size} decisions saved as ${name}. Next: twohot apply ${name} --audit <folder of this report>`);
+  const noted = notes.size ? ` and ${notes.size} notes` : "";
+  say(`${decisions.size} decisions${noted} saved as ${name}. Next: twohot apply ${name} --audit <folder of this report>`);
 }
 
 async function importDecisions(file) {
   try {
     const changes = changesFromCsv(await file.text());
-    decide(changes);
+    answer(changes);
     refreshView();
     say(`${changes.length} decisions imported (u takes them back).`);
   } catch (error) {
@@ -137,6 +142,8 @@ const KEYS = {
   r: () => takeAndMove("reject"),
   2: () => takeAndMove("second"),
   l: () => takeAndMove("relabel"),
+  x: () => takeAndMove("exclude"),
+  n: () => takeAndMove("note"),
   u: undoLast,
   "/": () => byId("search").focus(),
 };
@@ -194,6 +201,9 @@ function listen() {
   byId("list").addEventListener("click", onListClick);
   byId("relabel-search").addEventListener("input", showMatches);
   byId("relabel-search").addEventListener("keydown", onRelabelKey);
+  byId("note-text").addEventListener("keydown", onNoteKey);
+  byId("note").addEventListener("submit", keepNote);
+  byId("note").addEventListener("close", onNoteClosed);
   byId("export").addEventListener("click", exportDecisions);
   byId("import").addEventListener("click", () => byId("import-file").click());
   byId("import-file").addEventListener("change", async () => {

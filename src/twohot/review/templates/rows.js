@@ -12,8 +12,10 @@ const NO_LABEL = -1;
 /* Sorting starts with what a reviewer wants first: what strikes most, sure suggestions. */
 const SORT_SIGN = { striking: 1, wrong: -1, confidence: -1, given: 1, suggested: 1, row: 1 };
 
-function className(code) {
-  return code === NO_LABEL ? "" : report.classes[code];
+/* A label is the code of a class, or the name of one that the reviewer made up. */
+function className(label) {
+  if (typeof label === "string") return label;
+  return label === NO_LABEL ? "" : report.classes[label];
 }
 
 /* What a row is called: a number alone would say little. */
@@ -51,8 +53,8 @@ function searchable(i) {
 }
 
 /* wanted: { finding, search, given, suggested, decision, undecided }, empty strings for anything,
-   and confidence, the least in thousandths. */
-function rowsThatMatch(wanted, decisionOf) {
+   and confidence, the least in thousandths. answerOf(row) is { decision, note }. */
+function rowsThatMatch(wanted, answerOf) {
   const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
   const given = wanted.given === "" ? null : Number(wanted.given);
   const suggested = wanted.suggested === "" ? null : Number(wanted.suggested);
@@ -64,14 +66,15 @@ function rowsThatMatch(wanted, decisionOf) {
     if (suggested !== null && report.suggested[i] !== suggested) continue;
     if (undecided !== null && report.undecided[i] !== undecided) continue;
     if (report.confidence[i] < wanted.confidence) continue;
-    if (wanted.decision && !hasDecision(decisionOf(i), wanted.decision)) continue;
+    if (wanted.decision && !isAnswered(answerOf(i), wanted.decision)) continue;
     if (words.length && !words.every((word) => searchable(i).includes(word))) continue;
     view.push(i);
   }
   return view;
 }
 
-function hasDecision(decision, wanted) {
+function isAnswered({ decision, note }, wanted) {
+  if (wanted === "noted") return note !== undefined;
   if (wanted === "open") return decision === undefined;
   if (wanted === "decided") return decision !== undefined;
   return decision !== undefined && decision.kind === wanted;

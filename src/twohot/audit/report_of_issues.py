@@ -1,0 +1,34 @@
+"""The review page of a table of issues, written from Python in one call."""
+
+import os
+from collections.abc import Sequence
+
+from twohot._checks.messages import ArgumentError, counted
+from twohot._types import Matrix
+from twohot.audit.issue_table import LabelIssues
+from twohot.audit.review_content import review_summary, rows_of_issues
+from twohot.review.page import write_review
+from twohot.review.records import ReviewRows
+
+
+def write_issue_report(
+    issues: LabelIssues,
+    path: str | os.PathLike[str],
+    *,
+    texts: Sequence[str] | None,
+    images: Sequence[str | os.PathLike[str]] | None,
+    X: Matrix | None,
+    title: str,
+) -> ReviewRows:
+    """Write the page and return its rows; see `LabelIssues.report`."""
+    if texts is not None and images is not None:
+        problem = "texts and images both say what the rows came from"
+        raise ArgumentError("", problem, "pass one of them.")
+    name, kind, given = ("texts", "text", texts) if images is None else ("images", "image", images)
+    if given is not None and len(given) != len(issues):
+        problem = f"has {counted(len(given), 'entry', 'entries')} and issues has {len(issues)} rows"
+        raise ArgumentError(name, problem, "pass one per row, in the same order.")
+    items = None if given is None else tuple(map(str, given))
+    rows = rows_of_issues(issues, items, "" if items is None else kind)
+    write_review(path, rows, review_summary(X, issues, title=title, details={}))
+    return rows

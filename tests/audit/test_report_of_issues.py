@@ -1,0 +1,61 @@
+"""A report from Python in one line, and back to labels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import problems
+from twohot import find_label_issues
+from twohot.audit.decisions import Decision, apply_decisions
+
+DATA = problems.digits(0.3, 300)
+ISSUES = find_label_issues(DATA.X, DATA.given_labels, ids=[f"T{row}" for row in range(300)])
+
+
+def test_a_report_shows_texts_and_leads_to_labels(tmp_path):
+    texts = [f"text <{row}>" for row in range(300)]
+    rows = ISSUES.report(tmp_path / "report.html", texts=texts, X=DATA.X, title="Mine & yours")
+    page = (tmp_path / "report.html").read_text()
+    assert "<title>Mine &amp; yours</title>" in page
+    flagged = ISSUES.rows[0]
+    assert f"text \\u003c{flagged}\\u003e" in page
+    assert '"nearSuggested":' in page
+    assert rows.report_id() in page
+    made = Decision(rows.report_id(), f"T{flagged}", "accept", "")
+    assert apply_decisions(rows, [made]).labels[flagged] == ISSUES.predicted[flagged]
+
+
+def test_a_report_shows_images_by_their_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Image.new("RGB", (8, 8), "red").save("red.png")
+    ISSUES.report("report.html", images=[tmp_path / "red.png"] * 300)
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("data:image/webp") == ISSUES.n_issues
+    assert '"nearSuggested":' not in page
+
+
+def test_a_report_needs_nothing_but_a_path(tmp_path):
+    rows = ISSUES.report(tmp_path / "report.html")
+    assert rows.items is None
+    assert repr(rows) == f"<ReviewRows: 300 rows of 10 classes, {ISSUES.n_issues} flagged>"
+
+
+def test_a_frame_of_features_is_taken(tmp_path):
+    ISSUES.report(tmp_path / "report.html", X=pd.DataFrame(DATA.X))
+    assert '"nearSuggested":' in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"texts": ["a"]}, "texts has 1 entry and issues has 300 rows: pass one per row"),
+        ({"images": []}, "images has 0 entries and issues has 300 rows"),
+        ({"texts": ["a"] * 300, "images": ["b"] * 300}, "texts and images both say"),
+        ({"X": np.eye(4)}, "X has 4 rows and issues has 300"),
+    ],
+)
+def test_what_does_not_fit_the_issues_is_refused(tmp_path, given, message):
+    with pytest.raises(ValueError, match=message):
+        ISSUES.report(tmp_path / "report.html", **given)
+    assert not (tmp_path / "report.html").exists()
