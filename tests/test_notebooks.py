@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import problems
-from twohot import DistilledProbe, find_label_issues, forecast
+from twohot import AutoProbe, DistilledProbe, find_label_issues, forecast
 from twohot._notebooks import notebook_bar
 from twohot.select.selection import MOST_TRIED
 
@@ -58,7 +58,7 @@ def test_a_bar_goes_when_the_work_fails(notebook):
     assert notebook.shown[-1] == ""
 
 
-@pytest.mark.parametrize("search", [find_label_issues, forecast])
+@pytest.mark.parametrize("search", [find_label_issues, forecast, AutoProbe().fit])
 def test_a_search_has_a_bar_in_a_notebook_unless_a_callback_is_given(notebook, search):
     lines = []
     search(DATA.X, DATA.given_labels, callback=lines.append)

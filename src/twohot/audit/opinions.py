@@ -10,20 +10,18 @@ A user's own probe or probabilities are taken for both.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
 
 from twohot._checks.labels import Labels
-from twohot._notebooks import Callback, notebook_bar
+from twohot._notebooks import Callback
 from twohot._types import FloatArray, Matrix
 from twohot.audit.class_probabilities import probe_blocks
 from twohot.audit.noise_fit import best_temperature
 from twohot.audit.partly_labelled import labelled_rows, take_rows
 from twohot.distill.discriminant_probe import DiscriminantProbe
 from twohot.select.auto_probe import AutoProbe
-from twohot.select.selection import MOST_TRIED
 
 MOST_TEMPERATURE = 100.0
 
@@ -34,11 +32,6 @@ class Opinions:
 
     outputs: FloatArray
     density: FloatArray
-
-
-def choosing_bar(callback: Callback | None) -> AbstractContextManager[Callback | None]:
-    """Return what yields a user's callback of a search for a probe, or a bar in a notebook."""
-    return notebook_bar(callback, "Choosing a probe", MOST_TRIED)
 
 
 def given_opinions(blocks: Iterator[FloatArray]) -> Opinions:
@@ -57,8 +50,7 @@ def unseen_opinions(
     """
     labelled = labels.labelled
     X_known, known = labelled_rows(X, labels), labels.take(labelled)
-    with choosing_bar(callback) as tried:
-        outputs = probe.fit_out_of_fold(X_known, known, callback=tried)
+    outputs = probe.fit_out_of_fold(X_known, known, callback=callback)
     found = with_density(probe, outputs, X_known, known)
     if labelled.all():
         return found

@@ -21,7 +21,7 @@ from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_table
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities
-from twohot.audit.opinions import choosing_bar, given_opinions, with_density
+from twohot.audit.opinions import given_opinions, with_density
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
 from twohot.audit.verdict import reach_verdict
 from twohot.classes import class_correlation, cluster_classes
@@ -155,8 +155,7 @@ def forecast(
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     # Chosen as AutoProbe does; nothing is fitted on all rows.
     with naming_rows(X, places), one_blas_thread():
-        with choosing_bar(callback) as tried:
-            _, selection = search_probe(probe, X, labels, callback=tried)
+        _, selection = search_probe(probe, X, labels, callback=callback)
         comparison = compare(selection)
         noise = known or _judge_unseen(probe, selection.search, X, labels)
     if not (noise.given or comparison.choice.learnt):

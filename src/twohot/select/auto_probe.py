@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, check_positive
+from twohot._notebooks import notebook_bar
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
@@ -18,7 +19,7 @@ from twohot.rows.threads import one_blas_thread
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.scored import Scored
 from twohot.select.search import SEARCH_AXES, Search
-from twohot.select.selection import Selection, decide
+from twohot.select.selection import MOST_TRIED, Selection, decide
 from twohot.select.splits import choose_splits
 from twohot.select.unseen import unseen_logits
 from twohot.solve.solver import Settings
@@ -200,10 +201,11 @@ def search_probe(
         probe, X, weights, labels.n_classes, auto_intercept=unbalanced
     )
     coordinates.rows.attach(LABELS, labels.codes)
-    said = None if callback is None else lambda scored: callback(_in_words(scored))
-    search = Search(coordinates, splits, settings, said, n_axes=SEARCH_AXES)
-    search.run()
-    return preparation, decide(search, intercept=probe.fit_intercept is not False)
+    with notebook_bar(callback, "Choosing a probe", MOST_TRIED) as say:
+        said = None if say is None else lambda scored: say(_in_words(scored))
+        search = Search(coordinates, splits, settings, said, n_axes=SEARCH_AXES)
+        search.run()
+        return preparation, decide(search, intercept=probe.fit_intercept is not False)
 
 
 def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
