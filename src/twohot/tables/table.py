@@ -21,7 +21,7 @@ TRAINING = "train"  # the split that is meant where none is named
 POSITIONS = RowIds(())
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class FeatureTable:
     """Features and labels of the same rows.
 
@@ -35,6 +35,8 @@ class FeatureTable:
     ...     features=np.eye(3), labels=np.array([1, -1, 0]), classes=("cat", "dog"),
     ...     split=np.array([0, 0, 1]), split_names=("train", "test"),
     ... )
+    >>> table
+    <FeatureTable: 3 rows of 3 features, 2 classes ('cat', 'dog'), 1 row without a label>
     >>> table.given_labels.tolist()
     ['dog', None, 'cat']
     >>> test = table.take(table.rows_of_split("test"))
@@ -54,6 +56,14 @@ class FeatureTable:
     true_labels: IntArray | None = None  # (n_rows,), positions in classes; -1: not known
     ids: RowIds = POSITIONS  # (n_rows,), what each row is called in the user's data
     provenance: Mapping[str, Any] = field(default_factory=dict)  # JSON: how the table was made
+
+    def __repr__(self) -> str:
+        n_rows, n_features = self.features.shape
+        size = f"{counted(n_rows, 'row')} of {counted(n_features, 'feature')}"
+        classes = f"{counted(len(self.classes), 'class', 'classes')} ({first_few(self.classes)})"
+        unlabelled = int(np.count_nonzero(self.labels < 0))
+        rest = f", {counted(unlabelled, 'row')} without a label" if unlabelled else ""
+        return f"<FeatureTable: {size}, {classes}{rest}>"
 
     def __post_init__(self) -> None:
         """Raise if the parts do not describe the same rows and classes."""
