@@ -17,6 +17,7 @@ from twohot._checks.labels import Labels, check_all_labelled, check_two_classes,
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.rows.parted import PartedRows
 from twohot.rows.selected import SelectedRows
 
 # Weights in all, and one over them, that a fit can square and divide by with room to spare.
@@ -33,7 +34,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
     NaN and infinity are not looked for: the passes that read the features do that.
     """
-    if isinstance(X, SelectedRows) and X.dtype in STORED:
+    if isinstance(X, SelectedRows | PartedRows) and X.dtype in STORED:
         check_features(estimator, X[:1], reset=reset)
         return X
     if is_polars_frame(X):  # its names are looked at here, and its numbers below

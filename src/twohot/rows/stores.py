@@ -16,6 +16,7 @@ from twohot.rows.feature_scale import (
     mean_rounding,
     safe_norm,
 )
+from twohot.rows.parted import in_parts
 from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Rows, Terms
 from twohot.rows.selected import SelectedRows
@@ -26,7 +27,7 @@ LOOK_ROWS = 200
 
 def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
     """Return the rows of X in the store that can read them; options as for `Rows`."""
-    return Rows(X, preparation, **options)
+    return Rows(in_parts(X), preparation, **options)
 
 
 def fit_preparation(
