@@ -440,7 +440,7 @@ def test_rows_that_are_searched_are_taken_once(monkeypatch):
 
 
 def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
-    monkeypatch.setattr("twohot.select.splits.SEARCH_ROWS", 100)
+    monkeypatch.setattr("twohot.select.sampling.SEARCH_ROWS", 100)
     search = search_probe(AutoProbe(), DATA.X, code_labels(DATA.given_labels))[1].search
     for split in search.splits:
         assert split.fitted.rows.n_samples + split.held_out.rows.n_samples == 100

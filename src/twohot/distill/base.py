@@ -75,7 +75,7 @@ class Probe(FittedProbe):
             A row of weight 2 counts as two rows.
         """
         rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows.shape[0])
+        labels = check_labels(self, y, rows)
         given = LabelTargets(labels.n_classes)
         return self._fit(rows, given, labels.codes, labels.classes, sample_weight)
 

@@ -9,6 +9,8 @@ from numpy.typing import DTypeLike
 from twohot._checks.arrays import check_finite
 from twohot._types import FloatArray, Matrix
 from twohot.rows.block import Block
+from twohot.rows.chunked import ChunkedFeatures
+from twohot.rows.dask_rows import DaskRows
 from twohot.rows.feature_scale import (
     check_size,
     check_told_apart,
@@ -27,6 +29,8 @@ LOOK_ROWS = 200
 
 def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
     """Return the rows of X in the store that can read them; options as for `Rows`."""
+    if isinstance(X, ChunkedFeatures):
+        return DaskRows(X, preparation, **options)
     return Rows(in_parts(X), preparation, **options)
 
 

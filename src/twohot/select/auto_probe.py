@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike
 from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.distill._chunked_inputs import ChunkedLabels
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.targets import LABELS
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
+from twohot.select.chunked_sample import check_chunked_cv, sample_rows
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.scored import Scored
 from twohot.select.search import Search
@@ -144,7 +146,7 @@ class AutoProbe(FittedProbe):
     ) -> Selection:
         report = self._say if callback is None and self.verbose > 0 else callback
         rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows.shape[0])
+        labels = check_labels(self, y, rows)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
             preparation, selection = search_probe(self, rows, labels, weights, report)
@@ -181,8 +183,8 @@ class AutoProbe(FittedProbe):
 def search_probe(
     probe: AutoProbe,
     X: Matrix,
-    labels: Labels,
-    weights: FloatArray | None = None,
+    labels: Labels | ChunkedLabels,
+    weights: Any = None,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[Preparation, Selection]:
     """Search as a probe's parameters say, on checked rows that all have a label; nothing is kept.
@@ -193,15 +195,23 @@ def search_probe(
     settings = Settings(
         tol=check_positive("tol", probe.tol), max_iter=check_count("max_iter", probe.max_iter, 1)
     )
-    splits = choose_splits(probe.cv, labels.codes, weights, probe.random_state)
-    unbalanced = _is_unbalanced(labels.codes, labels.n_classes, weights)
+    sample: IntArray | None = None
+    codes: Any = labels.codes
+    if isinstance(labels, ChunkedLabels):
+        check_chunked_cv(probe.cv)
+        sample, codes = sample_rows(labels, weights, probe.random_state)
+    here = None if sample is not None else weights
+    splits = choose_splits(probe.cv, codes, here, probe.random_state)
+    unbalanced = _is_unbalanced(codes, labels.n_classes, here)
     preparation, coordinates = prepare_as(
         probe, X, weights, labels.n_classes, auto_intercept=unbalanced
     )
     coordinates.rows.attach(LABELS, labels.codes)
     said = None if callback is None else lambda scored: callback(_in_words(scored))
-    search = Search(coordinates, splits, settings, said)
+    looked_at = coordinates if sample is None else coordinates.leading().in_axes(sample)
+    search = Search(looked_at, splits, settings, said)
     search.run()
+    search.coordinates = coordinates  # what is chosen is fitted on all rows
     return preparation, decide(search, intercept=probe.fit_intercept is not False)
 
 

@@ -29,8 +29,8 @@ from twohot.select.agreement import (
 )
 from twohot.select.grid import Candidate, coarse_tol
 from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
+from twohot.select.sampling import SEARCH_ROWS
 from twohot.select.scored import Linear, Scored, predict_held_out
-from twohot.select.splits import SEARCH_ROWS
 from twohot.solve.objective import Evaluation
 from twohot.solve.solver import Settings, Solver
 

@@ -13,8 +13,9 @@ from twohot._types import FloatArray, IntArray
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import stack
 from twohot.select.grid import Candidate
+from twohot.select.sampling import draw_rows
 from twohot.select.search import Search, Trial
-from twohot.select.splits import N_FOLDS, SEARCH_ROWS, Splits, choose_splits
+from twohot.select.splits import N_FOLDS, Splits, choose_splits
 from twohot.solve.class_steps import logits_at
 
 
@@ -44,8 +45,7 @@ def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
     labels, weights = search.labels, search.coordinates.rows.given_weights
     n_rows = len(labels)
     counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
-    drawn = check_generator(random_state).permutation(counted)[:SEARCH_ROWS]
-    drawn.sort()
+    drawn = np.sort(draw_rows(counted, labels, check_generator(random_state)))
     n_folds = min(N_FOLDS, len(drawn))
     folds = [
         (drawn[fitted], drawn[held_out])
