@@ -18,7 +18,7 @@ def test_no_label_is_left_without_and_each_has_its_share(sizes, n_rows):
     assert shares.sum() == min(sizes.sum(), max(n_rows, least.sum()))
     # In proportion, up to what the least has taken and rounding.
     expected = sizes * n_rows / max(1, sizes.sum())
-    assert np.all(shares <= np.maximum(expected, least) + 1)
+    assert np.all(shares <= expected + FEWEST + 1)
 
 
 def test_a_rare_label_is_in_every_sample(monkeypatch):

@@ -1,5 +1,6 @@
 """Features, labels and weights of Dask, checked: they stay in their chunks, where they are kept."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,25 +52,33 @@ def chunked_features(X: Any, example: NDArray[Any]) -> Matrix:
     return chunked[:] if len(chunked) < chunked.shape[1] else chunked
 
 
-def chunked_labels(y: Any, X: ChunkedFeatures) -> ChunkedLabels:
-    """Return one label per row, of the classes of all chunks."""
+def chunked_labels(
+    y: Any, X: ChunkedFeatures, *, all_labelled: bool = True, missing: Collection[str] = ()
+) -> ChunkedLabels:
+    """Return one label per row, of the classes of all chunks; or of some rows, if that is enough.
+
+    Texts among `missing` mean no label.
+    """
+    if isinstance(y, ChunkedLabels):
+        return y
     if isinstance(y, Labels):
         codes = open_column("y", y.codes, X)
-        return _checked(ChunkedLabels(codes, y.classes, y.sizes))
+        return _checked(ChunkedLabels(codes, y.classes, y.sizes), all_labelled=all_labelled)
     column = open_column("y", y, X)
-    found = [label for classes in column.gather(distinct_labels) for label in classes]
+    texts = tuple(missing)
+    found = [label for classes in column.gather(distinct_labels, texts) for label in classes]
     if not found:
         problem = f"has no label in any of its {counted(len(column), 'row')}"
         raise ArgumentError("y", problem, "pass labels for rows of at least two classes.")
     classes = code_labels(found).classes
-    codes = column.derive(codes_among, X.tasks.share(classes))
+    codes = column.derive(codes_among, X.tasks.share(classes), texts)
     counts = np.sum(codes.gather(count_codes, len(classes) + 1), axis=0)
-    return _checked(ChunkedLabels(codes, classes, counts[:-1]))
+    return _checked(ChunkedLabels(codes, classes, counts[:-1]), all_labelled=all_labelled)
 
 
-def _checked(labels: ChunkedLabels) -> ChunkedLabels:
+def _checked(labels: ChunkedLabels, *, all_labelled: bool) -> ChunkedLabels:
     n_missing = len(labels.codes) - int(labels.sizes.sum())
-    if n_missing:
+    if n_missing and all_labelled:
         problem = f"has no label in {counted(n_missing, 'row')}"
         raise ArgumentError("y", problem, "drop these rows before fitting.")
     if labels.n_classes < 2:
@@ -93,14 +102,14 @@ def chunked_weights(sample_weight: Any, X: ChunkedFeatures) -> ChunkedColumn:
 # Tasks -------------------------------------------------------------------------------------------
 
 
-def distinct_labels(cells: Any) -> list[Any]:
+def distinct_labels(cells: Any, missing: Collection[str]) -> list[Any]:
     """Return the labels that occur in a chunk."""
-    return list(code_labels(cells).present().classes.tolist())
+    return list(code_labels(cells, missing=missing).present().classes.tolist())
 
 
-def codes_among(cells: Any, classes: NDArray[Any]) -> IntArray:
+def codes_among(cells: Any, classes: NDArray[Any], missing: Collection[str]) -> IntArray:
     """Return the labels of a chunk as positions in the classes."""
-    return code_labels(cells).among(classes).codes
+    return code_labels(cells, missing=missing).among(classes).codes
 
 
 def count_codes(codes: IntArray, n_codes: int) -> IntArray:

@@ -46,6 +46,9 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
     if isinstance(X, SelectedRows | PartedRows) and X.dtype in STORED:
         check_features(estimator, X[:1], reset=reset)
         return X
+    if isinstance(X, ChunkedFeatures):
+        check_features(estimator, np.zeros((1, X.shape[1]), X.dtype), reset=reset)
+        return X
     if is_dask(X):
         return chunked_features(X, check_features(estimator, example_rows(X), reset=reset))
     if is_polars_frame(X):  # its names are looked at here, and its numbers below

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
 from twohot.rows.dask_tasks import Handle, Tasks, active_tasks
+from twohot.rows.rows import stack
 from twohot.rows.selected import SelectedRows
 
 
@@ -100,7 +101,7 @@ class ChunkedColumn:
 
     def values(self) -> Any:
         """Return all of it, here."""
-        return np.concatenate(self.tasks.results(self.chunks))
+        return stack(self.tasks.results(self.chunks))
 
 
 class ChunkedFeatures:
@@ -159,6 +160,8 @@ def open_column(name: str, values: Any, X: ChunkedFeatures) -> ChunkedColumn:
     What is in other chunks is put into those, and that is said.
     """
     tasks = X.tasks
+    if isinstance(values, ChunkedColumn):
+        return values
     if not is_dask(values):
         here = np.asarray(values)
         _check_lengths(name, len(here), X)

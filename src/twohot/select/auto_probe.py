@@ -111,7 +111,7 @@ class AutoProbe(FittedProbe):
         callback : callable, optional
             Is called with a line for every candidate that was tried.
         """
-        self._search_and_fit(X, y, sample_weight, callback)
+        self.search_and_fit(X, y, sample_weight, callback)
         return self
 
     def fit_out_of_fold(
@@ -132,18 +132,19 @@ class AutoProbe(FittedProbe):
         array of shape (n_samples, n_classes)
             Logits, columns in the order of `classes_`.
         """
-        search = self._search_and_fit(X, y, None, callback).search
+        search = self.search_and_fit(X, y, None, callback).search
         with one_blas_thread():
             return unseen_logits(search, search.best(), self.random_state)
 
     @whole_or_not_at_all
-    def _search_and_fit(
+    def search_and_fit(
         self,
         X: Matrix,
         y: Any,
         sample_weight: ArrayLike | None,
         callback: Callable[[str], None] | None,
     ) -> Selection:
+        """Choose a probe and fit it; return the search that chose it."""
         report = self._say if callback is None and self.verbose > 0 else callback
         rows = check_features(self, X, reset=True)
         labels = check_labels(self, y, rows)

@@ -27,7 +27,7 @@ def unseen_logits(search: Search, chosen: Trial, random_state: Any = 0) -> Float
     """
     folds, others = _folds(search, random_state)
     again = Search(search.coordinates, folds, search.settings)
-    for candidate in _ancestry(search, chosen.candidate):
+    for candidate in ancestry(search, chosen.candidate):
         again.attempt(candidate)
     trial = again.trials[chosen.recipe]
     rows = search.coordinates.rows
@@ -54,10 +54,10 @@ def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
     return folds, np.setdiff1d(np.arange(n_rows), drawn)
 
 
-def _ancestry(search: Search, candidate: Candidate) -> list[Candidate]:
+def ancestry(search: Search, candidate: Candidate) -> list[Candidate]:
     """Return what a candidate starts and learns from, the first of all first, and itself."""
     parent = candidate.recipe.teacher or candidate.start
-    before = [] if parent is None else _ancestry(search, search.trials[parent].candidate)
+    before = [] if parent is None else ancestry(search, search.trials[parent].candidate)
     return [*before, candidate]
 
 
