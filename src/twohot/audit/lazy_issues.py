@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from twohot._checks.labels import Labels
 from twohot._extras import load_extra
-from twohot._types import FloatArray, IntArray
+from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.chunked_opinions import VERDICT
 from twohot.audit.doubt import combined_doubt
 from twohot.audit.issue_table import COLUMNS
@@ -33,7 +33,8 @@ class LazyLabelIssues:
     n_issues: int  # how many labels are flagged
     noise_rate: float  # estimated share of the labels that are wrong
     noise_interval: tuple[float, float]  # the least and the most that it may be
-    corruption: FloatArray  # (n_classes, n_classes), row true class, column given label
+    # (n_classes, n_classes), row true class, column given label; CSR of more than 2,000 classes
+    corruption: Matrix
     messages: tuple[str, ...]  # what a reader should know, in plain words
     probe: Any  # the probe that judged
 

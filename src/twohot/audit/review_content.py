@@ -16,8 +16,15 @@ from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, Review
 from twohot.select.result import Choice
 from twohot.tables.table import FeatureTable
 
-# Fewer classes than this have no structure to show.
-FEWEST_CLASSES = 3
+# Fewer classes than this have no structure to show, and of more nobody can see it: a matrix has an
+# entry for each pair of classes.
+FEWEST_CLASSES, MOST_CLASSES = 3, 400
+
+
+NO_MATRICES = (
+    "Matrices of {n_classes:,} classes are left out, here and in summary.json: issues.csv says which "
+    "labels are confused."
+)
 
 
 def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
@@ -51,13 +58,15 @@ def review_summary(
 ) -> ReviewSummary:
     """Return what a review shows of the data as a whole."""
     choice: Choice | None = getattr(issues.probe, "choice_", None)
-    correlation, order = _correlation(table, issues)
+    n_classes = len(issues.classes)
+    has_matrices = n_classes <= MOST_CLASSES
+    correlation, order = _correlation(table, issues) if has_matrices else (None, None)
     found = find_data_issues(table.features, issues)
     return ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,
         noise_interval=issues.noise_interval,
-        corruption=issues.corruption,
+        corruption=issues.corruption if has_matrices else None,
         methods=() if choice is None else _methods(choice),
         choice=None if choice is None else _choice_curve(choice),
         correlation=correlation,
@@ -65,7 +74,12 @@ def review_summary(
         evidence=label_evidence(table.features, issues),
         findings=found.findings(),
         alike_classes=found.alike_classes,
-        messages=(*_messages(issues, choice), *issues.messages, *found.messages),
+        messages=(
+            *_messages(issues, choice),
+            *issues.messages,
+            *found.messages,
+            *(() if has_matrices else (NO_MATRICES.format(n_classes=n_classes),)),
+        ),
         details={"twohot": twohot.__version__, **details},
     )
 
