@@ -215,6 +215,14 @@ def kill_and_compare(client, monkeypatch, moments):
     client.wait_for_workers(2, timeout=60)
 
 
+def test_a_stopped_fit_resumes_from_its_checkpoint(tmp_path):
+    probe, file = DistilledProbe(n_rounds=2), tmp_path / "fit.npz"
+    expected = probe.fit(chunked(X), chunked(Y), checkpoint=file).coef_
+    assert np.array_equal(probe.fit(chunked(X), chunked(Y), checkpoint=file).coef_, expected)
+    with pytest.raises(ValueError, match="holds rounds of another fit"):
+        probe.fit(chunked(X), chunked(np.roll(Y, 1)), checkpoint=file)
+
+
 def failing(block):
     if block.first == 302:
         raise ZeroDivisionError("no such row")

@@ -37,8 +37,8 @@ from twohot.audit.tempered import less_the_largest, tempered_at
 MOST_ROWS = 10_000
 # Share of the mean size of a class below which it hardly occurs.
 RARE = 0.1
-# Classes up to which noise may differ between them. With more there is less than a row in 25 entries
-# of a corruption to learn it from, and each turn takes a number for each row and class.
+# Classes up to which noise may differ between them. With more there is less than a row for 25
+# entries of a corruption to learn them from, and each turn takes a number for each row and class.
 MOST_CLASSES = 500
 # Temperatures tried: logits that should be thirty times larger, to thirty times smaller, and such
 # as say nothing at all.

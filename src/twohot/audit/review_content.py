@@ -22,8 +22,8 @@ FEWEST_CLASSES, MOST_CLASSES = 3, 400
 
 
 NO_MATRICES = (
-    "Matrices of {n_classes:,} classes are left out, here and in summary.json: issues.csv says which "
-    "labels are confused."
+    "Matrices of {n_classes:,} classes are left out, here and in summary.json: issues.csv says "
+    "which labels are confused."
 )
 
 
