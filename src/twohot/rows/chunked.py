@@ -148,7 +148,13 @@ class ChunkedFeatures:
 def open_chunks(X: Any, dtype: np.dtype[Any]) -> ChunkedFeatures:
     """Have the chunks of a Dask array or frame computed where they will stay."""
     tasks = active_tasks()
-    column = _column_of(tasks, X, as_rows, tasks.share(dtype))
+    n_bytes = X.shape[0] * X.shape[1] * dtype.itemsize if hasattr(X, "chunks") else np.nan
+    if n_bytes > tasks.room():
+        sizes = f"{n_bytes / 1e9:.1f} GB, and workers have room for {tasks.room() / 1e9:.1f} GB"
+        warnings.warn(f"X has {sizes}: it is read again each pass.", stacklevel=6)
+        column = _column_read_again(tasks, X, dtype)
+    else:
+        column = _column_of(tasks, X, as_rows, tasks.share(dtype))
     if not len(column):
         raise ArgumentError("X", "has no rows", "pass at least one.")
     return ChunkedFeatures(column, X.shape[1], dtype)
@@ -193,6 +199,28 @@ def _column_of(
     sizes = np.array(tasks.results(tasks.run(len, [(chunk,) for chunk in chunks])), dtype=np.intp)
     kept = [chunk for chunk, size in zip(chunks, sizes.tolist(), strict=True) if size]
     return ChunkedColumn(tasks, kept, sizes[sizes > 0])
+
+
+class ReadAgain(Sequence[Handle]):
+    """Chunks of features that are computed whenever they are asked for, and kept by nobody."""
+
+    def __init__(self, tasks: Tasks, delayed: Sequence[Any], dtype: Handle) -> None:
+        self._tasks, self._delayed, self._dtype = tasks, delayed, dtype
+
+    def __len__(self) -> int:
+        return len(self._delayed)
+
+    def __getitem__(self, number: Any) -> Any:
+        (chunk,) = self._tasks.adopt([self._delayed[number]])
+        return self._tasks.run(as_rows, [(chunk, self._dtype)])[0]
+
+
+def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedColumn:
+    """Return the chunks of a Dask array of known sizes, which nobody keeps."""
+    whole = X.rechunk({1: -1})
+    sizes = np.array(whole.chunks[0])
+    delayed = [each for each, size in zip(np.ravel(whole.to_delayed()), sizes, strict=True) if size]
+    return ChunkedColumn(tasks, ReadAgain(tasks, delayed, tasks.share(dtype)), sizes[sizes > 0])
 
 
 def _check_lengths(name: str, n_values: int, X: ChunkedFeatures) -> None:

@@ -17,6 +17,9 @@ from twohot._extras import load_extra
 
 Handle = Any
 
+# Share of the workers' memory that features may take: chunks are worked on beside them.
+FEATURE_SHARE = 0.6
+
 
 class Tasks(ABC):
     """Where tasks run."""
@@ -24,6 +27,10 @@ class Tasks(ABC):
     @abstractmethod
     def share(self, value: Any) -> Any:
         """Return a handle for a value that many tasks take; it is sent once."""
+
+    def room(self) -> float:
+        """Return the bytes that features may take where they are kept, as far as that is known."""
+        return float("inf")
 
     @abstractmethod
     def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
@@ -85,6 +92,11 @@ class ClusterTasks(Tasks):
     def share(self, value: Any) -> Any:
         """Return a future of the value: a task, so that it comes back if its worker is lost."""
         return self.run(_same, [(value,)])[0]
+
+    def room(self) -> float:
+        """Return the bytes that features may take in the memory of the workers."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return FEATURE_SHARE * float(sum(worker["memory_limit"] for worker in workers))
 
     def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
         """Have them computed."""
