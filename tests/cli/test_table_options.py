@@ -33,14 +33,14 @@ def help_of(name):
 @pytest.mark.parametrize("name", READ_LABELS)
 def test_commands_that_read_labels_have_the_same_options(name):
     options, arguments = help_of(name)
-    assert arguments == ["source"]
+    assert arguments == ["source", "others"]
     assert {
         "--label-column": "Column or array that holds the labels.",
         "--feature-column": "Column that holds features, or a pattern such as 'e*'; repeat it for "
         "more.",
         "--id-column": "Column that names the rows, by default id, else their position.",
         "--item-column": "Column of texts or image paths that the rows came from.",
-        "--labels": "Separate label file: .csv or .npy.",
+        "--labels": "Separate label file: .csv, .parquet or .npy.",
         "--classes": "Text file that names one class per line.",
         "--missing": "Text that means no label; repeat it for more.",
         "--split": "Split to use, or all; train if there is one.",
@@ -50,7 +50,7 @@ def test_commands_that_read_labels_have_the_same_options(name):
 
 def test_predict_has_those_that_need_no_labels():
     options, arguments = help_of("predict")
-    assert arguments == ["probe", "source"]
+    assert arguments == ["probe", "source", "others"]
     assert {"--label-column", "--feature-column", "--split"} <= set(options)
     assert not {"--labels", "--classes", "--missing"} & set(options)
 
@@ -67,8 +67,8 @@ def test_the_record_is_made_of_its_options():
     names = list(inspect.signature(spread).parameters)
     own = ["label_column", "feature_column", "id_column", "item_column"]
     fields = [*own, "labels", "classes", "missing", "split"]
-    assert names == ["probe", "source", "before", *fields, "after"]
-    given = dict.fromkeys(fields) | {"split": "val", "source": Path("a.csv")}
+    assert names == ["probe", "source", "others", "before", *fields, "after"]
+    given = dict.fromkeys([*fields, "others"]) | {"split": "val", "source": Path("a.csv")}
     spread(probe="p", before=2, after=3, **given)
     assert seen == [("p", 2, TableOptions(source=Path("a.csv"), split="val"), 3)]
     assert spread.__doc__ == "Say what came."

@@ -40,7 +40,7 @@ def test_labels_of_a_fold_do_not_change_what_is_said_of_it(search, monkeypatch):
 
 
 def test_rows_beyond_those_drawn_are_judged_too(search, monkeypatch):
-    monkeypatch.setattr(unseen, "SEARCH_ROWS", 200)
+    monkeypatch.setattr("twohot.select.unseen.SEARCH_ROWS", 200)
     folds, others = unseen._folds(search, 0)
     assert len(others) == len(X) - 200
     assert not np.intersect1d(others, np.concatenate([rows for rows, _ in folds])).size

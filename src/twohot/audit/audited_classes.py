@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL, Labels
-from twohot._types import FloatArray, IntArray
+from twohot._types import IntArray, Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +23,15 @@ class OfferedClasses:
         """Return positions among the probe's classes as positions among all."""
         return np.append(self.place, NO_LABEL)[codes]
 
-    def corruption(self, corruption: FloatArray) -> FloatArray:
+    def corruption(self, corruption: Matrix) -> Matrix:
         """Return the corruption of all classes: what the probe does not know has no noise."""
+        if sp.issparse(corruption):
+            found = corruption.tocoo()
+            n_classes = len(self.names)
+            others = np.setdiff1d(np.arange(n_classes), self.place)
+            places = [np.append(self.place[each], others) for each in found.coords]
+            shares = np.append(found.data, np.ones(len(others)))
+            return sp.csr_array((shares, tuple(places)), shape=(n_classes, n_classes))
         whole = np.eye(len(self.names))
         whole[np.ix_(self.place, self.place)] = corruption
         return whole

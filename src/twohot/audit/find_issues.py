@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from twohot._checks.messages import ArgumentError, first_few
 from twohot._checks.numbers import check_count, check_within
 from twohot._types import Matrix
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
+from twohot.audit.chunked_issues import find_chunked_issues
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
 from twohot.audit.issue_ids import audited_ids
 from twohot.audit.issue_table import LabelIssues
@@ -21,6 +22,7 @@ from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
 from twohot.audit.partly_labelled import check_lengths, naming_rows
 from twohot.audit.two_likeliest import CLOSE
 from twohot.audit.verdict import LabelVerdict, reach_verdict
+from twohot.rows.chunked import is_dask
 from twohot.select.auto_probe import AutoProbe
 
 # Share of labels that may be wrong or overlap from which on it is said.
@@ -50,7 +52,8 @@ def find_label_issues(
 
     Parameters
     ----------
-    X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
+    X : array, memory map, sparse matrix, data frame or Dask collection of shape \
+    (n_samples, n_features)
         None if `probabilities` are given. Labelled rows of an array are not copied.
     y : array, list, series or Labels of shape (n_samples,)
         Labels. Rows without one (None, NaN, NA, empty or blank text) are predicted and never
@@ -82,7 +85,7 @@ def find_label_issues(
 
     Returns
     -------
-    LabelIssues
+    LabelIssues, or LazyLabelIssues of a Dask collection
         One row per sample: `is_label_issue`, `label_quality`, `probability_wrong`, `given_label`,
         `predicted_label`, `second_label`, `confidence`, `second_confidence`, `is_undecided`; and
         `noise_rate`, `noise_interval`, `corruption`.
@@ -103,6 +106,19 @@ def find_label_issues(
     """
     _check_request(probe, probabilities, classes)
     check_flagging(budget, precision)
+    if is_dask(X):
+        _check_chunked(probe, ids, classes)
+        lazy = find_chunked_issues(
+            X,
+            y,
+            probe=AutoProbe(n_jobs=n_jobs, random_state=random_state),
+            missing=missing,
+            flag=lambda verdict, learnt: _flags(verdict, budget, precision, learnt=learnt),
+            doubts=lambda verdict, labels, flagged: _doubts(verdict, labels, precision, flagged),
+            messages=_messages,
+            callback=callback,
+        )
+        return cast(LabelIssues, lazy)  # the same columns and estimates
     given = code_labels(y, missing=missing)
     if probabilities is None:
         X = _check_rows(X, given)
@@ -167,11 +183,7 @@ def _issues(
     verdict = reach_verdict(opinions, labels)
     learnt = getattr(getattr(probe, "choice_", None), "learnt", True)
     candidates, codes = verdict.candidates, labels.codes
-    flagged = verdict.flagged if precision is None else verdict.flag_for(precision)
-    if budget is not None:
-        flagged = verdict.flag_within(budget)
-    elif not learnt:  # and nothing is known
-        flagged = np.zeros_like(flagged)
+    flagged = _flags(verdict, budget, precision, learnt=learnt)
     return LabelIssues(
         is_label_issue=flagged,
         label_quality=1 - verdict.doubt,
@@ -189,6 +201,25 @@ def _issues(
         messages=(*(_doubts(verdict, labels, precision, flagged) if learnt else ()), *messages),
         probe=probe,
     )
+
+
+def _flags(
+    verdict: LabelVerdict, budget: int | None, precision: float | None, *, learnt: bool
+) -> NDArray[np.bool_]:
+    """Return the labels to look at: as many as is asked for, or as make the best F1."""
+    if budget is not None:
+        return verdict.flag_within(budget)
+    if not learnt:  # and nothing is known
+        return np.zeros_like(verdict.eligible)
+    return verdict.flagged if precision is None else verdict.flag_for(precision)
+
+
+def _check_chunked(probe: Any, ids: Any, classes: Any) -> None:
+    """Raise if something is asked for that rows in chunks cannot have yet."""
+    for name, value in {"probe": probe, "ids": ids, "classes": classes}.items():
+        if value is not None:
+            problem = f"{name} is given, and X is in chunks of Dask"
+            raise ArgumentError("", problem, "leave it out, or pass X as an array.")
 
 
 def _learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[str, ...]:

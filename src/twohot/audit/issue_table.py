@@ -63,7 +63,8 @@ class LabelIssues:
     classes: NDArray[Any]  # (n_classes,), that may be suggested or chosen
     noise_rate: float  # estimated share of the labels that are wrong: mean of probability_wrong
     noise_interval: tuple[float, float]  # the least and the most that it may be
-    corruption: FloatArray  # (n_classes, n_classes), row true class, column given label
+    # (n_classes, n_classes), row true class, column given label; CSR of more than 2,000 classes
+    corruption: Matrix
     messages: tuple[str, ...]  # what a reader should know, in plain words
     probe: Any = None  # the probe that judged, None for a user's own probabilities
     ids: RowIds = POSITIONS  # (n_rows,), what the rows are called in the user's data

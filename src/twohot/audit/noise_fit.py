@@ -37,9 +37,9 @@ from twohot.audit.tempered import less_the_largest, tempered_at
 MOST_ROWS = 10_000
 # Share of the mean size of a class below which it hardly occurs.
 RARE = 0.1
-# Classes up to which noise may differ between them. With as many, the rows and what is thought of
-# their true classes take 160 MB.
-MOST_CLASSES = 2_000
+# Classes up to which noise may differ between them. With more there is less than a row for 25
+# entries of a corruption to learn them from, and each turn takes a number for each row and class.
+MOST_CLASSES = 500
 # Temperatures tried: logits that should be thirty times larger, to thirty times smaller, and such
 # as say nothing at all.
 CENTRES = np.array([*(2.0 ** np.arange(-5, 6)), np.inf])

@@ -15,6 +15,7 @@ from twohot._types import IntArray, Matrix
 from twohot.audit.issue_table import LabelIssues
 from twohot.distill._inputs import check_features
 from twohot.distill.estimators import LinearProbe
+from twohot.rows.parted import PartedRows
 from twohot.rows.selected import SelectedRows
 from twohot.tables.row_ids import RowIds
 
@@ -53,7 +54,8 @@ def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
     if labels.labelled.all():
         return X
     rows = np.flatnonzero(labels.labelled)
-    if isinstance(X, np.ndarray | SelectedRows) and len(X.shape) == 2 and X.dtype in STORED:
+    is_stored = isinstance(X, np.ndarray | SelectedRows | PartedRows)
+    if is_stored and len(X.shape) == 2 and X.dtype in STORED:
         return SelectedRows(X, rows)
     return take_rows(X, rows)
 
@@ -75,4 +77,4 @@ def naming_rows(X: Matrix, ids: RowIds | None = None) -> Iterator[None]:
 
 def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:
     """Return some rows of an array, sparse matrix, frame or list, as what they came in."""
-    return X[rows] if isinstance(X, SelectedRows) else _safe_indexing(X, rows)
+    return X[rows] if isinstance(X, SelectedRows | PartedRows) else _safe_indexing(X, rows)

@@ -18,8 +18,15 @@ from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, Review
 from twohot.select.result import Choice, Tried
 from twohot.tables.table import FeatureTable
 
-# Fewer classes than this have no structure to show.
-FEWEST_CLASSES = 3
+# Fewer classes than this have no structure to show, and of more nobody can see it: a matrix has an
+# entry for each pair of classes.
+FEWEST_CLASSES, MOST_CLASSES = 3, 400
+
+
+NO_MATRICES = (
+    "Matrices of {n_classes:,} classes are left out, here and in summary.json: issues.csv says "
+    "which labels are confused."
+)
 
 
 def review_rows(table: FeatureTable, issues: LabelIssues) -> ReviewRows:
@@ -61,14 +68,16 @@ def review_summary(
 ) -> ReviewSummary:
     """Return what a review shows of the data as a whole; without features, of the labels alone."""
     choice: Choice | None = getattr(issues.probe, "choice_", None)
+    n_classes = len(issues.classes)
+    left_out = () if _has_matrices(issues) else (NO_MATRICES.format(n_classes=n_classes),)
     summary = ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,
         noise_interval=issues.noise_interval,
-        corruption=issues.corruption,
+        corruption=None if left_out else issues.corruption,
         methods=() if choice is None else _methods(choice),
         choice=None if choice is None else _choice_curve(choice),
-        messages=(*_messages(issues, choice), *issues.messages),
+        messages=(*_messages(issues, choice), *issues.messages, *left_out),
         details={"twohot": twohot.__version__, **details},
     )
     return summary if X is None else _with_features(summary, check_audited_rows(X, issues), issues)
@@ -89,6 +98,11 @@ def _with_features(summary: ReviewSummary, X: Matrix, issues: LabelIssues) -> Re
     )
 
 
+def _has_matrices(issues: LabelIssues) -> bool:
+    """Return whether there are few enough classes for an entry for each pair of them."""
+    return len(issues.classes) <= MOST_CLASSES
+
+
 def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, IntArray | None]:
     """Return the correlation of the classes by the corrected labels, alike ones side by side.
 
@@ -97,7 +111,7 @@ def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, Int
     labels = issues.corrected(undecided=True, unlabelled=True)
     n_classes, has_pairs = labels.n_classes, labels.sizes > 1
     known = np.flatnonzero(has_pairs)
-    if len(known) < FEWEST_CLASSES:
+    if len(known) < FEWEST_CLASSES or not _has_matrices(issues):
         return None, None
     place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
     means = class_correlation(X, place[labels.codes], len(known)).means

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from twohot._checks.labels import Labels
-from twohot._types import FloatArray, IntArray
+from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.doubt import (
     ShareWrong,
     combined_doubt,
@@ -26,6 +27,8 @@ from twohot.audit.two_likeliest import Candidates, join, two_likeliest
 AS_IT_IS = np.ones(1)  # the only temperature of a generative model
 # A class with fewer labels than this is never flagged: nothing else says what it looks like.
 FEWEST_ROWS = 2
+# Classes up to which a matrix of them is held whole: 32 MB.
+MOST_DENSE = 2_000
 SURELY = 0.5  # probability from which on a label is wrong rather than right
 
 
@@ -73,7 +76,7 @@ class LabelVerdict:
         return flag_for_budget(self.doubt, self.eligible, budget)
 
     @property
-    def corruption(self) -> FloatArray:
+    def corruption(self) -> Matrix:
         """The share of each true class (row) that was given each label, by what is flagged."""
         labelled = self.codes >= 0
         true = np.where(self.flagged, self.candidates.first, self.codes)[labelled]
@@ -133,8 +136,17 @@ def _candidates(model: NoiseModel, outputs: FloatArray) -> Candidates:
     return join(parts)
 
 
-def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> FloatArray:
-    """Return the share of each true class (row) that was given each label (column)."""
+def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> Matrix:
+    """Return the share of each true class (row) that was given each label (column).
+
+    Sparse where classes are many: there is no more than an entry for each row, and for each class.
+    """
+    if n_classes > MOST_DENSE:
+        sizes = np.bincount(true, minlength=n_classes)
+        empty = np.flatnonzero(sizes == 0)
+        shares = np.concatenate([1 / sizes[true], np.ones(len(empty))])
+        places = np.append(true, empty), np.append(given, empty)
+        return sp.csr_array((shares, places), shape=(n_classes, n_classes))
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (true, given), 1)
     sizes = counts.sum(axis=1, keepdims=True)

@@ -11,6 +11,7 @@ from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count
 from twohot._types import Matrix
+from twohot.rows.parted import PartedRows
 from twohot.rows.preparation import Preparation
 from twohot.rows.selected import SelectedRows
 from twohot.rows.stores import fit_preparation
@@ -40,7 +41,7 @@ def check_labelled(
 
 def check_rows(X: Matrix) -> Matrix:
     """Return features as a float array or CSR array, without a copy where they are one."""
-    if isinstance(X, SelectedRows) and X.dtype in STORED:
+    if isinstance(X, SelectedRows | PartedRows) and X.dtype in STORED:
         return X
     try:
         rows = check_array(

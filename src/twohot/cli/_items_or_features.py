@@ -19,6 +19,7 @@ from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable
 from twohot.tables.csv_file import csv_header
 from twohot.tables.frames import parquet_header
+from twohot.tables.parquet_files import is_parquet_source
 
 # What the column of the items is called where nobody says.
 USUAL_NAMES = {"image": "path", "text": "text"}
@@ -58,6 +59,8 @@ def features_for(
 def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | None:
     """Return the columns of what lists items, none of a folder; None for a table of features."""
     source = options.source
+    if is_parquet_source(source):
+        return None
     if source.is_dir():
         return []
     if options.feature_column or not source.is_file():

@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option
+from typer.models import ArgumentInfo
 
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted, first_few
@@ -22,6 +23,7 @@ from twohot.distill.fitted import FittedProbe
 from twohot.extract import LabelledItems, read_image_folder, read_item_table
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable, read_table
+from twohot.tables.parquet_files import as_url
 from twohot.tables.table import ALL_ROWS, TRAINING
 
 TEST = "test"  # the split that is meant where a probe is evaluated and none is named
@@ -55,8 +57,15 @@ class FeatureOptions:
     """Where the features of a table are."""
 
     source: Annotated[
-        Path, Argument(help="Features: .features, .npz, .npy, .parquet, .csv or .tsv.")
+        Path,
+        Argument(
+            help="Features: .features, .npz, .npy, .parquet, .csv or .tsv, or a folder of Parquet "
+            "files."
+        ),
     ]
+    others: Annotated[
+        list[Path] | None, Argument(help="More rows of the same table, in Parquet files.")
+    ] = None
     label_column: Annotated[str | None, Option(help="Column or array that holds the labels.")] = (
         None
     )
@@ -79,7 +88,7 @@ class FeatureOptions:
         # One column may hold lists; several are numbers; none given, they are looked for.
         columns = self.feature_column or None
         table = read_table(
-            self.source,
+            [self.source, *self.others] if self.others else as_url(self.source),
             label_column=self.label_column,
             feature_column=columns[0] if columns is not None and len(columns) == 1 else columns,
             id_column=self.id_column,
@@ -147,7 +156,9 @@ class NewRowsOptions(FeatureOptions):
 class TableOptions(FeatureOptions):
     """Where the features and the labels of a table are, and which rows to use."""
 
-    labels: Annotated[Path | None, Option(help="Separate label file: .csv or .npy.")] = None
+    labels: Annotated[Path | None, Option(help="Separate label file: .csv, .parquet or .npy.")] = (
+        None
+    )
     classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
     missing: Missing = None
     split: Annotated[str | None, Option(help="Split to use, or all; train if there is one.")] = None
@@ -155,7 +166,7 @@ class TableOptions(FeatureOptions):
     @property
     def inputs(self) -> tuple[Path | None, ...]:
         """Files that are read, and never replaced."""
-        return self.source, self.labels, self.classes
+        return self.source, *(self.others or ()), self.labels, self.classes
 
     def read(self) -> FeatureTable:
         """Return the table, some of whose rows have a label; say what is odd about its labels."""
@@ -262,8 +273,13 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(entry: "Field[Any]") -> inspect.Parameter:
-    """Return a field as a parameter: an argument if it has to be given, else an option."""
+    """Return a field as a parameter: an argument if it is declared as one, else an option."""
     make = partial(inspect.Parameter, entry.name, annotation=entry.type)
     if entry.default is MISSING:
         return make(inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return make(inspect.Parameter.KEYWORD_ONLY, default=entry.default)
+    declared: Any = entry.type
+    is_argument = isinstance(declared.__metadata__[0], ArgumentInfo)
+    kind = (
+        inspect.Parameter.POSITIONAL_OR_KEYWORD if is_argument else inspect.Parameter.KEYWORD_ONLY
+    )
+    return make(kind, default=entry.default)

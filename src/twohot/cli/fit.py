@@ -1,15 +1,16 @@
 """`twohot fit`: a probe chosen and fitted, written to a file."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from typer import Option
 
-from twohot._checks.messages import counted
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
 from twohot.audit.partly_labelled import naming_rows
+from twohot.cli._cluster import connected, say_estimate, workers_of
 from twohot.cli._table_options import Folds, TableOptions
 from twohot.cli._terminal import choosing, say
 from twohot.distill.fitted import FittedProbe
@@ -19,6 +20,7 @@ from twohot.forecast.plain_probe import fit_plain
 from twohot.select.auto_probe import AutoProbe
 from twohot.select.result import Choice
 from twohot.tables import FeatureTable
+from twohot.tables.dask_features import as_dask
 
 
 def fit(
@@ -33,6 +35,13 @@ def fit(
     ] = "auto",
     figure: Annotated[Path | None, Option(help="Picture of what was tried, .png or .svg.")] = None,
     folds: Folds = None,
+    scheduler: Annotated[
+        str | None,
+        Option(help="Dask scheduler whose workers fit, tcp://…; they must reach the source."),
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Say what the fit will take, and stop.")
+    ] = False,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
@@ -46,7 +55,17 @@ def fit(
     whole = options.read()
     rows = options.rows_of(whole)
     table = whole.take(rows[whole.coded.labelled[rows]])
-    probe, choice = _fit(table, method, folds, seed, quiet=quiet)
+    if scheduler is not None and method != "auto":
+        problem = "is fitted here, and not by workers"
+        raise ArgumentError({"method": method}, problem, "leave {scheduler} out.", scheduler=...)
+    with connected(scheduler) as client:
+        say_estimate(table, client, asked=dry_run)
+        if dry_run:
+            return
+        if client is None:
+            probe, choice = _fit(table, method, folds, seed, quiet=quiet)
+        else:
+            probe, choice = _fit_on_workers(table, options.source, client, folds, seed)
     origin = FeatureOrigin.of_table(whole)
     if origin is not None:
         probe.feature_origin_ = origin.to_json()
@@ -61,6 +80,16 @@ def fit(
     if figure is not None:
         write_figure(figure, choice.figure())
         say(f"What was tried: {figure}")
+
+
+def _fit_on_workers(
+    table: FeatureTable, source: Path, client: Any, folds: int | None, seed: int
+) -> tuple[FittedProbe, Choice]:
+    """Return the probe that is chosen, fitted by the workers of a cluster."""
+    features = as_dask(table.features, source, n_workers=len(workers_of(client)))
+    auto = AutoProbe(cv=folds, random_state=seed)
+    auto.fit(features, table.coded.present())
+    return auto, auto.choice_
 
 
 def _fit(

@@ -17,6 +17,16 @@ from twohot._checks.labels import Labels, check_all_labelled, check_two_classes,
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.numbers import check_choice, check_within
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.distill._chunked_inputs import (
+    chunked_features,
+    chunked_labels,
+    chunked_weights,
+    example_rows,
+    mass_of_classes,
+    times_class,
+)
+from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures, is_dask
+from twohot.rows.parted import PartedRows
 from twohot.rows.selected import SelectedRows
 
 # Weights in all, and one over them, that a fit can square and divide by with room to spare.
@@ -33,9 +43,14 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
     NaN and infinity are not looked for: the passes that read the features do that.
     """
-    if isinstance(X, SelectedRows) and X.dtype in STORED:
+    if isinstance(X, SelectedRows | PartedRows) and X.dtype in STORED:
         check_features(estimator, X[:1], reset=reset)
         return X
+    if isinstance(X, ChunkedFeatures):
+        check_features(estimator, np.zeros((1, X.shape[1]), X.dtype), reset=reset)
+        return X
+    if is_dask(X):
+        return chunked_features(X, check_features(estimator, example_rows(X), reset=reset))
     if is_polars_frame(X):  # its names are looked at here, and its numbers below
         X = X.lazy().collect()
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -82,11 +97,17 @@ def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa:
     return auto
 
 
-def check_labels(estimator: Any, y: Any, n_samples: int) -> Labels:
-    """Return one label per row, of at least two classes."""
+def check_labels(estimator: Any, y: Any, rows: Matrix) -> Any:
+    """Return one label per row of checked features, of at least two classes.
+
+    `Labels`, or `ChunkedLabels` where the features are in chunks.
+    """
     if y is None:
         problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         raise ValueError(f"{problem}: pass one label per row of X.")
+    if isinstance(rows, ChunkedFeatures):
+        return chunked_labels(y, rows)
+    n_samples, y = rows.shape[0], y.compute() if is_dask(y) else y
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
     labels = code_labels(y).present()
@@ -126,13 +147,16 @@ def row_weights(
     classes: NDArray[Any],
     class_weight: ClassWeight,
     sample_weight: ArrayLike | None,
-) -> FloatArray | None:
+) -> Any:
     """Return the weight of each row, or None if all weigh the same.
 
     A row's class weight is that of its label, if targets are codes; of soft targets, their mean.
     """
     if sample_weight is None and class_weight is None:
         return None
+    if isinstance(X, ChunkedFeatures):
+        codes: Any = targets
+        return _weights_in_chunks(X, codes, classes, class_weight, sample_weight)
     weights: FloatArray = _check_sample_weight(
         as_numpy(sample_weight), X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
@@ -144,6 +168,25 @@ def row_weights(
         else:
             weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
         _check_total("sample_weight times class_weight", weights)
+    return weights
+
+
+def _weights_in_chunks(
+    X: ChunkedFeatures,
+    codes: ChunkedColumn,
+    classes: NDArray[Any],
+    class_weight: ClassWeight,
+    sample_weight: ArrayLike | None,
+) -> ChunkedColumn:
+    """Return the weight of each row, in the chunks of the features."""
+    weights = chunked_weights(sample_weight, X)
+    _check_total("sample_weight", np.array(weights.gather(np.sum)))
+    if class_weight is not None:
+        parts = weights.gather_with(codes, mass_of_classes, len(classes))
+        by_class = _class_weights(np.sum(parts, axis=0), classes, class_weight)
+        weights = weights.derive_with(codes, times_class, by_class)
+        total = np.array(weights.gather(np.sum))
+        _check_total("sample_weight times class_weight", total)
     return weights
 
 

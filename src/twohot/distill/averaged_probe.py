@@ -80,7 +80,7 @@ class AveragedProbe(FittedProbe):
             As for `LinearProbe`.
         """
         stored = check_features(self, X, reset=True)
-        labels = check_labels(self, y, stored.shape[0])
+        labels = check_labels(self, y, stored)
         temperatures = self._check_probes()
         fitted: list[Any] = []
         for number, probe in enumerate(self.probes):

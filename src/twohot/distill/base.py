@@ -1,5 +1,6 @@
 """What all probes share: the parameters, and fitting any recipe."""
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from twohot.distill._inputs import (
     check_labels,
     row_weights,
 )
+from twohot.distill.checkpoint import checkpoint_at
 from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.recipe import Recipe
 from twohot.distill.rounds import run_rounds
@@ -62,22 +64,35 @@ class Probe(FittedProbe):
         return STUDENT_RIDGE
 
     @whole_or_not_at_all
-    def fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Matrix,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Fit the probe on given labels.
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array, memory map, sparse matrix, data frame or Dask collection of shape \
+        (n_samples, n_features)
         y : array, list or series of shape (n_samples,)
             Labels, numbers or text. `classes_` has numbers by value, then text; text that is a
             whole number counts as one.
         sample_weight : array of shape (n_samples,), optional
             A row of weight 2 counts as two rows.
+        checkpoint : path, optional
+            File of finished rounds, any path of fsspec. It is written after every round; a fit
+            that finds its own goes on after the last of them.
         """
         rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows.shape[0])
+        labels = check_labels(self, y, rows)
         given = LabelTargets(labels.n_classes)
-        return self._fit(rows, given, labels.codes, labels.classes, sample_weight)
+        return self._fit(
+            rows, given, labels.codes, labels.classes, sample_weight, checkpoint=checkpoint
+        )
 
     @whole_or_not_at_all
     def fit_soft(
@@ -110,6 +125,8 @@ class Probe(FittedProbe):
         column: IntArray | Matrix,
         classes: NDArray[Any],
         sample_weight: ArrayLike | None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Fit targets that are a column of codes or of probabilities."""
         recipe = self._recipe(len(classes))
@@ -127,7 +144,18 @@ class Probe(FittedProbe):
                 start = np.pad(start, ((0, 0), (0, coordinates.rows.intercept)))
                 settings = replace(settings, start=coordinates.from_features(start))
             say = self._say if self.verbose > 1 else None
-            rounds = run_rounds(coordinates, given, recipe, settings, say)
+            file = None
+            if checkpoint is not None:
+                file = checkpoint_at(
+                    checkpoint,
+                    coordinates,
+                    recipe=recipe,
+                    settings=settings,
+                    column=column,
+                    classes=classes,
+                    mean=preparation.mean,
+                )
+            rounds = run_rounds(coordinates, given, recipe, settings, say, checkpoint=file)
         self._take_rounds(rounds, classes, preparation)
         if self.verbose > 0:
             for number, entry in enumerate(rounds, start=1):

@@ -112,7 +112,7 @@ class DiscriminantProbe(FittedProbe):
     def _fit(self, X: Matrix, y: Any, sample_weight: ArrayLike | None) -> tuple[Rows, ClassMoments]:
         """Fit the probe; return the rows and the moments of their classes."""
         stored = check_features(self, X, reset=True)
-        labels = check_labels(self, y, stored.shape[0])
+        labels = check_labels(self, y, stored)
         n_axes = check_count("n_axes", self.n_axes, 1)
         given = self._given_shrinkage()
         weights = row_weights(stored, labels.codes, labels.classes, None, sample_weight)

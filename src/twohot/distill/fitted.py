@@ -20,12 +20,15 @@ from twohot._checks.arrays import check_finite, check_precision
 from twohot._checks.labels import check_all_labelled, code_labels
 from twohot._checks.messages import counted
 from twohot._types import FloatArray, Matrix, Round
+from twohot.distill._chunked_inputs import example_rows
 from twohot.distill._inputs import check_features, choose_intercept, choose_precision
 from twohot.distill.fitted_state import FittedState
+from twohot.distill.lazy_prediction import predict_lazily
 from twohot.distill.onnx_file import write_onnx
 from twohot.distill.rounds_table import RoundsTable
 from twohot.distill.saving import damage_named, read_state, write_state
 from twohot.rows.block import Block
+from twohot.rows.chunked import is_dask
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation
 from twohot.rows.stores import open_rows
@@ -120,12 +123,17 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the most likely class of each row."""
-        best = self._map_logits(X, self._last(), _most_likely)
+        best: Any = self._map_logits(X, self._last(), _most_likely)
+        if is_dask(best):
+            lazy: NDArray[Any] = best.map_blocks(
+                self.classes_.__getitem__, dtype=self.classes_.dtype
+            )
+            return lazy
         return np.asarray(self.classes_[best])
 
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict` on labels that the probe knows."""
-        predicted = self.predict(X)
+        predicted = np.asarray(self.predict(X))
         advice = "score only rows of these (see classes_), or fit again with these labels."
         labels = code_labels(y).among(self.classes_, advice=advice)
         check_all_labelled(labels)
@@ -139,14 +147,16 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _map_logits(
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
     ) -> NDArray[Any]:
-        """Return a function of each block's logits, for all rows of X."""
-        stored = check_features(self, X, reset=False)
+        """Return a function of each block's logits, for all rows of X; of a Dask X it is lazy."""
+        stored = check_features(self, example_rows(X) if is_dask(X) else X, reset=False)
         dtype = choose_precision(self.dtype, stored)
-        rows = open_rows(stored, n_classes=len(self.classes_), n_jobs=count_threads(self.n_jobs))
         coef, intercept = entry.coef.astype(dtype), entry.intercept.astype(dtype)
-        return np.concatenate(
-            list(rows.map(predicted_rows, self.preparation_, coef, intercept, function))
-        )
+        shared = self.preparation_, coef, intercept, function
+        if is_dask(X):
+            lazy: NDArray[Any] = predict_lazily(X, predicted_rows, shared)
+            return lazy
+        rows = open_rows(stored, n_classes=len(self.classes_), n_jobs=count_threads(self.n_jobs))
+        return np.concatenate(list(rows.map(predicted_rows, *shared)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "rounds_")

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from twohot._types import FloatArray, Matrix
+from twohot.rows.half_precision import can_widen, widen
 
 # Norms whose squares are exact to rounding in float64: 1e-140 and 1e140 are squares of what neither
 # overflows nor loses digits. Any other is computed again, of the row over a power of two.
@@ -36,10 +37,14 @@ class Preparation:
         return inverse
 
     def center(self, rows: Matrix, out: FloatArray) -> None:
-        """Write the rows into `out`, the mean subtracted."""
+        """Write the rows into `out`, the mean subtracted. They are finite; `stores` has looked."""
         dense = rows.toarray() if isinstance(rows, sp.csr_array) else rows
+        if can_widen(dense, out):
+            widen(dense, out)
+            dense = out
         if self.mean is None:
-            out[...] = dense
+            if dense is not out:
+                out[...] = dense
         else:
             mean = self.mean.astype(np.result_type(dense.dtype, out.dtype))
             np.subtract(dense, mean, out=out, casting="same_kind")

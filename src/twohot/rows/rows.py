@@ -42,6 +42,8 @@ KEPT_BYTES = 2**25
 class Rows:
     """The rows of X, block by block, each with its weight and whatever else belongs to it."""
 
+    is_here = True  # whether what belongs to rows is in this process, in `columns`
+
     def __init__(
         self,
         X: Matrix,
@@ -67,7 +69,7 @@ class Rows:
         # Mean one over the rows, so that sums stay of the order of n_samples.
         unit = self.n_samples / (self.total_weight or 1.0)  # rows of no weight keep none
         self.weights = None if weights is None else weights * unit
-        self.given_weights = weights
+        self.given_weights: Any = weights
         self.columns: dict[str, Matrix] = {}
         entries = BLOCK_ENTRIES // max(self.n_columns, n_classes)
         self._asked_block_rows = block_rows  # None: as many as the width suggests
@@ -83,12 +85,13 @@ class Rows:
         self._kept: dict[int, FloatArray] = {}  # prepared rows, from the first read of a block
         self._scales: dict[int, FloatArray] = {}  # 1/norm, likewise, for rows that are not kept
         self._buffers = threading.local()
-        self._row_products = 0  # rows times products with dense matrices, so far
+        self.n_row_products = 0  # rows times products with dense matrices, so far
+        self.first_row = 0  # number of the first row, where these are part of others
 
     @property
     def n_passes(self) -> float:
         """Products over all rows so far, divided by two: a gradient takes two."""
-        return float(self._row_products / (2 * self.n_samples))
+        return float(self.n_row_products / (2 * self.n_samples))
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
         """Return the sums over all blocks of the terms that a kernel returns, in float64."""
@@ -109,7 +112,7 @@ class Rows:
 
     def _counted(self, results: Iterator[tuple[Any, int]]) -> Iterator[Any]:
         for result, row_products in results:
-            self._row_products += row_products
+            self.n_row_products += row_products
             yield result
 
     def attach(self, name: str, values: Matrix) -> None:
@@ -168,7 +171,7 @@ class Rows:
         n_rows = rows.stop - first
         x, scale = self._read(number, rows, n_rows)
         return Block(
-            first,
+            self.first_row + first,
             x,
             scale,
             None if self.weights is None else self.weights[rows, np.newaxis].astype(self.dtype),

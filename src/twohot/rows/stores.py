@@ -9,6 +9,8 @@ from numpy.typing import DTypeLike
 from twohot._checks.arrays import check_finite
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.block import Block
+from twohot.rows.chunked import ChunkedFeatures
+from twohot.rows.dask_rows import DaskRows
 from twohot.rows.feature_scale import (
     check_size,
     check_told_apart,
@@ -16,6 +18,7 @@ from twohot.rows.feature_scale import (
     mean_rounding,
     safe_norm,
 )
+from twohot.rows.parted import in_parts
 from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Rows, Terms
 from twohot.rows.selected import SelectedRows
@@ -27,7 +30,9 @@ LOOK_ROWS = 200
 
 def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
     """Return the rows of X in the store that can read them; options as for `Rows`."""
-    return Rows(X, preparation, **options)
+    if isinstance(X, ChunkedFeatures):
+        return DaskRows(X, preparation, **options)
+    return Rows(in_parts(X), preparation, **options)
 
 
 def fit_preparation(

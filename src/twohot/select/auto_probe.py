@@ -11,11 +11,13 @@ from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_bar
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.distill._chunked_inputs import ChunkedLabels
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.targets import LABELS
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
+from twohot.select.chunked_sample import check_chunked_cv, sample_rows
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.scored import Scored
 from twohot.select.search import SEARCH_AXES, Search
@@ -111,7 +113,7 @@ class AutoProbe(FittedProbe):
         callback : callable, optional
             Is called with a line for every candidate that was tried.
         """
-        self._search_and_fit(X, y, sample_weight, callback)
+        self.search_and_fit(X, y, sample_weight, callback)
         return self
 
     def fit_out_of_fold(
@@ -132,21 +134,22 @@ class AutoProbe(FittedProbe):
         array of shape (n_samples, n_classes)
             Logits, columns in the order of `classes_`.
         """
-        search = self._search_and_fit(X, y, None, callback).search
+        search = self.search_and_fit(X, y, None, callback).search
         with one_blas_thread():
             return unseen_logits(search, search.best(), self.random_state)
 
     @whole_or_not_at_all
-    def _search_and_fit(
+    def search_and_fit(
         self,
         X: Matrix,
         y: Any,
         sample_weight: ArrayLike | None,
         callback: Callable[[str], None] | None,
     ) -> Selection:
+        """Choose a probe and fit it; return the search that chose it."""
         report = self._say if callback is None and self.verbose > 0 else callback
         rows = check_features(self, X, reset=True)
-        labels = check_labels(self, y, rows.shape[0])
+        labels = check_labels(self, y, rows)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
             preparation, selection = search_probe(self, rows, labels, weights, report)
@@ -183,8 +186,8 @@ class AutoProbe(FittedProbe):
 def search_probe(
     probe: AutoProbe,
     X: Matrix,
-    labels: Labels,
-    weights: FloatArray | None = None,
+    labels: Labels | ChunkedLabels,
+    weights: Any = None,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[Preparation, Selection]:
     """Search as a probe's parameters say, on checked rows that all have a label; nothing is kept.
@@ -195,16 +198,24 @@ def search_probe(
     settings = Settings(
         tol=check_positive("tol", probe.tol), max_iter=check_count("max_iter", probe.max_iter, 1)
     )
-    splits = choose_splits(probe.cv, labels.codes, weights, probe.random_state)
-    unbalanced = _is_unbalanced(labels.codes, labels.n_classes, weights)
+    sample: IntArray | None = None
+    codes: Any = labels.codes
+    if isinstance(labels, ChunkedLabels):
+        check_chunked_cv(probe.cv)
+        sample, codes = sample_rows(labels, weights, probe.random_state)
+    here = None if sample is not None else weights
+    splits = choose_splits(probe.cv, codes, here, probe.random_state)
+    unbalanced = _is_unbalanced(codes, labels.n_classes, here)
     preparation, coordinates = prepare_as(
         probe, X, weights, labels.n_classes, auto_intercept=unbalanced
     )
     coordinates.rows.attach(LABELS, labels.codes)
+    looked_at = coordinates if sample is None else coordinates.leading().in_axes(sample)
     with notebook_bar(callback, "Choosing a probe", MOST_TRIED) as say:
         said = None if say is None else lambda scored: say(_in_words(scored))
-        search = Search(coordinates, splits, settings, said, n_axes=SEARCH_AXES)
+        search = Search(looked_at, splits, settings, said, n_axes=SEARCH_AXES)
         search.run()
+        search.coordinates = coordinates  # what is chosen is fitted on all rows
         return preparation, decide(search, intercept=probe.fit_intercept is not False)
 
 

@@ -54,7 +54,7 @@ def out_of_fold_probabilities(
     0.96
     """
     features = check_features(clone(probe), X, reset=True)
-    labels = check_labels(probe, y, features.shape[0])
+    labels = check_labels(probe, y, features)
     n_rows = len(labels.codes)
     if check_count("n_folds", n_folds, 2) > n_rows:
         problem = f"is more than {counted(n_rows, 'row')}"

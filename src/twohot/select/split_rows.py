@@ -7,7 +7,7 @@ import numpy as np
 
 from twohot._types import IntArray
 from twohot.rows.coordinates import Coordinates
-from twohot.select.splits import SEARCH_ROWS
+from twohot.select.sampling import SEARCH_ROWS
 
 
 @dataclass(frozen=True, eq=False)

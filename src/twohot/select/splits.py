@@ -9,17 +9,12 @@ from twohot._checks.classes import check_generator
 from twohot._checks.labels import Labels
 from twohot._checks.numbers import check_count, is_integer
 from twohot._types import FloatArray, IntArray
+from twohot.select.sampling import CHOICE_ROWS, draw_rows
 
 # Of the splits that a fifth of the rows each is held out in, so many are used that about this many
 # rows are scored on. With these the choice loses a tenth of a point; more cost more than they gain.
 SCORED_ROWS = 2_000
 N_FOLDS = 5
-
-# The choice is made on at most so many rows, drawn at random; the chosen probe is fitted on all.
-CHOICE_ROWS = 25_000
-
-# Rows that are fitted on in folds, or held in memory along their axes, at the most.
-SEARCH_ROWS = 50_000
 
 Splits = list[tuple[IntArray, IntArray]]
 
@@ -74,7 +69,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> list[Any]:
 def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:
     if len(counted) < 2:
         raise ValueError("sample_weight leaves one row only: pass weights for two classes or more.")
-    order = rng.permutation(counted)[:CHOICE_ROWS]
+    order = draw_rows(counted, labels, CHOICE_ROWS, rng)
     folds = _folds(order, labels, min(N_FOLDS, len(order)))
     return folds[: -(-SCORED_ROWS * len(folds) // len(order))]
 

@@ -13,8 +13,9 @@ from twohot._types import FloatArray, IntArray
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import stack
 from twohot.select.grid import Candidate
+from twohot.select.sampling import SEARCH_ROWS, draw_rows
 from twohot.select.search import Search, Trial
-from twohot.select.splits import N_FOLDS, SEARCH_ROWS, Splits, choose_splits
+from twohot.select.splits import N_FOLDS, Splits, choose_splits
 from twohot.solve.class_steps import logits_at
 
 
@@ -26,7 +27,7 @@ def unseen_logits(search: Search, chosen: Trial, random_state: Any = 0) -> Float
     """
     folds, others = _folds(search, random_state)
     again = Search(search.coordinates, folds, search.settings)
-    for candidate in _ancestry(search, chosen.candidate):
+    for candidate in ancestry(search, chosen.candidate):
         again.attempt(candidate)
     trial = again.trials[chosen.recipe]
     rows = search.coordinates.rows
@@ -44,8 +45,7 @@ def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
     labels, weights = search.labels, search.coordinates.rows.given_weights
     n_rows = len(labels)
     counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
-    drawn = check_generator(random_state).permutation(counted)[:SEARCH_ROWS]
-    drawn.sort()
+    drawn = np.sort(draw_rows(counted, labels, SEARCH_ROWS, check_generator(random_state)))
     n_folds = min(N_FOLDS, len(drawn))
     folds = [
         (drawn[fitted], drawn[held_out])
@@ -54,10 +54,10 @@ def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
     return folds, np.setdiff1d(np.arange(n_rows), drawn)
 
 
-def _ancestry(search: Search, candidate: Candidate) -> list[Candidate]:
+def ancestry(search: Search, candidate: Candidate) -> list[Candidate]:
     """Return what a candidate starts and learns from, the first of all first, and itself."""
     parent = candidate.recipe.teacher or candidate.start
-    before = [] if parent is None else _ancestry(search, search.trials[parent].candidate)
+    before = [] if parent is None else ancestry(search, search.trials[parent].candidate)
     return [*before, candidate]
 
 

@@ -47,7 +47,7 @@ def choose_steps(objective: Objective, most_bytes: int) -> Iterator[Steps]:
     n_bytes = rows.n_samples * rows.n_classes * rows.dtype.itemsize
     few_classes = LEAST_FEATURES * rows.n_classes <= rows.n_features
     along = objective.loss.along(objective.problem)
-    if along is None or n_bytes > most_bytes or not few_classes:
+    if along is None or n_bytes > most_bytes or not few_classes or not rows.is_here:
         yield WholeSteps(objective)
         return
     try:

@@ -21,7 +21,9 @@ from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
 from twohot.tables.column_roles import LABELS, ColumnChoice, ColumnRoles, Columns, assign_roles
 from twohot.tables.csv_file import csv_columns
+from twohot.tables.frames import frame_columns
 from twohot.tables.numpy_files import map_array
+from twohot.tables.parquet_files import is_parquet_source, open_files
 from twohot.tables.row_ids import PATH, POSITION, RowIds
 
 ROW = "row"
@@ -122,6 +124,10 @@ def _opened(labels: Any) -> _LabelFile:
     path = Path(labels)
     if path.suffix == ".npy":
         return _LabelFile(str(labels), {"labels": map_array(path)}, is_file=False)
+    if path.suffix == ".parquet" or is_parquet_source(labels):
+        files = open_files([labels])
+        columns = frame_columns(files.read_columns(files.schema.names))
+        return _LabelFile(str(labels), columns, is_file=True)
     return _LabelFile(str(labels), csv_columns(path), is_file=True)
 
 

@@ -20,10 +20,14 @@ from twohot.tables.frames import frame_columns, frame_ids, parquet_columns
 from twohot.tables.label_file import choice_among, choice_beside, join_labels, with_labels
 from twohot.tables.named_errors import naming_source
 from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
+from twohot.tables.parquet_features import parquet_parts
+from twohot.tables.parquet_files import is_parquet_source
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
 SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv", ".tsv")
+# Bytes of a Parquet file from which on its features are read in parts, and not as a whole.
+PART_BYTES = 2**28
 # The arrays of an archive that describe classes and not rows.
 CLASS_ARRAYS = ("classes", "superclass", "superclass_names")
 
@@ -50,11 +54,13 @@ def read_table(
     source : path or frame
         A `.features`, `.npz`, `.npy`, `.parquet`, `.csv` or `.tsv` file, or a pandas, polars or
         pyarrow table. Features are one column of lists, or all columns of numbers that are nothing
-        else: neither ids nor an index.
+        else: neither ids nor an index. A folder of Parquet files, a list of such paths, a URL that
+        fsspec reads and a large Parquet file are read in parts: features stay where they are.
     labels : array, list, series or path, optional
         Labels that are not in `source`, and replace those that are: one per row, or a separate
-        label file, `.csv` (the first line names its columns) or `.npy`. Needed for `.npy`. A CSV
-        file is joined by its column of ids, and rows that it does not name keep their own label.
+        label file, `.csv` (the first line names its columns), `.parquet` or `.npy`. Needed for
+        `.npy`. Others are joined by their column of ids, and rows that they do not name keep their
+        own label.
     label_column : str, optional
         Where the labels are; by default the column "label", "labels", "y", "target" or "class".
     true_label_column : str, optional
@@ -99,13 +105,14 @@ def read_table(
         item=item_column,
         id=id_column,
     )
+    parts = _parquet_sources(source)
     path = Path(source) if isinstance(source, str | os.PathLike) else None
-    if path is not None and _suffix(path) == ".features":
+    if path is not None and not parts and _suffix(path) == ".features":
         _check_says_itself(path, choice, labels, classes)
         table = _without_classes(read_features(path), missing)
         return table if labels is None else _relabelled(table, labels, choice, missing)
     own = choice if labels is None else replace(choice, label=None)
-    columns, own, about = _read_columns(source, path, own)
+    columns, own, about = _read_columns(source, path, own, parts)
     named = about.get("classes") if classes is None else _class_names(classes)
     # With a separate label file a column that was chosen may be in either.
     roles = assign_roles(columns, own if labels is None else choice_among(columns, own))
@@ -191,7 +198,7 @@ def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> 
     """Return the ids of a column, else those of a data frame's index, else positions."""
     if roles.id is not None:
         return RowIds.of_column(roles.id, columns[roles.id])
-    is_frame = not isinstance(source, str | os.PathLike)
+    is_frame = not isinstance(source, str | os.PathLike | list | tuple)
     return (frame_ids(source) if is_frame else None) or RowIds.by_position(n_rows)
 
 
@@ -208,10 +215,23 @@ def _suffix(path: Path) -> str:
     return path.suffix
 
 
+def _parquet_sources(source: Any) -> list[Any]:
+    """Return the paths of a table in parts; none if it is read as a whole."""
+    if isinstance(source, list | tuple):
+        return list(source)
+    if is_parquet_source(source):
+        return [source]
+    path = Path(source) if isinstance(source, str | os.PathLike) else Path()
+    is_large = path.suffix == ".parquet" and path.is_file() and path.stat().st_size > PART_BYTES
+    return [source] if is_large else []
+
+
 def _read_columns(
-    source: Any, path: Path | None, choice: ColumnChoice
+    source: Any, path: Path | None, choice: ColumnChoice, parts: list[Any]
 ) -> tuple[Columns, ColumnChoice, Columns]:
     """Return the columns of a source, what they are, and the arrays about its classes."""
+    if parts:
+        return *parquet_parts(parts, choice), {}
     if path is None:
         return frame_columns(source), choice, {}
     if path.suffix == ".parquet":

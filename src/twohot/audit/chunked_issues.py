@@ -1,0 +1,110 @@
+"""Label issues of features and labels in the chunks of Dask collections.
+
+What comes here is a sample of rows, for the choice of a probe and for the noise, and of every row
+four numbers: its label, the suggestion and two doubts, by which rows are flagged.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from twohot._checks.labels import NO_LABEL, Labels, label_notes
+from twohot._types import FloatArray
+from twohot.audit.chunked_opinions import (
+    GIVEN,
+    code_or_first,
+    is_labelled,
+    make_judge,
+    row_verdicts,
+)
+from twohot.audit.doubt import combined_doubt, share_wrong
+from twohot.audit.lazy_issues import LazyLabelIssues, decisive
+from twohot.audit.two_likeliest import Candidates
+from twohot.audit.verdict import FEWEST_ROWS, LabelVerdict
+from twohot.distill._chunked_inputs import ChunkedLabels, chunked_labels
+from twohot.distill._inputs import check_features
+from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures
+from twohot.select.auto_probe import AutoProbe
+
+VERDICTS = "verdict"
+
+
+def find_chunked_issues(
+    X: Any,
+    y: Any,
+    *,
+    probe: AutoProbe,
+    missing: Collection[str],
+    flag: Callable[[LabelVerdict, bool], Any],
+    doubts: Callable[[LabelVerdict, Labels, Any], Sequence[str]],
+    messages: Callable[[Labels, Any], Sequence[str]],
+    callback: Callable[[str], None] | None,
+) -> LazyLabelIssues:
+    """Return the verdict on every label.
+
+    `flag` chooses the labels to look at, by the verdict and whether anything was learnt; `doubts`
+    and `messages` say what a reader should know.
+    """
+    features = check_features(probe, X, reset=True)
+    if not isinstance(features, ChunkedFeatures):
+        raise TypeError("rows in chunks are meant")
+    given = chunked_labels(y, features, all_labelled=False, missing=missing)
+    fitted, weights = given, cast(Any, None)
+    if len(given.codes) > int(given.sizes.sum()):
+        # A row without a label is in no fit: it has no weight there.
+        weights = given.codes.derive(is_labelled)
+        fitted = ChunkedLabels(given.codes.derive(code_or_first), given.classes, given.sizes)
+    search = probe.search_and_fit(features, fitted, weights, callback).search
+    judge = make_judge(search, fitted, weights, probe.random_state)
+    rows: Any = search.coordinates.rows
+    rows.attach(GIVEN, given.codes)
+    rows.derive(VERDICTS, row_verdicts, judge)
+    verdicts: Any = rows.columns[VERDICTS]
+    numbers = np.concatenate(verdicts.gather(decisive))
+    verdict, labels = _decide(numbers, given, judge.at_random)
+    learnt = probe.choice_.learnt
+    flagged = flag(verdict, learnt)
+    parts = np.split(flagged, features.bounds[1:-1])
+    flags = [rows.tasks.share(part) for part in parts]
+    return LazyLabelIssues(
+        verdicts=verdicts,
+        flags=ChunkedColumn(rows.tasks, flags, features.column.sizes),
+        classes=given.classes,
+        n_issues=int(np.count_nonzero(flagged)),
+        noise_rate=verdict.noise_rate,
+        noise_interval=verdict.noise_interval if learnt else (0.0, 1.0),
+        corruption=verdict.corruption,
+        # Where nothing was learnt there is no more to say.
+        messages=(
+            *(doubts(verdict, labels, flagged) if learnt else ()),
+            *messages(labels, probe),
+            *label_notes(labels),
+        ),
+        probe=probe,
+    )
+
+
+def _decide(
+    numbers: FloatArray, given: ChunkedLabels, at_random_model: Any
+) -> tuple[LabelVerdict, Labels]:
+    codes, first = numbers[:, 0].astype(np.intp), numbers[:, 1].astype(np.intp)
+    at_random, at_boundary = numbers[:, 2], numbers[:, 3]
+    frequent = given.sizes[np.maximum(codes, 0)] >= FEWEST_ROWS
+    nothing = np.empty(0)
+    verdict = LabelVerdict(
+        candidates=Candidates(first, np.empty(0, dtype=np.intp), nothing, nothing),
+        eligible=(codes != NO_LABEL) & frequent & (first != codes),
+        at_random=at_random,
+        at_boundary=at_boundary,
+        doubt=combined_doubt(at_random, at_boundary),
+        share=share_wrong(
+            at_random,
+            at_boundary,
+            at_random_model.noise_rate,
+            at_random_model.noise_rate_interval,
+        ),
+        codes=codes,
+        n_classes=given.n_classes,
+    )
+    return verdict, Labels(codes, given.classes)

@@ -1,0 +1,146 @@
+"""The table of an audit whose columns stay in the chunks of the features."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._checks.labels import Labels
+from twohot._extras import load_extra
+from twohot._types import FloatArray, IntArray, Matrix
+from twohot.audit.chunked_opinions import VERDICT
+from twohot.audit.doubt import combined_doubt
+from twohot.audit.issue_table import COLUMNS
+from twohot.audit.two_likeliest import CLOSE
+from twohot.rows.chunked import ChunkedColumn
+
+DTYPES = {"is_label_issue": "bool", "is_undecided": "bool"}
+NAMED = ("given_label", "predicted_label", "second_label")
+
+
+@dataclass(frozen=True, eq=False)
+class LazyLabelIssues:
+    """Every row of the data, in its order, with the verdict on its label; columns are lazy.
+
+    The estimates are numbers, as those of `LabelIssues`. `issues["label_quality"]` is a Dask array;
+    `issues.to_parquet(folder)` writes all columns, one file for each chunk of the features.
+    """
+
+    verdicts: ChunkedColumn  # (n_rows, 7), columns of VERDICT
+    flags: ChunkedColumn  # (n_rows,), which labels are flagged
+    classes: NDArray[Any]  # (n_classes,)
+    n_issues: int  # how many labels are flagged
+    noise_rate: float  # estimated share of the labels that are wrong
+    noise_interval: tuple[float, float]  # the least and the most that it may be
+    # (n_classes, n_classes), row true class, column given label; CSR of more than 2,000 classes
+    corruption: Matrix
+    messages: tuple[str, ...]  # what a reader should know, in plain words
+    probe: Any  # the probe that judged
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return COLUMNS
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COLUMNS:
+            raise KeyError(f"{name!r} is no column: take one of {', '.join(COLUMNS)}.")
+        array = load_extra("dask.array", "dask", "lazy columns")
+        dtype = object if name in NAMED else np.dtype(DTYPES.get(name, "float64"))
+        pairs = zip(self.verdicts.chunks, self.flags.chunks, strict=True)
+        calls = [(*pair, self.classes, name) for pair in pairs]
+        made = self.verdicts.tasks.lazy(column_of_chunk, calls)
+        sizes = self.verdicts.sizes.tolist()
+        return array.concatenate(
+            [
+                array.from_delayed(chunk, (size,), dtype=dtype)
+                for chunk, size in zip(made, sizes, strict=True)
+            ]
+        )
+
+    def to_parquet(self, folder: Any) -> list[str]:
+        """Write all columns to a folder, one file for each chunk; files that are there stay.
+
+        Workers write, so the folder must be one that all of them reach; any path of fsspec. A
+        file appears when it is whole, so that a write that was stopped is resumed by another.
+
+        Returns
+        -------
+        list of str
+            The files, in the order of the rows.
+        """
+        load_extra("pyarrow", "parquet", "Parquet files")
+        fsspec = load_extra("fsspec", "parquet", "Parquet files")
+        filesystem, path = fsspec.core.url_to_fs(str(folder))
+        filesystem.makedirs(path, exist_ok=True)
+        url = filesystem.unstrip_protocol(path)
+        firsts = self.verdicts.bounds[:-1].tolist()
+        tasks = self.verdicts.tasks
+        calls = [
+            (verdicts, flags, self.classes, first, f"{url}/part-{number:05d}.parquet")
+            for number, (verdicts, flags, first) in enumerate(
+                zip(self.verdicts.chunks, self.flags.chunks, firsts, strict=True)
+            )
+        ]
+        return tasks.results(tasks.run(write_chunk, calls))
+
+    def __repr__(self) -> str:
+        least, most = self.noise_interval
+        share = f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
+        return "\n".join([f"{len(self)} rows: {share}; {self.n_issues} flagged", *self.messages])
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+
+def column_of_chunk(
+    verdicts: FloatArray, flags: NDArray[np.bool_], classes: NDArray[Any], name: str
+) -> NDArray[Any]:
+    """Return a column of the table for the rows of a chunk."""
+    found = dict(zip(VERDICT, verdicts.T, strict=True))
+    doubt = combined_doubt(found["at_random"], found["at_boundary"])
+    if name in NAMED:
+        code = found[{"given_label": "given", "predicted_label": "first"}.get(name, "second")]
+        return Labels(code.astype(np.intp), classes).values.astype(object)
+    others: dict[str, NDArray[Any]] = {
+        "is_label_issue": flags,
+        "label_quality": 1 - doubt,
+        "probability_wrong": doubt,
+        "confidence": found["confidence"],
+        "is_undecided": found["runner_up"] * CLOSE > found["confidence"],
+    }
+    return others[name]
+
+
+def write_chunk(
+    verdicts: FloatArray,
+    flags: NDArray[np.bool_],
+    classes: NDArray[Any],
+    first: int,
+    path: str,
+) -> str:
+    """Write the rows of a chunk to a file, unless it is there; return its path."""
+    arrow = load_extra("pyarrow", "parquet", "Parquet files")
+    parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
+    fsspec = load_extra("fsspec", "parquet", "Parquet files")
+    filesystem, place = fsspec.core.url_to_fs(path)
+    if filesystem.exists(place):
+        return path
+    columns: dict[str, Any] = {"id": np.arange(first, first + len(verdicts))}
+    for name in COLUMNS:
+        columns[name] = column_of_chunk(verdicts, flags, classes, name)
+    unfinished = f"{place}.unfinished"
+    with filesystem.open(unfinished, "wb") as file:
+        parquet.write_table(arrow.table({k: arrow.array(v) for k, v in columns.items()}), file)
+    filesystem.mv(unfinished, place)
+    return path
+
+
+def decisive(verdicts: FloatArray) -> IntArray:
+    """Return of a chunk what the choice of flags depends on: labels, suggestions and doubts."""
+    kept = [VERDICT.index(name) for name in ("given", "first", "at_random", "at_boundary")]
+    return np.asarray(verdicts[:, kept])

@@ -1,0 +1,59 @@
+"""The workers that a command uses, and what a fit will take of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.messages import ArgumentError
+from twohot._extras import load_extra
+from twohot.cli._terminal import say
+from twohot.select.estimate import estimate_fit
+from twohot.select.sampling import SEARCH_ROWS
+from twohot.tables import FeatureTable
+
+# Seconds until a scheduler that does not answer counts as not there.
+PATIENCE = 10
+
+
+@contextmanager
+def connected(scheduler: str | None) -> Iterator[Any]:
+    """Give the client of a Dask scheduler, active while it is there; None without one."""
+    if scheduler is None:
+        yield None
+        return
+    distributed = load_extra("distributed", "dask", "clusters")
+    try:
+        client = distributed.Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        problem = f"does not answer ({error})"
+        advice = "start it by `dask scheduler` and workers by `dask worker`, or leave it out."
+        raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
+    with client:
+        yield client
+
+
+def say_estimate(table: FeatureTable, client: Any, *, asked: bool) -> None:
+    """Print what a fit will take, if that was asked for or rows are many."""
+    if not (asked or client is not None or table.n_rows > SEARCH_ROWS):
+        return
+    memory = [] if client is None else [worker["memory_limit"] for worker in workers_of(client)]
+    n_classes = len(np.unique(table.labels[table.labels >= 0]))
+    found = estimate_fit(
+        (table.n_rows, table.n_features),
+        n_classes,
+        table.features.dtype,
+        n_workers=max(1, len(memory)),
+        worker_bytes=min(memory) if memory else None,
+    )
+    say(str(found))
+
+
+def workers_of(client: Any) -> list[dict[str, Any]]:
+    """Return what a scheduler says of each of its workers, or that there is none."""
+    found = list(client.scheduler_info(n_workers=-1)["workers"].values())
+    if not found:
+        problem = f"{client.scheduler.address} has no workers"
+        raise ArgumentError("", problem, "start some by `dask worker`.")
+    return found

@@ -1,0 +1,276 @@
+"""Features and columns in the chunks of a Dask collection, kept where Dask has computed them.
+
+A chunk is some neighbouring rows. What belongs to them, labels and weights for instance, is in
+chunks of the same rows, beside them.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._checks.messages import ArgumentError, counted
+from twohot._types import IntArray, Matrix
+from twohot.rows.dask_tasks import Handle, Tasks, active_tasks
+from twohot.rows.rows import stack
+from twohot.rows.selected import SelectedRows
+
+
+def is_dask(data: Any) -> bool:
+    """Return whether data are an array, a frame or a series of Dask."""
+    return hasattr(data, "__dask_graph__") and hasattr(data, "to_delayed")
+
+
+class Chunk:
+    """Rows of features where they live, and how they were last read there."""
+
+    def __init__(self, x: Matrix) -> None:
+        self.x = x
+        self.opened: Any = None  # norms of rows and room for a block are made once
+
+    def __len__(self) -> int:
+        return int(self.x.shape[0])
+
+    def __getitem__(self, rows: IntArray) -> "Chunk":
+        return Chunk(SelectedRows(self.x, rows))
+
+    def __sizeof__(self) -> int:
+        # What a worker of Dask reckons with.
+        return int(getattr(self.x, "nbytes", 0)) + object.__sizeof__(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"x": self.x, "opened": None}
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedColumn:
+    """What belongs to rows, in their chunks."""
+
+    tasks: Tasks
+    chunks: Sequence[Handle]
+    sizes: IntArray  # (n_chunks,), rows of each
+
+    @property
+    def bounds(self) -> IntArray:
+        """(n_chunks + 1,) number of the first row of each chunk, and of all rows."""
+        return np.append(0, np.cumsum(self.sizes))
+
+    def __len__(self) -> int:
+        return int(self.sizes.sum())
+
+    def derive(self, function: Callable[..., Any], *shared: Any) -> "ChunkedColumn":
+        """Return what a function makes of each chunk, and of what all of them share."""
+        calls = [(chunk, *shared) for chunk in self.chunks]
+        chunks = self.tasks.keep(self.tasks.run(function, calls))
+        return ChunkedColumn(self.tasks, chunks, self.sizes)
+
+    def gather(self, function: Callable[..., Any], *shared: Any) -> list[Any]:
+        """Return what a function makes of each chunk, here."""
+        return self.tasks.results(
+            self.tasks.run(function, [(chunk, *shared) for chunk in self.chunks])
+        )
+
+    def derive_with(
+        self, other: "ChunkedColumn", function: Callable[..., Any], *shared: Any
+    ) -> "ChunkedColumn":
+        """Return what a function makes of each chunk and that of another column."""
+        chunks = self.tasks.keep(self.tasks.run(function, self._beside(other, *shared)))
+        return ChunkedColumn(self.tasks, chunks, self.sizes)
+
+    def gather_with(
+        self, other: "ChunkedColumn", function: Callable[..., Any], *shared: Any
+    ) -> list[Any]:
+        """Return what a function makes of each chunk and that of another column, here."""
+        return self.tasks.results(self.tasks.run(function, self._beside(other, *shared)))
+
+    def _beside(self, other: "ChunkedColumn", *shared: Any) -> list[tuple[Any, ...]]:
+        pairs = zip(self.chunks, other.chunks, strict=True)
+        return [(*pair, *shared) for pair in pairs]
+
+    def take(self, index: IntArray) -> "ChunkedColumn":
+        """Return some rows, in their order; those of each chunk stay there."""
+        chosen = split_index(index, self.bounds)
+        calls = [(self.chunks[number], rows) for number, rows in chosen]
+        chunks = self.tasks.keep(self.tasks.run(take_from, calls)) if calls else []
+        return ChunkedColumn(self.tasks, chunks, np.array([len(rows) for _, rows in chosen], int))
+
+    def values(self) -> Any:
+        """Return all of it, here."""
+        return stack(self.tasks.results(self.chunks))
+
+
+class ChunkedFeatures:
+    """Features in chunks; some rows of them are gathered where they are asked for.
+
+    Parameters
+    ----------
+    column : ChunkedColumn
+        The rows.
+    n_features : int
+        Columns.
+    dtype : numpy dtype
+        Of the rows.
+    """
+
+    ndim = 2
+
+    def __init__(self, column: ChunkedColumn, n_features: int, dtype: np.dtype[Any]) -> None:
+        self.column = column
+        self.tasks = column.tasks
+        self.shape = len(column), n_features
+        self.dtype = np.dtype(dtype)
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        """(n_chunks + 1,) number of the first row of each chunk, and of all rows."""
+        return self.column.bounds
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        """Return some rows, in their order, here."""
+        index = np.arange(len(self))[rows]
+        taken = self.column.take(index)
+        empty = np.empty((0, self.shape[1]), self.dtype)
+        return np.concatenate([empty, *taken.gather(rows_of)])
+
+    def take(self, index: IntArray) -> "ChunkedFeatures":
+        """Return some rows, in their order, where they are."""
+        return ChunkedFeatures(self.column.take(index), self.shape[1], self.dtype)
+
+
+def open_chunks(X: Any, dtype: np.dtype[Any]) -> ChunkedFeatures:
+    """Have the chunks of a Dask array or frame computed where they will stay."""
+    tasks = active_tasks()
+    n_bytes = X.shape[0] * X.shape[1] * dtype.itemsize if hasattr(X, "chunks") else np.nan
+    if n_bytes > tasks.room():
+        sizes = f"{n_bytes / 1e9:.1f} GB, and workers have room for {tasks.room() / 1e9:.1f} GB"
+        warnings.warn(f"X has {sizes}: it is read again each pass.", stacklevel=6)
+        column = _column_read_again(tasks, X, dtype)
+    else:
+        column = _column_of(tasks, X, as_rows, tasks.share(dtype))
+    if not len(column):
+        raise ArgumentError("X", "has no rows", "pass at least one.")
+    return ChunkedFeatures(column, X.shape[1], dtype)
+
+
+def open_column(name: str, values: Any, X: ChunkedFeatures) -> ChunkedColumn:
+    """Return a Dask array or series, or an array, in the chunks of the features.
+
+    What is in other chunks is put into those, and that is said.
+    """
+    tasks = X.tasks
+    if isinstance(values, ChunkedColumn):
+        return values
+    if not is_dask(values):
+        here = np.asarray(values)
+        _check_lengths(name, len(here), X)
+        parts = np.split(here, X.bounds[1:-1])
+        return ChunkedColumn(tasks, [tasks.share(part) for part in parts], X.column.sizes)
+    column = _column_of(tasks, values, as_cells_of)
+    _check_lengths(name, len(column), X)
+    if np.array_equal(column.sizes, X.column.sizes):
+        return column
+    warnings.warn(f"{name} has other chunks than X: they are made the same.", stacklevel=5)
+    calls = []
+    for first, end in zip(X.bounds[:-1], X.bounds[1:], strict=True):
+        chosen = split_index(np.arange(first, end), column.bounds)
+        calls.append(
+            ([column.chunks[number] for number, _ in chosen], [rows for _, rows in chosen])
+        )
+    chunks = tasks.keep(tasks.run(join_pieces, calls))
+    return ChunkedColumn(tasks, chunks, X.column.sizes)
+
+
+def _column_of(
+    tasks: Tasks, data: Any, function: Callable[..., Any], *shared: Any
+) -> ChunkedColumn:
+    """Compute the chunks of a Dask collection; those without rows are left out."""
+    if getattr(data, "ndim", 1) == 2 and hasattr(data, "rechunk"):
+        data = data.rechunk({1: -1})
+    chunks = tasks.adopt(list(np.ravel(data.to_delayed())))
+    chunks = tasks.keep(tasks.run(function, [(chunk, *shared) for chunk in chunks]))
+    sizes = np.array(tasks.results(tasks.run(len, [(chunk,) for chunk in chunks])), dtype=np.intp)
+    kept = [chunk for chunk, size in zip(chunks, sizes.tolist(), strict=True) if size]
+    return ChunkedColumn(tasks, kept, sizes[sizes > 0])
+
+
+class ReadAgain(Sequence[Handle]):
+    """Chunks of features that are computed whenever they are asked for, and kept by nobody."""
+
+    def __init__(self, tasks: Tasks, delayed: Sequence[Any], dtype: Handle) -> None:
+        self._tasks, self._delayed, self._dtype = tasks, delayed, dtype
+
+    def __len__(self) -> int:
+        return len(self._delayed)
+
+    def __getitem__(self, number: Any) -> Any:
+        (chunk,) = self._tasks.adopt([self._delayed[number]])
+        return self._tasks.run(as_rows, [(chunk, self._dtype)])[0]
+
+
+def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedColumn:
+    """Return the chunks of a Dask array of known sizes, which nobody keeps."""
+    whole = X.rechunk({1: -1})
+    sizes = np.array(whole.chunks[0])
+    delayed = [each for each, size in zip(np.ravel(whole.to_delayed()), sizes, strict=True) if size]
+    return ChunkedColumn(tasks, ReadAgain(tasks, delayed, tasks.share(dtype)), sizes[sizes > 0])
+
+
+def _check_lengths(name: str, n_values: int, X: ChunkedFeatures) -> None:
+    if n_values != len(X):
+        noun = "label" if name == "y" else "entry"
+        problem = f"has {counted(n_values, noun, f'{noun}s')} and X has {len(X)} rows"
+        raise ArgumentError(name, problem, "pass one for each row.")
+
+
+def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]:
+    """Return the chunks that rows in order are in, each with the numbers of its rows there.
+
+    Examples
+    --------
+    >>> split_index(np.array([0, 2, 5]), np.array([0, 3, 4, 6]))
+    [(0, array([0, 2])), (2, array([1]))]
+    """
+    if np.any(np.diff(index) < 0):
+        raise ValueError("rows of chunks are taken in their order")
+    places = np.searchsorted(index, bounds)
+    return [
+        (number, index[first:end] - bounds[number])
+        for number, (first, end) in enumerate(pairwise(places.tolist()))
+        if end > first
+    ]
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+
+def as_rows(chunk: Any, dtype: np.dtype[Any]) -> Chunk:
+    """Return a chunk of features, an array or a frame, as rows."""
+    return Chunk(np.ascontiguousarray(chunk, dtype=dtype))
+
+
+def rows_of(chunk: Chunk) -> NDArray[Any]:
+    """Return the rows of a chunk."""
+    return np.asarray(chunk.x)
+
+
+def as_cells_of(chunk: Any) -> Any:
+    """Return a chunk of a column as it is; of a series its values."""
+    return chunk.to_numpy() if hasattr(chunk, "to_numpy") else chunk
+
+
+def take_from(chunk: Any, rows: IntArray) -> Any:
+    """Return some rows of a chunk; those of features are not copied."""
+    return chunk[rows]
+
+
+def join_pieces(pieces: list[Any], rows: list[IntArray]) -> Any:
+    """Return rows of several chunks as one."""
+    return np.concatenate([piece[each] for piece, each in zip(pieces, rows, strict=True)])

@@ -1,0 +1,160 @@
+"""Tasks where Dask runs them: on a cluster, if a client is active, else on threads or processes.
+
+What a task returns stays where it ran, and is known by a handle: a future of the cluster, or a
+delayed object that has been computed. Handles are arguments of other tasks.
+"""
+
+import pkgutil
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from importlib import import_module
+from typing import Any
+
+from twohot._checks.messages import ArgumentError
+from twohot._extras import load_extra
+
+Handle = Any
+
+# Share of the workers' memory that features may take: chunks are worked on beside them.
+FEATURE_SHARE = 0.6
+
+
+class Tasks(ABC):
+    """Where tasks run."""
+
+    @abstractmethod
+    def share(self, value: Any) -> Any:
+        """Return a handle for a value that many tasks take; it is sent once."""
+
+    def room(self) -> float:
+        """Return the bytes that features may take where they are kept, as far as that is known."""
+        return float("inf")
+
+    @abstractmethod
+    def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
+        """Return handles for delayed objects of Dask."""
+
+    @abstractmethod
+    def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
+        """Return handles for what a function makes of each tuple of arguments."""
+
+    def lazy(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return delayed objects of Dask for what a function makes of each tuple of arguments."""
+        delayed = load_extra("dask", "dask", "Dask arrays").delayed(_unboxed, pure=False)
+        return [delayed(function, *call) for call in calls]
+
+    @abstractmethod
+    def keep(self, handles: Sequence[Handle]) -> list[Handle]:
+        """Return handles for the same results, which are computed once and then kept."""
+
+    @abstractmethod
+    def results(self, handles: Sequence[Handle]) -> list[Any]:
+        """Return the results themselves."""
+
+
+class LocalTasks(Tasks):
+    """Tasks on threads or processes of this machine, as Dask is configured."""
+
+    def __init__(self) -> None:
+        self._dask = load_extra("dask", "dask", "Dask arrays and frames")
+
+    def share(self, value: Any) -> Any:
+        """Return the value in a box that Dask does not look into."""
+        return _Box(value)
+
+    def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
+        """Return them as they are."""
+        return list(delayed)
+
+    def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
+        """Return delayed objects."""
+        return self.lazy(function, calls)
+
+    def keep(self, handles: Sequence[Handle]) -> list[Handle]:
+        """Compute now, and keep the results in this process."""
+        return list(self._dask.persist(*handles))
+
+    def results(self, handles: Sequence[Handle]) -> list[Any]:
+        """Compute now."""
+        return list(self._dask.compute(*handles))
+
+
+class ClusterTasks(Tasks):
+    """Tasks on the workers of a cluster."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._address = client.scheduler.address
+        check_workers(client)
+
+    def share(self, value: Any) -> Any:
+        """Return a future of the value: a task, so that it comes back if its worker is lost."""
+        return self.run(_same, [(value,)])[0]
+
+    def room(self) -> float:
+        """Return the bytes that features may take in the memory of the workers."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return FEATURE_SHARE * float(sum(worker["memory_limit"] for worker in workers))
+
+    def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
+        """Have them computed."""
+        return list(self.client.compute(list(delayed)))
+
+    def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
+        """Return futures; what was lost with a worker is computed again by the scheduler."""
+        with warnings.catch_warnings():
+            # Coefficients of many classes are meant to be sent.
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            name = f"twohot-{function.__name__.strip('_')}"
+            return list(self.client.map(function, *zip(*calls, strict=True), key=name, pure=False))
+
+    def keep(self, handles: Sequence[Handle]) -> list[Handle]:
+        """Return futures as they are: workers keep what they stand for."""
+        return list(handles)
+
+    def results(self, handles: Sequence[Handle]) -> list[Any]:
+        """Wait for the results, or say that the cluster is gone."""
+        try:
+            return list(self.client.gather(list(handles)))
+        except (OSError, CancelledError) as error:  # of a connection, or of all that it held
+            problem = f"the Dask cluster at {self._address} went away ({error})"
+            advice = "start it again and fit again; with {checkpoint} a fit resumes."
+            raise ArgumentError("", problem, advice, checkpoint=...) from error
+
+
+class _Box:
+    """A value that Dask passes on as it is."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _unboxed(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*(each.value if isinstance(each, _Box) else each for each in arguments))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def active_tasks() -> Tasks:
+    """Return the active cluster, or the threads or processes of this machine."""
+    try:
+        client = import_module("distributed").get_client()
+    except (ImportError, ValueError):  # not installed, or not active
+        return LocalTasks()
+    return ClusterTasks(client)
+
+
+def check_workers(client: Any) -> None:
+    """Raise if a worker has no twohot, or another version of it."""
+    ours = pkgutil.resolve_name("twohot:__version__")
+    found = client.run(pkgutil.resolve_name, "twohot:__version__", on_error="return")
+    for worker, version in found.items():
+        if version == ours or isinstance(version, OSError):  # a worker that is just being lost
+            continue
+        has = f"twohot {version}" if isinstance(version, str) else f"no twohot ({version})"
+        problem = f"the Dask worker {worker} has {has}, and this process has {ours}"
+        raise ArgumentError("", problem, f"install twohot {ours} on all workers.")

@@ -1,0 +1,177 @@
+"""Parquet files that make one table: a file, a folder of files, or several of either.
+
+Paths may be any that fsspec reads: those of this machine, or such as s3://bucket/folder.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.messages import ArgumentError, counted
+from twohot._extras import load_extra
+from twohot._types import IntArray
+
+SUFFIX = ".parquet"
+# Rows from which the columns are known; the rest of them is read when it is needed.
+HEAD_ROWS = 64
+# What a path of pathlib has made of a URL: one of two slashes is gone.
+SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetFiles:
+    """Files of one schema, in the order of their names."""
+
+    filesystems: Sequence[Any]  # of fsspec, one per file
+    paths: Sequence[str]
+    footers: Sequence[Any]  # of pyarrow: row groups and schema
+
+    @cached_property
+    def groups(self) -> list[tuple[int, int]]:
+        """The row groups in order: number of the file, and of the group in it."""
+        counts = (footer.num_row_groups for footer in self.footers)
+        return [(file, group) for file, count in enumerate(counts) for group in range(count)]
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        """(n_groups + 1,) number of the first row of each group, and of all rows."""
+        sizes = [self.footers[file].row_group(group).num_rows for file, group in self.groups]
+        return np.append(0, np.cumsum(np.array(sizes, dtype=np.intp)))
+
+    @property
+    def schema(self) -> Any:
+        """What the columns are, of pyarrow."""
+        return self.footers[0].schema.to_arrow_schema()
+
+    def read_group(self, number: int, columns: Sequence[str]) -> Any:
+        """Return some columns of a row group, as a table of pyarrow."""
+        file, group = self.groups[number]
+        with self._open(file) as stored:
+            # One thread: others read and compute at the same time.
+            return stored.read_row_group(group, columns=list(columns), use_threads=False)
+
+    def read_columns(self, columns: Sequence[str]) -> Any:
+        """Return some columns of all rows, as a table of pyarrow."""
+        arrow = load_extra("pyarrow", "parquet", "Parquet files")
+        parts = []
+        for file in range(len(self.paths)):
+            with self._open(file) as stored:
+                parts.append(stored.read(columns=list(columns), use_threads=False))
+        return arrow.concat_tables(parts)
+
+    def head(self) -> Any:
+        """Return some of the first rows, as a table of pyarrow."""
+        for file, footer in enumerate(self.footers):
+            if footer.num_rows:
+                with self._open(file) as stored:
+                    arrow = load_extra("pyarrow", "parquet", "Parquet files")
+                    batch = next(stored.iter_batches(HEAD_ROWS, use_threads=False))
+                    return arrow.Table.from_batches([batch])
+        files = first_paths(self.paths)
+        raise ArgumentError("source", f"has no row in {files}", "pass files with rows.")
+
+    def place_of(self, group: int) -> str:
+        """Return where a row group is, for people."""
+        file, place = self.groups[group]
+        return f"row group {place} of {self.paths[file]}"
+
+    def _open(self, file: int) -> Any:
+        return _parquet_file(self.filesystems[file], self.paths[file], self.footers[file])
+
+
+def open_files(sources: Sequence[Any]) -> ParquetFiles:
+    """Return the Parquet files of some paths, or say which of them has other columns."""
+    load_extra("pyarrow.parquet", "parquet", "Parquet files")
+    found = list(chain.from_iterable(_files_of(as_url(source)) for source in sources))
+    footers = [_footer(filesystem, path) for filesystem, path in found]
+    paths = [path for _, path in found]
+    _check_one_schema(paths, footers)
+    return ParquetFiles([filesystem for filesystem, _ in found], paths, footers)
+
+
+def is_parquet_source(source: Any) -> bool:
+    """Return whether a path is a folder of Parquet files, or a URL of Parquet files.
+
+    Examples
+    --------
+    >>> is_parquet_source("memory://none/x.parquet"), is_parquet_source("x.parquet")
+    (True, False)
+    """
+    if not isinstance(source, str | os.PathLike):
+        return False
+    if "://" in as_url(source):
+        return True
+    return Path(source).is_dir() and next(Path(source).rglob(f"*{SUFFIX}"), None) is not None
+
+
+def as_url(source: Any) -> str:
+    """Return a path as text; of a URL both slashes.
+
+    Examples
+    --------
+    >>> as_url(PurePosixPath("s3://bucket/x")), as_url("data/x")
+    ('s3://bucket/x', 'data/x')
+    """
+    return SHORT_URL.sub(r"\1://", str(source))
+
+
+def first_paths(paths: Sequence[str]) -> str:
+    """Return the first of some files, and how many there are."""
+    return (
+        paths[0] if len(paths) == 1 else f"{paths[0]} and {counted(len(paths) - 1, 'other file')}"
+    )
+
+
+def _files_of(source: str) -> list[tuple[Any, str]]:
+    """Return the Parquet files of a path, each with its file system."""
+    fsspec = load_extra("fsspec", "parquet", "Parquet files")
+    filesystem, path = fsspec.core.url_to_fs(source)
+    paths = [path]
+    if filesystem.isdir(path):
+        inside = (PurePosixPath(each) for each in filesystem.find(path))
+        # Others belong to whoever wrote the folder: _SUCCESS, _metadata, unfinished files.
+        kept = (each for each in inside if each.suffix == SUFFIX and each.name[0] not in "_.")
+        paths = sorted(map(str, kept))
+        if not paths:
+            problem = f"{source} is a folder without {SUFFIX} files"
+            raise ArgumentError("source", problem, "pass the folder that they are in.")
+    elif not filesystem.exists(path):
+        raise FileNotFoundError(f"{source} is not a file: pass Parquet files or a folder of them.")
+    return [(filesystem, each) for each in paths]
+
+
+def _footer(filesystem: Any, path: str) -> Any:
+    with _parquet_file(filesystem, path) as stored:
+        return stored.metadata
+
+
+def _parquet_file(filesystem: Any, path: str, footer: Any = None) -> Any:
+    arrow = load_extra("pyarrow", "parquet", "Parquet files")
+    parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
+    try:
+        return parquet.ParquetFile(filesystem.open(path, "rb"), metadata=footer)
+    except arrow.ArrowException as error:
+        raise ValueError(f"{path} is not a Parquet file, or is cut short ({error}).") from error
+
+
+def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
+    first = footers[0].schema.to_arrow_schema()
+    for path, footer in zip(paths, footers, strict=True):
+        other = footer.schema.to_arrow_schema()
+        if other.equals(first):
+            continue
+        ours, theirs = ({field.name: str(field.type) for field in each} for each in (first, other))
+        names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+        name = names[0] if names else "the order of their columns"
+        said = (
+            f"{name!r}: {ours.get(name, 'none')} and {theirs.get(name, 'none')}" if names else name
+        )
+        problem = f"has files of two schemas, {paths[0]} and {path}, which differ in {said}"
+        raise ArgumentError("source", problem, "pass those of one schema, or write one again.")

@@ -1,0 +1,74 @@
+"""A fit that was stopped goes on after the last finished round, to the same result."""
+
+import fsspec
+import numpy as np
+import pytest
+
+import problems
+from twohot import DistilledProbe, PartialLabelProbe
+from twohot.distill import rounds as rounds_module
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+
+
+class StoppedError(Exception):
+    """What stops a fit."""
+
+
+def stop_at(number, monkeypatch):
+    """Let the fit of a round fail, counted from one over all fits; return the numbers of those."""
+    made, make = [], rounds_module.make_round
+
+    def make_or_stop(*args):
+        made.append(len(made) + 1)
+        if made[-1] == number:
+            raise StoppedError
+        return make(*args)
+
+    monkeypatch.setattr(rounds_module, "make_round", make_or_stop)
+    return made
+
+
+@pytest.mark.parametrize("probe", [DistilledProbe(n_rounds=4), PartialLabelProbe()], ids=str)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_finished_rounds_are_not_made_again(probe, intercept, tmp_path, monkeypatch):
+    probe.set_params(fit_intercept=intercept)
+    expected = probe.fit(X, Y).rounds_
+    file, n_rounds = tmp_path / "fit.npz", len(expected)
+    made = stop_at(n_rounds, monkeypatch)
+    with pytest.raises(StoppedError):
+        probe.fit(X, Y, checkpoint=file)
+    assert len(made) == n_rounds  # of which the last has failed
+    found = probe.fit(X, Y, checkpoint=file).rounds_
+    assert len(made) == n_rounds + 1
+    for one, other in zip(found, expected, strict=True):
+        difference = np.linalg.norm(one.coef - other.coef)
+        assert difference <= 1e-5 * np.linalg.norm(other.coef)
+        assert one.targets == other.targets
+    # All are there by now: nothing is left to do.
+    again = probe.fit(X, Y, checkpoint=file).rounds_
+    assert len(made) == n_rounds + 1
+    assert np.array_equal(again[-1].coef, found[-1].coef)
+    assert again[-1].n_passes == found[-1].n_passes
+
+
+def test_any_path_of_fsspec():
+    path = "memory://checkpoints/fit.npz"
+    DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=path)
+    assert fsspec.filesystem("memory").exists("/checkpoints/fit.npz")
+    fsspec.filesystem("memory").rm("/checkpoints", recursive=True)
+
+
+def test_rounds_of_another_fit_are_refused(tmp_path):
+    file = tmp_path / "fit.npz"
+    DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=file)
+    others = [
+        (DistilledProbe(n_rounds=3), X, Y),
+        (DistilledProbe(n_rounds=2, ridge=3.0), X, Y),
+        (DistilledProbe(n_rounds=2), X + 0.01, Y),
+        (DistilledProbe(n_rounds=2), X, np.roll(Y, 1)),
+    ]
+    for probe, rows, labels in others:
+        with pytest.raises(ValueError, match=r"checkpoint=.* holds rounds of another fit"):
+            probe.fit(rows, labels, checkpoint=file)

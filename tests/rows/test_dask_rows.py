@@ -1,0 +1,323 @@
+"""Fits on Dask arrays and frames are those in memory, and hardly anything travels."""
+
+import multiprocessing
+import operator
+import os
+import signal
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+from distributed.comm.tcp import TCP
+
+from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.rows import dask_rows, dask_tasks
+from twohot.rows.chunked import open_chunks, split_index
+from twohot.rows.dask_rows import ChunkError, DaskRows
+from twohot.rows.dask_tasks import LocalTasks, active_tasks
+from twohot.rows.rows import Rows
+
+GENERATOR = np.random.default_rng(0)
+X = GENERATOR.normal(size=(1500, 24)).astype(np.float32)
+Y = (X[:, :6] + GENERATOR.normal(size=(1500, 6))).argmax(axis=1)
+WEIGHTS = GENERATOR.uniform(0.5, 2, 1500)
+# One without rows, one with two, and one with most of them.
+SKEWED = (300, 2, 0, 1000, 198)
+
+
+def chunked(values, rows=SKEWED):
+    return da.from_array(values, chunks=(rows, *((-1,) * (values.ndim - 1))))
+
+
+def relative(found, expected):
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+
+
+PROBES = [
+    LinearProbe(),
+    DistilledProbe(n_rounds=3),
+    PartialLabelProbe(given_share=0.2, fit_intercept=True),
+    LinearProbe(loss="gce", class_weight="balanced"),
+    DiscriminantProbe(),
+]
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=str)
+def test_a_fit_on_threads_is_that_in_memory(probe):
+    expected = probe.fit(X, Y, WEIGHTS)
+    coef, passes = expected.coef_, [entry.n_passes for entry in expected.rounds_]
+    probe.fit(chunked(X), chunked(Y), chunked(WEIGHTS))
+    assert relative(probe.coef_, coef) <= 1e-5
+    assert len(passes) == len(probe.rounds_)
+    assert probe.predict(X).tolist() == probe.predict(chunked(X)).compute().tolist()
+
+
+def test_a_fit_on_processes():
+    small = DistilledProbe(n_rounds=2, tol=1e-2)
+    expected = small.fit(X, Y).coef_
+    context = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(1, mp_context=context) as pool,
+        dask.config.set(scheduler="processes", pool=pool),
+    ):
+        found = small.fit(chunked(X, (800, 700)), Y).coef_
+    assert relative(found, expected) <= 1e-5
+
+
+def test_an_active_client_is_used_by_itself(client):
+    probe = PartialLabelProbe(tol=1e-3)
+    expected = probe.fit(X, Y, WEIGHTS).coef_
+    asked = []
+    original = client.map
+    client.map = lambda *args, **kwargs: asked.append(args[0]) or original(*args, **kwargs)
+    found = probe.fit(chunked(X), chunked(Y), chunked(WEIGHTS)).coef_
+    assert relative(found, expected) <= 1e-5
+    assert dask_rows.sum_chunk in asked
+
+
+def test_features_beyond_the_memory_of_the_workers_are_read_again(client, monkeypatch):
+    monkeypatch.setattr(dask_tasks, "FEATURE_SHARE", 1e-9)
+    probe = LinearProbe(tol=1e-2)
+    expected = probe.fit(X, Y).coef_
+    with pytest.warns(UserWarning, match=r"X has .* GB, and workers have room for 0.0 GB: it is"):
+        rows = open_chunks(chunked(X), np.dtype(np.float32))
+    with pytest.warns(UserWarning, match="it is read again each pass"):
+        assert relative(probe.fit(chunked(X), chunked(Y)).coef_, expected) <= 1e-5
+    assert rows.shape == X.shape
+    kept = client.run(
+        lambda dask_worker: [type(each).__name__ for each in dask_worker.data.values()]
+    )
+    assert "Chunk" not in [kind for kinds in kept.values() for kind in kinds]
+
+
+def test_auto_probe_chooses_the_same_and_fits_all_rows(monkeypatch):
+    expected = AutoProbe().fit(X, Y)
+    found = AutoProbe().fit(chunked(X), chunked(Y))
+    assert found.choice_.chosen.recipe == expected.choice_.chosen.recipe
+    assert relative(found.coef_, expected.coef_) <= 1e-4
+    # On a sample, in which a rare class is, the rest of the rows are fitted on all the same.
+    monkeypatch.setattr("twohot.select.chunked_sample.SEARCH_ROWS", 200)
+    rare = np.where(np.arange(1500) == 1200, 6, Y)
+    rare[7] = 6
+    sampled = AutoProbe().fit(chunked(X), chunked(rare), chunked(np.ones(1500)))
+    assert sampled.classes_.tolist() == list(range(7))
+    assert sampled.score(chunked(X), chunked(rare)) > 0.4
+    with pytest.raises(ValueError, match="cv has pairs of rows, and X is in chunks"):
+        AutoProbe(cv=[(np.arange(5), np.arange(5, 9))]).fit(chunked(X), chunked(Y))
+
+
+@pytest.mark.usefixtures("client")
+def test_frames_and_names():
+    frame = pd.DataFrame(X, columns=[f"e{place}" for place in range(24)])
+    names = pd.Series(np.array(list("abcdef"))[Y])
+    probe = LinearProbe(tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Dask's own
+        rows, labels = dd.from_pandas(frame, npartitions=3), dd.from_pandas(names, npartitions=3)
+        probe.fit(rows, labels)
+    assert probe.classes_.tolist() == list("abcdef")
+    assert probe.feature_names_in_.tolist() == list(frame.columns)
+    assert relative(probe.coef_, LinearProbe(tol=1e-3).fit(X, Y).coef_) <= 1e-5
+    found = probe.predict_proba(rows)
+    assert isinstance(found, da.Array)
+    np.testing.assert_allclose(found.compute(), probe.predict_proba(frame), atol=1e-6)
+
+
+def test_predictions_are_lazy_and_in_the_chunks_of_the_features():
+    probe = LinearProbe().fit(X, Y)
+    rows = chunked(X)
+    found = probe.predict_proba(rows)
+    assert found.chunks == (SKEWED, (6,))
+    np.testing.assert_allclose(found.compute(), probe.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(
+        probe.decision_function(rows).compute(), probe.decision_function(X), atol=1e-5
+    )
+    assert probe.predict(rows).chunks == (SKEWED,)
+
+
+# What travels ------------------------------------------------------------------------------------
+
+
+def bytes_of_client(client, work, monkeypatch):
+    """Return the bytes that go to and from the client while it works."""
+    sent = []
+    original = TCP.write
+
+    async def write(self, message, *args, **kwargs):
+        n_bytes = await original(self, message, *args, **kwargs)
+        sent.append((self.local_address, self.peer_address, n_bytes))
+        return n_bytes
+
+    monkeypatch.setattr(TCP, "write", write)
+    work()
+    monkeypatch.undo()
+    scheduler = client.scheduler.address
+    ours = {local for local, peer, _ in sent if peer == scheduler}
+    return sum(size for local, peer, size in sent if local in ours or peer in ours)
+
+
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_coefficients_and_sums_are_all_that_travels(client, loss, monkeypatch):
+    generator = np.random.default_rng(1)
+    n_classes, n_features = 48, 96
+    rows = generator.normal(size=(6000, n_features)).astype(np.float32)
+    labels = generator.integers(0, n_classes, 6000)
+    passes = []
+    total = Rows.n_passes.fget
+    probe = LinearProbe(loss=loss, tol=1e-9, max_iter=25)
+    array, codes = client.persist([chunked(rows, (1500,) * 4), chunked(labels, (1500,) * 4)])
+    summed = DaskRows.sum
+
+    def counted_sum(self, *args):
+        result = summed(self, *args)
+        passes.append(total(self))
+        return result
+
+    def fit(steps):
+        def work():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it ends early
+                probe.set_params(max_iter=steps).fit(array, codes)
+
+        return work
+
+    monkeypatch.setattr(DaskRows, "sum", counted_sum)
+    few, n_few = bytes_of_client(client, fit(2), pytest.MonkeyPatch()), passes[-1]
+    many, n_many = bytes_of_client(client, fit(7), pytest.MonkeyPatch()), passes[-1]
+    bound = 2 * n_classes * (n_features + 1) * 8 + 64 * n_classes + 64_000
+    assert (many - few) / (n_many - n_few) <= bound
+
+
+# Faults ------------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_is_killed_is_made_up_for(monkeypatch):
+    kill_and_compare(4, monkeypatch)
+
+
+@pytest.mark.slow
+def test_workers_killed_at_ten_random_moments(monkeypatch):
+    for moment in np.random.default_rng(0).integers(1, 14, 10).tolist():
+        kill_and_compare(moment, monkeypatch)
+
+
+def kill_and_compare(moment, monkeypatch):
+    """Kill a worker while the tasks of a pass run; compare with a fit that is left alone."""
+    probe = PartialLabelProbe(tol=1e-3)
+    array, labels = chunked(X, (500,) * 3), chunked(Y, (500,) * 3)
+    expected = probe.fit(array, labels).coef_
+    n_calls, run = 0, DaskRows._run
+
+    def killing(self, *args):
+        nonlocal n_calls
+        handles = run(self, *args)
+        n_calls += 1
+        if n_calls == moment:
+            # A signal that cannot be caught.
+            os.kill(next(iter(own.run(os.getpid).values())), signal.SIGKILL)
+        return handles
+
+    # A cluster of its own: that of other tests keeps its workers.
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
+        Client(started) as own,
+    ):
+        monkeypatch.setattr(DaskRows, "_run", killing)
+        found = probe.fit(array, labels).coef_
+        monkeypatch.undo()
+    assert n_calls >= moment
+    assert relative(found, expected) <= 1e-6
+
+
+def test_a_stopped_fit_resumes_from_its_checkpoint(tmp_path):
+    probe, file = DistilledProbe(n_rounds=2), tmp_path / "fit.npz"
+    expected = probe.fit(chunked(X), chunked(Y), checkpoint=file).coef_
+    assert np.array_equal(probe.fit(chunked(X), chunked(Y), checkpoint=file).coef_, expected)
+    with pytest.raises(ValueError, match="holds rounds of another fit"):
+        probe.fit(chunked(X), chunked(np.roll(Y, 1)), checkpoint=file)
+
+
+@pytest.mark.usefixtures("client")
+def test_a_chunk_that_fails_is_named():
+    rows = DaskRows(open_chunks(chunked(X), np.dtype(np.float32)))
+    some = r"chunk [0-3] \(rows [0-9]+ to [0-9]+\) failed: TypeError"
+    with pytest.raises(ChunkError, match=some):
+        rows.sum(operator.truediv, 2)  # of which a block knows nothing
+
+
+def test_a_cluster_that_goes_away():
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as own:
+        with Client(own):
+            rows = DaskRows(open_chunks(chunked(X), np.dtype(np.float32)))
+        with pytest.raises(ValueError, match=r"the Dask cluster at .* went away"):
+            rows.tasks.results(rows.X.column.chunks)
+
+
+@pytest.mark.usefixtures("client")
+def test_a_worker_of_another_version_is_refused_by_name(monkeypatch):
+    monkeypatch.setattr("twohot.__version__", "99")
+    with pytest.raises(ValueError, match=r"worker tcp://.* has twohot .*, and this process has 99"):
+        LinearProbe().fit(chunked(X), chunked(Y))
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+
+def refuse(message, X=None, y=None, weights=None):
+    with pytest.raises(ValueError, match=message):
+        LinearProbe().fit(chunked(globals()["X"]) if X is None else X, y, weights)
+
+
+def test_other_chunks_are_made_the_same_and_said():
+    with pytest.warns(UserWarning, match="y has other chunks than X"):
+        found = LinearProbe(tol=1e-6).fit(chunked(X), chunked(Y, (700, 800))).coef_
+    assert relative(found, LinearProbe(tol=1e-6).fit(X, Y).coef_) <= 1e-5
+
+
+def test_unknown_sizes_are_found_out():
+    array = chunked(X)
+    unknown = array[array[:, 0] > -100]
+    assert np.isnan(unknown.shape[0])
+    found = LinearProbe(tol=1e-6).fit(unknown, Y).coef_
+    assert relative(found, LinearProbe(tol=1e-6).fit(X, Y).coef_) <= 1e-5
+
+
+def test_bad_labels_and_weights():
+    labels = Y.astype(object)
+    labels[1305] = None
+    refuse("y has no label in 1 row: drop", y=chunked(labels))
+    refuse("y has no label in any of its 1500 rows", y=chunked(np.full(1500, None)))
+    refuse("y has one class only", y=chunked(np.zeros(1500, int)))
+    refuse("y has 1499 labels and X has 1500 rows", y=Y[1:])
+    mixed = np.where(np.arange(1500) < 1400, Y.astype(object), "text")
+    refuse("y mixes numbers and text", y=chunked(mixed))
+    refuse("sample_weight has the negative", y=Y, weights=np.where(Y == 0, -1.0, 1.0))
+    refuse("sample_weight is zero for every row", y=Y, weights=np.zeros(1500))
+
+
+def test_bad_features():
+    rows = X.copy()
+    rows[1400, 5] = np.nan
+    refuse("X contains NaN at row 1400, column 5", X=chunked(rows), y=Y)
+    refuse("X has 1 dimension", X=chunked(X[:, 0]), y=Y)
+    words = dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": Y.astype(str)}), npartitions=2)
+    refuse("X has a column 'b' of", X=words, y=Y)
+    refuse("X has no rows", X=chunked(X)[:0], y=Y[:0])
+
+
+def test_fewer_rows_than_features_come_here():
+    few, labels = X[:20], Y[:20]
+    found = LinearProbe().fit(chunked(few, (8, 12)), chunked(labels, (8, 12)))
+    assert np.array_equal(found.coef_, LinearProbe().fit(few, labels).coef_)
+
+
+def test_rows_of_chunks_are_taken_in_their_order():
+    with pytest.raises(ValueError, match="in their order"):
+        split_index(np.array([3, 1]), np.array([0, 5]))
+    assert isinstance(active_tasks(), LocalTasks)

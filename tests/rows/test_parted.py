@@ -1,0 +1,172 @@
+"""Rows that are read in parts are the rows, whatever the parts are, and few of them are held."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stored import memory_map
+from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.rows import parted
+from twohot.rows.parted import MOST_HELD, PartedRows, SlicedRows, in_parts
+from twohot.rows.selected import SelectedRows
+from twohot.tables import FeatureTable, read_features, write_features
+
+NUMBERS = np.arange(60, dtype=np.float32).reshape(20, 3)
+
+
+class CountedParts(PartedRows):
+    """Rows of an array in parts of any size; which were read is noted."""
+
+    def __init__(self, X, bounds):
+        super().__init__(bounds, X.shape[1], X.dtype)
+        self.X = X
+        self.read = []
+
+    def read_part(self, number):
+        self.read.append(number)
+        return self.X[self.bounds[number] : self.bounds[number + 1]].copy()
+
+
+bounds_of_twenty = st.lists(st.integers(0, 20), max_size=6).map(lambda cuts: [0, *sorted(cuts), 20])
+few_examples = settings(max_examples=40)
+
+
+@few_examples
+@given(bounds_of_twenty, st.slices(20))
+def test_a_slice_is_that_of_an_array(bounds, rows):
+    assert np.array_equal(CountedParts(NUMBERS, bounds)[rows], NUMBERS[rows])
+
+
+@few_examples
+@given(bounds_of_twenty, st.lists(st.integers(-20, 19)))
+def test_rows_in_any_order_are_those_of_an_array(bounds, rows):
+    index = np.array(rows, dtype=np.intp)
+    assert np.array_equal(CountedParts(NUMBERS, bounds)[index], NUMBERS[index])
+
+
+def test_a_mask_and_all_rows():
+    parts = CountedParts(NUMBERS, [0, 7, 7, 20])
+    assert np.array_equal(parts[NUMBERS[:, 0] > 30], NUMBERS[NUMBERS[:, 0] > 30])
+    assert np.array_equal(np.asarray(parts, dtype=float), NUMBERS)
+    with pytest.raises(ValueError, match="pass copy=None"):
+        np.asarray(parts, copy=False)
+
+
+def test_the_next_part_is_read_ahead_and_few_are_held():
+    parts = CountedParts(NUMBERS, range(0, 21, 2))
+    for row in range(20):
+        assert np.array_equal(parts[row : row + 1], NUMBERS[row : row + 1])
+        assert len(parts._held) <= MOST_HELD
+        parts._held[(row // 2 + 1) % 10].result()  # is asked for by then
+    assert parts.read == [*range(10), 0]  # each once, and the first again for the next pass
+
+
+def test_parts_that_fit_are_read_once():
+    parts = CountedParts(NUMBERS, [0, 10, 20])
+    for _ in range(3):
+        assert np.array_equal(parts[:], NUMBERS)
+    assert sorted(parts.read) == [0, 1]
+
+
+def test_a_copy_elsewhere_reads_for_itself():
+    parts = CountedParts(NUMBERS, [0, 10, 20])
+    parts[:1]
+    assert np.array_equal(pickle.loads(pickle.dumps(parts))[5:15], NUMBERS[5:15])  # noqa: S301
+
+
+# Memory maps -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Parts of 8 kB, so that small files have many of them; and no rows are kept."""
+    monkeypatch.setattr(parted, "PART_BYTES", 2**13)
+    monkeypatch.setattr("twohot.rows.rows.KEPT_BYTES", 0)
+
+
+def problem(n_rows=1500, n_features=40, n_classes=5):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n_rows, n_features)).astype(np.float16)
+    y = (X[:, :n_classes] + generator.normal(size=(n_rows, n_classes))).argmax(axis=1)
+    return X, y
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_file_is_read_in_parts_and_an_array_is_not(tmp_path):
+    X, _ = problem()
+    stored = memory_map(X, tmp_path)
+    assert in_parts(X) is X
+    assert in_parts(stored[:10])[:].base is not None
+    assert isinstance(in_parts(np.asarray(stored)), SlicedRows)
+    some = in_parts(SelectedRows(stored, np.arange(0, 1500, 2)))
+    assert isinstance(some.X, SlicedRows)
+    assert np.array_equal(some[3:9], X[6:18:2])
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        DistilledProbe(n_rounds=2, tol=1e-6),
+        PartialLabelProbe(given_share=0.2, fit_intercept=True),
+        DiscriminantProbe(),
+        AutoProbe(cv=2),
+    ],
+    ids=lambda probe: type(probe).__name__,
+)
+@pytest.mark.usefixtures("small_parts")
+def test_a_fit_on_a_map_is_that_in_memory_to_the_last_bit(probe, tmp_path):
+    X, y = problem()
+    expected = probe.fit(X, y).coef_
+    stored = memory_map(X, tmp_path)
+    assert np.array_equal(probe.fit(stored, y).coef_, expected)
+    assert np.array_equal(probe.predict_proba(stored), probe.predict_proba(X))
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_feature_file_is_read_in_parts(tmp_path):
+    X, y = problem()
+    names = tuple(f"class {label}" for label in range(5))
+    write_features(tmp_path / "x.features", FeatureTable(features=X, labels=y, classes=names))
+    stored = read_features(tmp_path / "x.features").features
+    assert isinstance(in_parts(stored), SlicedRows)
+    assert np.array_equal(LinearProbe().fit(stored, y).coef_, LinearProbe().fit(X, y).coef_)
+
+
+def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch):
+    X, y = problem()
+    probe = DistilledProbe(n_rounds=2, tol=1e-6)
+    expected = probe.fit(X, y).coef_
+    for entries in (2**12, 2**14):
+        monkeypatch.setattr("twohot.rows.rows.BLOCK_ENTRIES", entries)
+        found = probe.fit(X, y).coef_
+        assert np.linalg.norm(found - expected) <= 1e-5 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda X, y: LinearProbe(tol=0.1, n_jobs=1).fit(X, y),
+        lambda X, y: DistilledProbe(n_rounds=2, tol=0.1, n_jobs=1).fit(X, y),
+        lambda X, y: PartialLabelProbe(tol=0.1, n_jobs=1).fit(X, y),
+        lambda X, y: DiscriminantProbe(n_jobs=1).fit(X, y),
+        lambda X, y: LinearProbe(tol=0.1, n_jobs=1).fit(X, y).predict(X),
+    ],
+    ids=["one round", "rounds", "candidates", "discriminant", "predictions"],
+)
+@pytest.mark.usefixtures("small_parts")
+def test_more_rows_take_hardly_more_memory(work, tmp_path):
+    X, y = problem(n_rows=6_000, n_features=256, n_classes=3)
+    stored = memory_map(X, tmp_path)
+    peaks = []
+    for n_rows in (500, 3_000, 6_000):  # the first warms up
+        tracemalloc.start()
+        work(stored[:n_rows], y[:n_rows])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # What belongs to a row (its code, norm, candidates and logits) takes some bytes, and the row
+    # itself would take 512, or 1,024 in the precision of a pass.
+    assert peaks[2] - peaks[1] < 0.6 * X[:3000].nbytes

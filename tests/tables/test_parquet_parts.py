@@ -1,0 +1,180 @@
+"""Folders of Parquet files give the same fits as arrays, however embeddings are stored."""
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from twohot import AutoProbe, DistilledProbe, LinearProbe, find_label_issues
+from twohot.tables import read_table
+from twohot.tables.parquet_features import ParquetFeatures
+
+GENERATOR = np.random.default_rng(0)
+X = GENERATOR.normal(size=(600, 12)).astype(np.float32)
+Y = np.array(["ant", "bee", "cow"])[(X[:, :3] + GENERATOR.normal(size=(600, 3))).argmax(axis=1)]
+IDS = np.array([f"row {row}" for row in range(600)])
+
+
+def as_lists(rows):
+    offsets = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
+    return {"embedding": pa.ListArray.from_arrays(pa.array(offsets), pa.array(rows.ravel()))}
+
+
+def as_fixed_lists(rows):
+    return {"embedding": pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])}
+
+
+def as_columns(rows):
+    return {f"e{place}": column for place, column in enumerate(rows.T)}
+
+
+def write_folder(folder, *, rows=X, stored=as_fixed_lists, labels=Y, ids=IDS, cuts=(250, 250, 400)):
+    """Write files of any size, one of them empty, in row groups of 64."""
+    folder.mkdir(exist_ok=True)
+    for number, part in enumerate(np.split(np.arange(len(rows)), cuts)):
+        columns = {"id": ids[part], **stored(rows[part]), "y": pa.array(labels[part], pa.string())}
+        pq.write_table(pa.table(columns), folder / f"part-{number}.parquet", row_group_size=64)
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+STORED = {
+    "lists": as_lists,
+    "fixed lists": as_fixed_lists,
+    "half precision": lambda rows: as_fixed_lists(rows.astype(np.float16)),
+    "double": lambda rows: as_lists(rows.astype(np.float64)),
+    "columns": as_columns,
+}
+
+
+@pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
+def test_a_folder_is_the_table(stored, tmp_path):
+    table = read_table(write_folder(tmp_path / "t", stored=stored))
+    expected = X.astype(table.features.dtype)
+    assert isinstance(table.features, ParquetFeatures)
+    assert np.array_equal(np.asarray(table.features), expected)
+    assert np.array_equal(table.features[np.array([599, 3, 250])], expected[[599, 3, 250]])
+    assert list(table.ids) == IDS.tolist()
+    assert table.given_labels.tolist() == Y.tolist()
+
+
+def test_coefficients_and_predictions_are_those_in_memory(tmp_path):
+    table = read_table(write_folder(tmp_path / "t"))
+    for probe in (DistilledProbe(n_rounds=2, tol=1e-6), AutoProbe(cv=2)):
+        expected = probe.fit(X, Y).coef_
+        found = probe.fit(table.features, table.coded).coef_
+        assert np.array_equal(found, expected)
+        assert np.array_equal(probe.predict(table.features), probe.predict(X))
+
+
+def test_label_issues_are_those_in_memory(tmp_path):
+    labels = np.where(np.arange(600) % 50 == 7, None, Y)
+    table = read_table(write_folder(tmp_path / "t", labels=labels))
+    found = find_label_issues(table.features, table.coded, ids=table.ids)
+    expected = find_label_issues(X, labels)
+    assert np.array_equal(found.label_quality, expected.label_quality, equal_nan=True)
+    assert list(found.ids)[:2] == ["row 0", "row 1"]
+
+
+def test_a_row_group_is_decoded_once(tmp_path, monkeypatch):
+    features = read_table(write_folder(tmp_path / "t")).features
+    decoded = []
+    decode = ParquetFeatures._decode
+    monkeypatch.setattr(
+        ParquetFeatures,
+        "_decode",
+        lambda self, number: decoded.append(number) or decode(self, number),
+    )
+    for _ in range(3):
+        for first in range(0, 600, 50):
+            assert np.array_equal(features[first : first + 50], X[first : first + 50])
+    assert sorted(decoded) == sorted(set(decoded))
+    assert features.n_reads > len(decoded)
+
+
+def test_without_room_for_a_scratch_file_rows_are_decoded_again(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.pwrite", full)
+    features = read_table(write_folder(tmp_path / "t")).features
+    for _ in range(2):
+        assert np.array_equal(np.asarray(features), X)
+
+
+def test_several_sources_are_one_table(tmp_path):
+    folder = write_folder(tmp_path / "t")
+    files = sorted(folder.glob("*.parquet"))
+    table = read_table([files[2], files[0]])
+    assert list(table.ids) == [*IDS[250:400], *IDS[:250]]
+
+
+def test_any_file_system_of_fsspec(tmp_path):
+    folder = write_folder(tmp_path / "t")
+    memory = fsspec.filesystem("memory")
+    memory.put(str(folder), "/embeddings", recursive=True)
+    table = read_table("memory://embeddings")
+    assert np.array_equal(np.asarray(table.features), X)
+    memory.rm("/embeddings", recursive=True)
+
+
+def test_labels_of_another_parquet_file_are_joined_by_id(tmp_path):
+    folder = write_folder(tmp_path / "t")
+    order = GENERATOR.permutation(600)
+    other = np.where(Y == "ant", "fly", Y)
+    pq.write_table(pa.table({"id": IDS[order], "label": other[order]}), tmp_path / "l.parquet")
+    table = read_table(folder, labels=tmp_path / "l.parquet")
+    assert table.given_labels.tolist() == other.tolist()
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+
+def test_nan_is_named_by_file_and_row_group(tmp_path):
+    rows = X.copy()
+    rows[250 + 64 + 5, 3] = np.nan
+    table = read_table(write_folder(tmp_path / "t", rows=rows))
+    message = r"X contains NaN at row 5, column 3 of row group 1 of .*part-2\.parquet: features"
+    with pytest.raises(ValueError, match=message):
+        LinearProbe().fit(table.features, table.coded)
+
+
+def test_two_schemas_are_refused_by_name(tmp_path):
+    folder = write_folder(tmp_path / "t")
+    other = {"id": IDS[:5], **as_fixed_lists(X[:5].astype(np.float64)), "y": Y[:5]}
+    pq.write_table(pa.table(other), folder / "z.parquet")
+    message = r"two schemas, .*part-0\.parquet and .*z\.parquet, which differ in 'embedding': fixed"
+    with pytest.raises(ValueError, match=message):
+        read_table(folder)
+
+
+def test_rows_of_another_length_or_without_a_list(tmp_path):
+    lists = [row.tolist() for row in X]
+    lists[300] = lists[300][:7]
+    folder = tmp_path / "t"
+    folder.mkdir()
+    columns = {"embedding": pa.array(lists, pa.list_(pa.float32())), "y": Y}
+    pq.write_table(pa.table(columns), folder / "a.parquet", row_group_size=100)
+    table = read_table(folder)
+    with pytest.raises(ValueError, match=r"7 numbers at row 0 of row group 3 .* others 12"):
+        LinearProbe().fit(table.features, table.coded)
+    lists[300] = None
+    columns["embedding"] = pa.array(lists, pa.list_(pa.float32()))
+    pq.write_table(pa.table(columns), folder / "a.parquet", row_group_size=100)
+    table = read_table(folder)
+    with pytest.raises(ValueError, match=r"contains no list at row 0 of row group 3"):
+        LinearProbe().fit(table.features, table.coded)
+
+
+def test_a_folder_that_is_none(tmp_path):
+    with pytest.raises(ValueError, match="is a folder: pass a table of features"):
+        read_table(tmp_path)
+    with pytest.raises(FileNotFoundError, match="is not a file: pass Parquet files or a folder"):
+        read_table([tmp_path / "none.parquet"])
+    (tmp_path / "x.parquet").write_bytes(b"none")
+    with pytest.raises(ValueError, match=r"x\.parquet is not a Parquet file"):
+        read_table(tmp_path)
+    pq.write_table(pa.table({"e": pa.array([], pa.float32())}), tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match=r"has no row in .*x\.parquet"):
+        read_table(tmp_path)
