@@ -13,10 +13,18 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from distributed import Client, LocalCluster
 from distributed.comm.tcp import TCP
 
-from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import (
+    AutoProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+    find_label_issues,
+)
 from twohot.rows import dask_rows, dask_tasks
 from twohot.rows.chunked import open_chunks, split_index
 from twohot.rows.dask_rows import ChunkError, DaskRows
@@ -309,6 +317,16 @@ def test_bad_features():
     words = dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": Y.astype(str)}), npartitions=2)
     refuse("X has a column 'b' of", X=words, y=Y)
     refuse("X has no rows", X=chunked(X)[:0], y=Y[:0])
+
+
+def test_soft_targets_and_what_would_come_here_whole():
+    soft = sp.csr_array((np.ones(1500), (np.arange(1500), Y)), shape=(1500, 6))
+    found = LinearProbe(tol=1e-4).fit_soft(chunked(X), soft).coef_
+    assert relative(found, LinearProbe(tol=1e-4).fit(X, Y).coef_) <= 1e-5
+    with pytest.raises(ValueError, match="X is in chunks of Dask, and logits of all rows would"):
+        AutoProbe().fit_out_of_fold(chunked(X), chunked(Y))
+    with pytest.raises(ValueError, match="X has 20 rows of 24 features: pass so few as an array"):
+        find_label_issues(chunked(X[:20], (8, 12)), chunked(Y[:20], (8, 12)))
 
 
 def test_fewer_rows_than_features_come_here():
