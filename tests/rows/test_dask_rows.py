@@ -205,17 +205,21 @@ def test_coefficients_and_sums_are_all_that_travels(client, loss, monkeypatch):
 # Faults ------------------------------------------------------------------------------------------
 
 
-def test_a_worker_that_is_killed_is_made_up_for(monkeypatch):
-    kill_and_compare(4, monkeypatch)
+def test_a_worker_that_is_killed_is_made_up_for(client, monkeypatch):
+    kill_and_compare(4, client, monkeypatch)
 
 
 @pytest.mark.slow
 def test_workers_killed_at_ten_random_moments(monkeypatch):
     for moment in np.random.default_rng(0).integers(1, 14, 10).tolist():
-        kill_and_compare(moment, monkeypatch)
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
+            Client(started) as own,
+        ):
+            kill_and_compare(moment, own, monkeypatch)
 
 
-def kill_and_compare(moment, monkeypatch):
+def kill_and_compare(moment, client, monkeypatch):
     """Kill a worker while the tasks of a pass run; compare with a fit that is left alone."""
     probe = PartialLabelProbe(tol=1e-3)
     array, labels = chunked(X, (500,) * 3), chunked(Y, (500,) * 3)
@@ -228,17 +232,12 @@ def kill_and_compare(moment, monkeypatch):
         n_calls += 1
         if n_calls == moment:
             # A signal that cannot be caught.
-            os.kill(next(iter(own.run(os.getpid).values())), signal.SIGKILL)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         return handles
 
-    # A cluster of its own: that of other tests keeps its workers.
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
-        Client(started) as own,
-    ):
-        monkeypatch.setattr(DaskRows, "_run", killing)
-        found = probe.fit(array, labels).coef_
-        monkeypatch.undo()
+    monkeypatch.setattr(DaskRows, "_run", killing)
+    found = probe.fit(array, labels).coef_
+    monkeypatch.undo()
     assert n_calls >= moment
     assert relative(found, expected) <= 1e-6
 
