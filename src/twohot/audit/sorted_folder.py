@@ -100,9 +100,8 @@ def write_sorted_folder(
             (whole / place).parent.mkdir(parents=True, exist_ok=True)
             n_copied += _put(source / name, whole / place, copy=copy)
         whole.replace(target)
-    return SortedFolder(
-        len(places), n_copied, _left_out(source, (name for _, name in places.values()))
-    )
+    taken = [name for _, name in places.values()]
+    return SortedFolder(len(taken), n_copied, _left_out(source, taken))
 
 
 def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
