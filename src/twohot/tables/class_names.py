@@ -40,9 +40,12 @@ def code_by_name(
         coded = code_labels(labels, name=name, missing=missing)
         return _by_position(coded, names, name).without(missing)
     if extend:
-        found = code_labels(labels, name=name, missing=missing, by_name=True).classes.tolist()
-        if not set(names).isdisjoint(found):
-            names += [label for label in found if label not in names]
+        found = code_labels(labels, name=name, missing=missing, by_name=True)
+        new = [label for label in found.classes.tolist() if label not in names]
+        if len(new) == found.n_classes:
+            advice = "pass the labels of these rows; new classes may stand beside known ones only."
+            return found.among(np.array(names, dtype=object), name=name, advice=advice)
+        names += new
     return code_labels(labels, name=name, classes=names, missing=missing, by_name=True)
 
 
@@ -53,18 +56,21 @@ def code_given_and_true(
     classes: Iterable[object] | None = None,
     *,
     missing: Collection[str] = (),
+    extend: bool = False,
 ) -> tuple[Labels, Labels | None]:
     """Return the given labels, and the true ones if there is such a column, by the same classes."""
+    how: dict[str, Any] = {"missing": missing, "extend": extend}
     given, *others = (
-        code_by_name(columns[name], classes, name=f"column {name!r}", missing=missing)
+        code_by_name(columns[name], classes, name=f"column {name!r}", **how)
         for name in (label, true_label)
         if name is not None
     )
-    true = others[0] if others else None
-    if true is None or classes is not None:
-        return given, true
+    if not others:
+        return given, None
     # A class may occur among the true labels only.
-    every = np.array(sorted({*given.classes, *true.classes}, key=order_key), dtype=object)
+    true = others[0]
+    names = list(dict.fromkeys([*given.classes.tolist(), *true.classes.tolist()]))
+    every = np.array(sorted(names, key=order_key) if classes is None else names, dtype=object)
     return given.among(every), true.among(every)
 
 
