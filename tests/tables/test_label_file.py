@@ -73,6 +73,21 @@ def test_a_label_file_may_name_new_classes_beside_an_archive(tmp_path):
         read_table(tmp_path / "x.npz", labels=other)
 
 
+@pytest.mark.parametrize("rows", [range(4), (3, 1)])
+def test_whole_numbers_of_a_label_file_are_positions_among_words(tmp_path, rows):
+    np.savez(tmp_path / "x.npz", X=X, y=[0, 0, 0, 0], classes=["dog", "cat"])
+    table = FeatureTable(features=X, labels=np.zeros(4, dtype=int), classes=("dog", "cat"))
+    write_features(tmp_path / "x.features", table)
+    path = write_csv(tmp_path / "l.csv", "row,label", *(f"{row},1" for row in rows))
+    expected = ["cat" if row in rows else "dog" for row in range(4)]
+    for name in ("x.npz", "x.features"):
+        found = read_table(tmp_path / name, labels=path)
+        assert found.given_labels.tolist() == expected
+        assert found.classes == ("dog", "cat")
+        kept = "2 rows are not in l.csv and keep their labels"
+        assert (kept in found.columns_in_words) == (len(rows) == 2)
+
+
 def test_an_own_label_may_mean_that_there_is_none(tmp_path):
     np.savez(tmp_path / "x.npz", X=X, y=["cat", "NA", "dog", "dog"], classes=["cat", "dog"])
     path = write_csv(tmp_path / "l.csv", "row,label", "2,cat", "3,NA")

@@ -126,7 +126,7 @@ def read_table(
             choice_beside(columns, choice),
             ids,
             (),
-            lambda: None if given is None else code_by_name(given, named, missing=missing).values,
+            lambda: None if given is None else code_by_name(given, named, missing=missing),
         )
         columns, roles = with_labels(columns, roles, joined, labels)
         ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
@@ -181,7 +181,7 @@ def _relabelled(
     table: FeatureTable, labels: Any, choice: ColumnChoice, missing: Collection[str]
 ) -> FeatureTable:
     """Return a table with the labels of a separate file in place of its own."""
-    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.given_labels)
+    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.coded)
     name, item = str(joined.roles.label), joined.roles.item
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"
