@@ -145,7 +145,8 @@ def read_table(
         table = replace(table, superclass=groups.codes, superclass_names=names)
     read_from = {} if path is None else {"read_from": path.name}
     # One column of lists has a name of its own, and its features have none.
-    listed = {"feature_columns": list(roles.features)} if len(roles.features) > 1 else {}
+    named_features = [] if columns[roles.features[0]].ndim == 2 else list(roles.features)
+    listed = {"feature_columns": named_features} if named_features else {}
     return replace(table, ids=ids, provenance={**read_from, "columns": words, **listed})
 
 
