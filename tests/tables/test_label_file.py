@@ -88,6 +88,14 @@ def test_whole_numbers_of_a_label_file_are_positions_among_words(tmp_path, rows)
         assert (kept in found.columns_in_words) == (len(rows) == 2)
 
 
+def test_a_corrected_parquet_file_is_a_label_file(tmp_path):
+    np.savez(tmp_path / "x.npz", X=X, y=[0, 0, 0, 0], classes=["dog", "cat"])
+    labels = {"id": [2, 0], "label": ["cat", "yak"], "given_label": ["dog", "dog"]}
+    pd.DataFrame(labels).to_parquet(tmp_path / "l.parquet")
+    found = read_table(tmp_path / "x.npz", labels=tmp_path / "l.parquet")
+    assert found.given_labels.tolist() == ["yak", "dog", "cat", "dog"]
+
+
 def test_an_own_label_may_mean_that_there_is_none(tmp_path):
     np.savez(tmp_path / "x.npz", X=X, y=["cat", "NA", "dog", "dog"], classes=["cat", "dog"])
     path = write_csv(tmp_path / "l.csv", "row,label", "2,cat", "3,NA")
