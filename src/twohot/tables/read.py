@@ -126,20 +126,27 @@ def read_table(
             choice_beside(columns, choice),
             ids,
             (),
-            lambda: None if given is None else code_by_name(given, named, missing=missing).values,
+            lambda: None if given is None else code_by_name(given, named, missing=missing),
         )
         columns, roles = with_labels(columns, roles, joined, labels)
         ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
+    # A review may have made new classes; whoever names all of them has none.
+    how = {"labelled": labelled, "extend": labels is not None and classes is None}
     table = table_from_columns(
-        features, columns, replace(roles, id=None), named, missing=missing, labelled=labelled
+        features, columns, replace(roles, id=None), named, missing=missing, **how
     )
+    if labels is not None and named is not None:
+        known = [as_text(entry) for entry in named]
+        made = _new_classes(table.classes, known, grouped="superclass" in about)
+        words = "; ".join(filter(None, [words, made]))
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
         names = tuple(groups.classes.tolist())
         table = replace(table, superclass=groups.codes, superclass_names=names)
     read_from = {} if path is None else {"read_from": path.name}
     # One column of lists has a name of its own, and its features have none.
-    listed = {"feature_columns": list(roles.features)} if len(roles.features) > 1 else {}
+    named_features = [] if columns[roles.features[0]].ndim == 2 else list(roles.features)
+    listed = {"feature_columns": named_features} if named_features else {}
     return replace(table, ids=ids, provenance={**read_from, "columns": words, **listed})
 
 
@@ -175,23 +182,32 @@ def _relabelled(
     table: FeatureTable, labels: Any, choice: ColumnChoice, missing: Collection[str]
 ) -> FeatureTable:
     """Return a table with the labels of a separate file in place of its own."""
-    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.given_labels)
+    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.coded)
     name, item = str(joined.roles.label), joined.roles.item
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"
-    # A review may have made new classes; of which superclass they are, it does not say.
-    extend = table.superclass is None
     cells = joined.columns[name]
-    coded = code_by_name(cells, classes, name=said, missing=missing, extend=extend)
-    new = coded.classes.tolist()[len(table.classes) :] if classes else []
-    made = f"new classes: {first_few(new)}" if new else ""
+    coded = code_by_name(cells, classes, name=said, missing=missing, extend=True)
+    names = tuple(coded.classes.tolist())
+    grouped = table.superclass is not None
+    made = _new_classes(names, classes, grouped=grouped) if classes else ""
     words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words, made]))
     changed: dict[str, Any] = {"provenance": {**table.provenance, "columns": words}}
     if item is not None and (table.items is None or choice.item is not None):
         items = [as_text(cell) for cell in joined.columns[item].tolist()]
         changed |= {"items": items, "item_kind": item_kind(item, items)}
-    names = tuple(coded.classes.tolist())
     return replace(table, labels=coded.codes, classes=names, ids=joined.ids, **changed)
+
+
+def _new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) -> str:
+    """Return which classes a label file has made, in words; a superclass it cannot give them."""
+    new = [name for name in classes if name not in known]
+    if new and grouped:
+        none = f"{first_few(new)} {'is' if len(new) == 1 else 'are'} in none"
+        problem = f"the table has superclasses, and {none}"
+        advice = "leave these rows without a label, or pass features without superclasses."
+        raise ArgumentError("", problem, advice)
+    return f"new classes: {first_few(new)}" if new else ""
 
 
 def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> RowIds:
