@@ -94,3 +94,15 @@ def test_columns_chosen_in_another_order_are_refused(folder):
     assert result.exit_code == 1
     assert "a.csv has them in another order" in result.output
     assert not (folder / "out.csv").exists()
+
+
+def test_a_stray_column_is_named_with_the_option_that_leaves_it_out(folder):
+    features, true = blobs(90)
+    write_table(folder / "b.csv", features, label=[NAMES[label] for label in true])
+    frame = pd.read_csv(folder / "b.csv").assign(amount=np.linspace(100, 50_000, 90))
+    frame.to_csv(folder / "b.csv", index=False)
+    result = run("describe", "b.csv")
+    assert "features: 7 columns x0 … x5 and amount; label" in result.output
+    assert "Note: 'amount' is a feature too, unlike the others by name" in result.output
+    assert "and hides them: leave it out by --feature-column='x*'." in result.output
+    assert "Note: " not in run("describe", "b.csv", "--feature-column", "x*").output

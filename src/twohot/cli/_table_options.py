@@ -18,6 +18,7 @@ from typer.models import ArgumentInfo
 
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot.cli._errors import option_writer
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
 from twohot.extract import LabelledItems, read_image_folder, read_item_table
@@ -97,6 +98,9 @@ class FeatureOptions:
             **others,
         )
         say_columns(table.columns_in_words)
+        stray = table.stray_features
+        if stray is not None:
+            say(f"Note: {stray.note(option_writer(type(self)))}", stderr=True)
         return table
 
     def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.parquet_features import parquet_parts
 from twohot.tables.parquet_files import is_parquet_source
 from twohot.tables.row_ids import RowIds
+from twohot.tables.stray_features import find_stray_features
 from twohot.tables.table import FeatureTable
 
 SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv", ".tsv")
@@ -88,6 +89,7 @@ def read_table(
     -------
     FeatureTable
         Features are copied only where the format needs it; those of a feature file are mapped.
+        Its `notes` name columns that became features, and look as if they were none.
 
     Examples
     --------
@@ -139,7 +141,12 @@ def read_table(
         table = replace(table, superclass=groups.codes, superclass_names=names)
     read_from = {} if path is None else {"read_from": path.name}
     # One column of lists has a name of its own, and its features have none.
-    listed = {"feature_columns": list(roles.features)} if len(roles.features) > 1 else {}
+    listed: dict[str, Any] = {}
+    if len(roles.features) > 1:
+        listed["feature_columns"] = list(roles.features)
+        # Whoever chose the features knows them.
+        stray = find_stray_features(roles.features, features) if feature_column is None else None
+        listed |= {} if stray is None else {"stray_features": asdict(stray)}
     return replace(table, ids=ids, provenance={**read_from, "columns": words, **listed})
 
 
