@@ -127,6 +127,11 @@ class FeatureTable:
         return () if stray is None else (stray.note(in_python),)
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """Texts that were said to mean no label when the table was made."""
+        return tuple(self.provenance.get("missing", ()))
+
+    @property
     def skipped_ids(self) -> tuple[str, ...]:
         """Ids of the user's rows that could not be read, and are not in the table."""
         return tuple(entry["id"] for entry in self.provenance.get("skipped", ()) if "id" in entry)
