@@ -218,3 +218,13 @@ def test_what_means_no_label_is_said_once(folder):
     again = run("extract", "photos.csv", *PIXELS, "--missing", "-", "-o", "photos.features")
     assert "photos.features exists and was made from something else" in again.output
     assert (folder / "photos.features").exists()
+
+
+@pytest.mark.usefixtures("probe")
+def test_a_folder_is_no_label_file():
+    result = run("fit", "photos.features", "--labels", "photos", "-o", "q.safetensors")
+    assert result.exit_code == 1
+    assert "Error: --labels=photos is a folder: pass a label file, which `twohot apply` " in (
+        result.output
+    )
+    assert "by `twohot extract`" in result.output
