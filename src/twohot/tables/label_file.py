@@ -141,6 +141,12 @@ def _opened(labels: Any) -> _LabelFile:
         files = open_files([labels])
         columns = frame_columns(files.read_columns(files.schema.names))
         return _LabelFile(str(labels), columns, is_file=True)
+    if path.is_dir():
+        advice = (
+            "pass a label file, which `twohot apply` writes without `--to`, or make features of "
+            "the folder by `twohot extract`."
+        )
+        raise ArgumentError({"labels": path}, "is a folder", advice)
     return _LabelFile(str(labels), csv_columns(path), is_file=True)
 
 
