@@ -670,6 +670,11 @@ def test_frames_of_other_rows_are_not_audited_together():
     labels = pd.Series(Y, index=frame.index[::-1])
     with pytest.raises(ValueError, match=r"y has another index than X.*pass y.loc\[X.index\], or"):
         find_label_issues(frame, labels, probe=JUDGE)
+    with pytest.raises(ValueError, match="y has another index than X"):
+        find_label_issues(frame, labels, probe=JUDGE, ids=np.arange(len(X)))
+    names = pd.Series(np.arange(len(X)), index=labels.index)
+    with pytest.raises(ValueError, match="ids has another index than X"):
+        find_label_issues(frame, Y, probe=JUDGE, ids=names)
     # An index that nobody chose says nothing.
     bare = find_label_issues(frame.reset_index(drop=True).to_numpy(), labels, probe=JUDGE)
     assert bare.to_pandas().index.equals(labels.index)

@@ -46,6 +46,33 @@ def test_a_frame_of_features_is_taken(tmp_path):
     assert '"nearSuggested":' in (tmp_path / "report.html").read_text()
 
 
+FRAME = pd.DataFrame(DATA.X).assign(note="a", path="a.png")
+FRAME.index = np.random.default_rng(0).permutation(300)
+
+
+def issues_with_index(index: pd.Index):
+    labels = pd.Series(DATA.given_labels, index=index)
+    return find_label_issues(None, labels, probabilities=np.eye(10)[DATA.true_labels])
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("texts", "note"), ("images", "path"), ("X", [*range(DATA.X.shape[1])])]
+)
+def test_what_has_the_index_of_other_rows_is_refused(tmp_path, name, column):
+    path, in_order = tmp_path / "report.html", FRAME.sort_index()
+    advised = rf"pass {name}.loc\[issues.to_pandas\(\).index\], or {name}.to_numpy\(\) if"
+    for own, other in [(FRAME, in_order), (in_order, FRAME)]:
+        issues = issues_with_index(own.index)
+        with pytest.raises(ValueError, match=f"{name} has another index than issues.*{advised}"):
+            issues.report(path, **{name: other[column]})
+        assert not path.exists()
+    issues_with_index(FRAME.index).report(path, **{name: FRAME[column]})
+    # An index that nobody chose says nothing beside other names, and an array has none.
+    renamed = issues_with_index(FRAME.index + 7)
+    renamed.report(path, **{name: in_order[column]})
+    renamed.report(path, **{name: FRAME[column].to_numpy()})
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -195,7 +195,8 @@ class LabelIssues:
         path : path
             The HTML file to write.
         texts, images : sequence of str or paths, optional
-            What each row came from; paths as seen from the current folder.
+            What each row came from; paths as seen from the current folder. Those of pandas, and
+            X, need the index of the data, in its order.
         X : array, memory map, sparse matrix or data frame, optional
             The features that were audited. With them the page shows the nearest rows of each,
             near-duplicates, outliers, and how alike the classes are.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import Matrix
+from twohot.audit.issue_ids import check_rows_of_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.review_content import review_summary, rows_of_issues
 from twohot.review.page import write_review
@@ -28,6 +29,7 @@ def write_issue_report(
     if given is not None and len(given) != len(issues):
         problem = f"has {counted(len(given), 'entry', 'entries')} and issues has {len(issues)} rows"
         raise ArgumentError(name, problem, "pass one per row, in the same order.")
+    check_rows_of_issues(name, given, issues.ids)
     items = None if given is None else tuple(map(str, given))
     rows = rows_of_issues(issues, items, "" if items is None else kind)
     write_review(path, rows, review_summary(X, issues, title=title, details={}))
