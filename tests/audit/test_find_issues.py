@@ -680,6 +680,15 @@ def test_frames_of_other_rows_are_not_audited_together():
     assert bare.to_pandas().index.equals(labels.index)
 
 
+def test_an_index_that_names_rows_alike_is_said():
+    labels = pd.Series(GIVEN, index=np.arange(len(GIVEN)) // 2)
+    messages = find_label_issues(None, labels, probabilities=ROWS).messages
+    (said,) = [text for text in messages if "join" in text]
+    assert said.startswith("Rows share names: the index repeats 0, 1, 2, 3, 4 and 175 more,")
+    unique = find_label_issues(None, labels, probabilities=ROWS, ids=range(len(GIVEN)))
+    assert said not in unique.messages
+
+
 @pytest.mark.parametrize(
     "make", [np.asarray, pd.DataFrame, pl.DataFrame, sp.csr_array, np.ndarray.tolist]
 )

@@ -5,7 +5,7 @@ from typing import Any
 import narwhals as nw
 
 from twohot._checks.column_cells import as_cells
-from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.tables.frames import counts_up, pandas_index
 from twohot.tables.row_ids import COLUMN, RowIds
 
@@ -34,6 +34,26 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
     # An index that counts up says less than one that somebody chose.
     index = next((index for index in found if not counts_up(index)), found[0])
     return RowIds(index, COLUMN, str(index.name or "index"))
+
+
+def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
+    """Say if an index gives one name to several rows, which no join can tell apart.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(*repeated_index_note(RowIds(pd.Index(["a", "b", "a"]))))
+    Rows share names: the index repeats 'a', so that a join by it multiplies rows, ...
+    """
+    if not nw.dependencies.is_pandas_index(ids.values) or ids.values.is_unique:
+        return ()
+    repeated = ids.values[ids.values.duplicated()].unique().tolist()
+    said = (
+        f"Rows share names: the index repeats {first_few(repeated)}, so that a join by it "
+        "multiplies rows, and no report can be written. Call reset_index(drop=True) on the data "
+        "first, or pass ids."
+    )
+    return (said,)
 
 
 def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
