@@ -1,5 +1,8 @@
 """A report from Python in one line, and back to labels."""
 
+import html
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +47,52 @@ def test_a_report_needs_nothing_but_a_path(tmp_path):
 def test_a_frame_of_features_is_taken(tmp_path):
     ISSUES.report(tmp_path / "report.html", X=pd.DataFrame(DATA.X))
     assert '"nearSuggested":' in (tmp_path / "report.html").read_text()
+
+
+def decisions_file(path, issues, *decisions):
+    """Write what a page exports of rows, by their positions: (row, decision, label)."""
+    named = issues.to_pandas()
+    lines = [
+        ("r1", issues.ids[row], *named.iloc[row][["given_label", "predicted_label"]], made, label)
+        for row, made, label in decisions
+    ]
+    columns = ["report", "id", "given_label", "suggested_label", "decision", "label"]
+    pd.DataFrame(lines, columns=columns).to_csv(path, index=False)
+    return path
+
+
+def test_decisions_become_labels_in_the_index_of_the_data(tmp_path):
+    issues = issues_with_index(FRAME.index)
+    first, second, third = issues.rows[:3].tolist()
+    made = [(first, "accept", ""), (second, "exclude", ""), (third, "new_class", "12")]
+    labels = issues.apply(decisions_file(tmp_path / "decisions.csv", issues, *made))
+    expected = pd.Series(DATA.given_labels, FRAME.index, dtype="Int64", name="label")
+    expected.iloc[[first, second, third]] = [issues.predicted[first], pd.NA, 12]
+    pd.testing.assert_series_equal(labels, expected)
+    path = decisions_file(tmp_path / "decisions.csv", issues, (first, "new_class", "a fox"))
+    assert issues.apply(path).iloc[first] == "a fox"
+    assert issues.apply(path).iloc[second] == DATA.given_labels[second]
+
+
+def test_decisions_on_other_labels_are_refused(tmp_path):
+    issues = issues_with_index(FRAME.index)
+    path = decisions_file(tmp_path / "decisions.csv", issues, (issues.rows[0], "accept", ""))
+    lines = pd.read_csv(path)
+    lines.assign(suggested_label=lines["given_label"]).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="has the suggested_label"):
+        issues.apply(path)
+    lines.drop(columns="suggested_label").to_csv(path, index=False)
+    with pytest.raises(ValueError, match="has no column suggested_label, by which rows are"):
+        issues.apply(path)
+
+
+def test_a_page_says_how_its_decisions_are_applied(tmp_path):
+    rows = ISSUES.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    step = f'labels = issues.apply("decisions-{rows.report_id()}.csv")'
+    assert json.dumps(step)[1:-1] in page
+    assert html.escape(step).replace("&quot;", "&#34;") in page
+    assert "--audit" not in page
 
 
 FRAME = pd.DataFrame(DATA.X).assign(note="a", path="a.png")

@@ -412,6 +412,7 @@ def test_export_applies_and_imports_again(opened) -> None:
     page.press("a", "r", "2", "l", "owl", Keys.ENTER)
     decided = page.decided()
     path = page.export()
+    assert page.said("status").endswith(f"Next: {page.script('return report.nextStep')}")
     read = read_decisions(path)
     assert {int(d.id): [d.decision, d.label] for d in read} == decided
     applied = apply_decisions(rows, read)

@@ -11,6 +11,9 @@ from twohot.audit.review_content import review_summary, rows_of_issues
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows
 
+# What to do with the decisions of a page that has no audit folder.
+APPLY_IN_PYTHON = 'labels = issues.apply("{file}")'
+
 
 def write_issue_report(
     issues: LabelIssues,
@@ -32,5 +35,6 @@ def write_issue_report(
     check_rows_of_issues(name, given, issues.ids)
     items = None if given is None else tuple(map(str, given))
     rows = rows_of_issues(issues, items, "" if items is None else kind)
-    write_review(path, rows, review_summary(X, issues, title=title, details={}))
+    summary = review_summary(X, issues, title=title, details={})
+    write_review(path, rows, summary, next_step=APPLY_IN_PYTHON)
     return rows

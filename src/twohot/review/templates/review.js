@@ -61,7 +61,7 @@ function exportDecisions() {
   /* The browser has taken the file over long before. */
   setTimeout(() => URL.revokeObjectURL(address), 60000);
   const noted = notes.size ? ` and ${notes.size} notes` : "";
-  say(`${decisions.size} decisions${noted} saved as ${name}. Next: twohot apply ${name} --audit <folder of this report>`);
+  say(`${decisions.size} decisions${noted} saved as ${name}. Next: ${report.nextStep}`);
 }
 
 async function importDecisions(file) {
