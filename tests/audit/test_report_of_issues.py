@@ -128,6 +128,10 @@ def test_what_has_the_index_of_other_rows_is_refused(tmp_path, name, column):
         ({"texts": ["a"]}, "texts has 1 entry and issues has 300 rows: pass one per row"),
         ({"images": []}, "images has 0 entries and issues has 300 rows"),
         ({"texts": ["a"] * 300, "images": ["b"] * 300}, "texts and images both say"),
+        (
+            {"texts": FRAME[["note", "path"]]},
+            r"texts has shape \(300, 2\): pass",
+        ),
         ({"X": np.eye(4)}, "X has 4 rows and issues has 300"),
     ],
 )
@@ -135,3 +139,12 @@ def test_what_does_not_fit_the_issues_is_refused(tmp_path, given, message):
     with pytest.raises(ValueError, match=message):
         ISSUES.report(tmp_path / "report.html", **given)
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_page_needs_a_file_in_a_folder_that_is_there(tmp_path):
+    with pytest.raises(ValueError, match=r"path='.*/rep/report.html' is in a folder that is not"):
+        ISSUES.report(tmp_path / "rep" / "report.html")
+    for folder in (f"{tmp_path}/audit/", tmp_path):
+        with pytest.raises(ValueError, match=r"is a folder: pass the file to write, '.*html'"):
+            ISSUES.report(folder)
+    assert [*tmp_path.iterdir()] == []

@@ -23,7 +23,7 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
     if given is not None:
         check_same_index("ids", given, "X", pandas_index(X))
         check_same_index("ids", given, "y", pandas_index(y))
-        ids = given if isinstance(given, RowIds) else RowIds.of_column("id", as_cells(given, "ids"))
+        ids = given if isinstance(given, RowIds) else _named(given)
         if len(ids) != n_rows:
             problem = f"has {counted(len(ids), 'id')} for {n_rows} rows"
             raise ArgumentError("ids", problem, "pass one id per row.")
@@ -34,6 +34,10 @@ def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
     # An index that counts up says less than one that somebody chose.
     index = next((index for index in found if not counts_up(index)), found[0])
     return RowIds(index, COLUMN, str(index.name or "index"))
+
+
+def _named(given: Any) -> RowIds:
+    return RowIds.of_column("id", as_cells(given, "ids", "pass one id per row."), argument="ids")
 
 
 def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
