@@ -89,10 +89,18 @@ def test_a_new_class_gets_a_folder_and_an_excluded_image_none(photos, tmp_path):
     assert done.left_out == ("dog/3.png",)
 
 
-def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path):
-    applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=("a/../b",))
-    with pytest.raises(ValueError, match=r"class 'a/../b' cannot be the name of a folder"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a/../b", r"class 'a/../b' cannot be the name of a folder"),
+        (".fox", r"class '.fox' begins with a dot, and such folders are passed over"),
+    ],
+)
+def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path, name, message):
+    applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=(name,))
+    with pytest.raises(ValueError, match=message):
         write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
+    assert not (tmp_path / "clean").exists()
 
 
 @pytest.mark.parametrize(

@@ -128,11 +128,14 @@ def _is_below(path: PurePosixPath) -> bool:
 
 
 def _folder_name(name: str) -> str:
-    """Return the name of a class if a folder can have it."""
+    """Return the name of a class if a folder can have it, and is read again."""
     if name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
-        problem, advice = f"the class {name!r} cannot be the name of a folder", "rename the class."
-        raise ArgumentError("", problem, advice)
-    return name
+        problem = "cannot be the name of a folder"
+    elif name.startswith("."):
+        problem = "begins with a dot, and such folders are passed over"
+    else:
+        return name
+    raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
 
 
 def _within_class(name: str, given: str) -> PurePosixPath:
