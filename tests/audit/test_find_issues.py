@@ -661,7 +661,7 @@ def test_ids_may_be_given():
     assert f"{names[issues.rows[0]]:>8}  " in repr(issues)
     with pytest.raises(ValueError, match="ids has 2 ids for 360 rows: pass one id per row"):
         find_label_issues(None, GIVEN, probabilities=ROWS, ids=["a", "b"])
-    with pytest.raises(ValueError, match="holds 'a' more than once"):
+    with pytest.raises(ValueError, match=r"^ids holds 'a' more than once .*: pass one id per"):
         find_label_issues(None, GIVEN, probabilities=ROWS, ids=["a"] * 360)
 
 
@@ -670,9 +670,23 @@ def test_frames_of_other_rows_are_not_audited_together():
     labels = pd.Series(Y, index=frame.index[::-1])
     with pytest.raises(ValueError, match=r"y has another index than X.*pass y.loc\[X.index\], or"):
         find_label_issues(frame, labels, probe=JUDGE)
+    with pytest.raises(ValueError, match="y has another index than X"):
+        find_label_issues(frame, labels, probe=JUDGE, ids=np.arange(len(X)))
+    names = pd.Series(np.arange(len(X)), index=labels.index)
+    with pytest.raises(ValueError, match="ids has another index than X"):
+        find_label_issues(frame, Y, probe=JUDGE, ids=names)
     # An index that nobody chose says nothing.
     bare = find_label_issues(frame.reset_index(drop=True).to_numpy(), labels, probe=JUDGE)
     assert bare.to_pandas().index.equals(labels.index)
+
+
+def test_an_index_that_names_rows_alike_is_said():
+    labels = pd.Series(GIVEN, index=np.arange(len(GIVEN)) // 2)
+    messages = find_label_issues(None, labels, probabilities=ROWS).messages
+    (said,) = [text for text in messages if "join" in text]
+    assert said.startswith("Rows share names: the index repeats 0, 1, 2, 3, 4 and 175 more,")
+    unique = find_label_issues(None, labels, probabilities=ROWS, ids=range(len(GIVEN)))
+    assert said not in unique.messages
 
 
 @pytest.mark.parametrize(

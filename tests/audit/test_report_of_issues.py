@@ -1,5 +1,8 @@
 """A report from Python in one line, and back to labels."""
 
+import html
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,12 +49,89 @@ def test_a_frame_of_features_is_taken(tmp_path):
     assert '"nearSuggested":' in (tmp_path / "report.html").read_text()
 
 
+def decisions_file(path, issues, *decisions):
+    """Write what a page exports of rows, by their positions: (row, decision, label)."""
+    named = issues.to_pandas()
+    lines = [
+        ("r1", issues.ids[row], *named.iloc[row][["given_label", "predicted_label"]], made, label)
+        for row, made, label in decisions
+    ]
+    columns = ["report", "id", "given_label", "suggested_label", "decision", "label"]
+    pd.DataFrame(lines, columns=columns).to_csv(path, index=False)
+    return path
+
+
+def test_decisions_become_labels_in_the_index_of_the_data(tmp_path):
+    issues = issues_with_index(FRAME.index)
+    first, second, third = issues.rows[:3].tolist()
+    made = [(first, "accept", ""), (second, "exclude", ""), (third, "new_class", "12")]
+    labels = issues.apply(decisions_file(tmp_path / "decisions.csv", issues, *made))
+    expected = pd.Series(DATA.given_labels, FRAME.index, dtype="Int64", name="label")
+    expected.iloc[[first, second, third]] = [issues.predicted[first], pd.NA, 12]
+    pd.testing.assert_series_equal(labels, expected)
+    path = decisions_file(tmp_path / "decisions.csv", issues, (first, "new_class", "a fox"))
+    assert issues.apply(path).iloc[first] == "a fox"
+    assert issues.apply(path).iloc[second] == DATA.given_labels[second]
+
+
+def test_decisions_on_other_labels_are_refused(tmp_path):
+    issues = issues_with_index(FRAME.index)
+    path = decisions_file(tmp_path / "decisions.csv", issues, (issues.rows[0], "accept", ""))
+    lines = pd.read_csv(path)
+    lines.assign(suggested_label=lines["given_label"]).to_csv(path, index=False)
+    with pytest.raises(ValueError, match="has the suggested_label"):
+        issues.apply(path)
+    lines.drop(columns="suggested_label").to_csv(path, index=False)
+    with pytest.raises(ValueError, match="has no column suggested_label, by which rows are"):
+        issues.apply(path)
+
+
+def test_a_page_says_how_its_decisions_are_applied(tmp_path):
+    rows = ISSUES.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    step = f'labels = issues.apply("decisions-{rows.report_id()}.csv")'
+    assert json.dumps(step)[1:-1] in page
+    assert html.escape(step).replace("&quot;", "&#34;") in page
+    assert "--audit" not in page
+
+
+FRAME = pd.DataFrame(DATA.X).assign(note="a", path="a.png")
+FRAME.index = np.random.default_rng(0).permutation(300)
+
+
+def issues_with_index(index: pd.Index):
+    labels = pd.Series(DATA.given_labels, index=index)
+    return find_label_issues(None, labels, probabilities=np.eye(10)[DATA.true_labels])
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("texts", "note"), ("images", "path"), ("X", [*range(DATA.X.shape[1])])]
+)
+def test_what_has_the_index_of_other_rows_is_refused(tmp_path, name, column):
+    path, in_order = tmp_path / "report.html", FRAME.sort_index()
+    advised = rf"pass {name}.loc\[issues.to_pandas\(\).index\], or {name}.to_numpy\(\) if"
+    for own, other in [(FRAME, in_order), (in_order, FRAME)]:
+        issues = issues_with_index(own.index)
+        with pytest.raises(ValueError, match=f"{name} has another index than issues.*{advised}"):
+            issues.report(path, **{name: other[column]})
+        assert not path.exists()
+    issues_with_index(FRAME.index).report(path, **{name: FRAME[column]})
+    # An index that nobody chose says nothing beside other names, and an array has none.
+    renamed = issues_with_index(FRAME.index + 7)
+    renamed.report(path, **{name: in_order[column]})
+    renamed.report(path, **{name: FRAME[column].to_numpy()})
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"texts": ["a"]}, "texts has 1 entry and issues has 300 rows: pass one per row"),
         ({"images": []}, "images has 0 entries and issues has 300 rows"),
         ({"texts": ["a"] * 300, "images": ["b"] * 300}, "texts and images both say"),
+        (
+            {"texts": FRAME[["note", "path"]]},
+            r"texts has shape \(300, 2\): pass",
+        ),
         ({"X": np.eye(4)}, "X has 4 rows and issues has 300"),
     ],
 )
@@ -59,3 +139,12 @@ def test_what_does_not_fit_the_issues_is_refused(tmp_path, given, message):
     with pytest.raises(ValueError, match=message):
         ISSUES.report(tmp_path / "report.html", **given)
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_page_needs_a_file_in_a_folder_that_is_there(tmp_path):
+    with pytest.raises(ValueError, match=r"path='.*/rep/report.html' is in a folder that is not"):
+        ISSUES.report(tmp_path / "rep" / "report.html")
+    for folder in (f"{tmp_path}/audit/", tmp_path):
+        with pytest.raises(ValueError, match=r"is a folder: pass the file to write, '.*html'"):
+            ISSUES.report(folder)
+    assert [*tmp_path.iterdir()] == []

@@ -186,6 +186,12 @@ def test_keys_decide_move_and_undo(opened) -> None:
         order[2]: ["second", names[rows.second_labels[order[2]]]],
     }
     assert page.decided() == expected
+    page.click("layout")
+    outcomes = (
+        "return [...document.querySelectorAll('.card .labels .outcome')].map(o => o.textContent)"
+    )
+    assert page.script(outcomes) == [f"⇒{label}" for _, label in expected.values()]
+    page.click("layout")
     assert page.said("progress-text") == "3 of 12 reviewed"
     page.press("u")
     assert page.current() == order[2]
@@ -262,6 +268,8 @@ def test_rows_are_excluded_noted_and_given_new_classes_each_with_one_undo(opened
     assert page.noted() == {third: "ask Maria again"}
     page.press("n", "not kept", Keys.ESCAPE)
     assert page.noted() == {third: "ask Maria again"}
+    page.export()
+    assert page.said("status").startswith("3 decisions and 1 note saved as ")
     assert page.said("progress-text") == "3 of 6 reviewed"
     shown = """return [...document.querySelectorAll('.card')].map(
         made => made.querySelector(arguments[0])?.textContent ?? '')"""
@@ -314,7 +322,7 @@ def test_decisions_of_an_older_report_are_imported_and_leave_notes_alone(opened,
     first = page.shown()[0]
     columns = "report,id,given_label,suggested_label,decision,label"
     (tmp_path / "old.csv").write_text(f"{columns}\n{rows.report_id()},{first},,,reject,\n")
-    assert "1 decisions imported" in page.bring(tmp_path / "old.csv")
+    assert "1 decision imported" in page.bring(tmp_path / "old.csv")
     assert page.decided()[first][0] == "reject"
     assert page.noted() == {first: "mine"}
 
@@ -412,6 +420,7 @@ def test_export_applies_and_imports_again(opened) -> None:
     page.press("a", "r", "2", "l", "owl", Keys.ENTER)
     decided = page.decided()
     path = page.export()
+    assert page.said("status").endswith(f"Next: {page.script('return report.nextStep')}")
     read = read_decisions(path)
     assert {int(d.id): [d.decision, d.label] for d in read} == decided
     applied = apply_decisions(rows, read)
@@ -678,6 +687,21 @@ def test_a_long_class_name_is_read_on_its_card_and_stays_within_it(opened) -> No
     assert hidden[classes[0]][0] <= 1  # a pixel of rounding
     assert hidden[classes[1]][0] > 100
     assert hidden[classes[1]][1] < 100
+
+
+def test_opening_the_review_leaves_the_filters_in_sight(opened) -> None:
+    page = opened(audit_rows(12, items=tuple("abcdefghijkl"), item_kind="text"))
+    # Cards end below the window.
+    page.script("document.querySelector('style').sheet.insertRule('.card { min-height: 150vh }')")
+    covered = """return document.querySelector('.top').getBoundingClientRect().bottom
+        > document.getElementById('filters').getBoundingClientRect().top"""
+    page.click("tab-overview")
+    page.click("tab-review")
+    assert not page.script(covered)
+    page.script("goTo(11)")
+    page.click("tab-overview")
+    page.click("tab-review")
+    assert page.script(covered)  # where the reviewer stood comes first
 
 
 def test_on_a_phone_filters_fold_away_and_the_first_card_is_in_sight(opened) -> None:

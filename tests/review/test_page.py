@@ -112,6 +112,15 @@ def test_the_columns_are_those_of_the_flagged_rows(tmp_path) -> None:
     assert data["neighbours"] is None
 
 
+def test_the_page_says_what_turns_its_decisions_into_labels(tmp_path) -> None:
+    rows = audit_rows(5)
+    page = page_of(tmp_path, rows)
+    step = data_of(page)["nextStep"]
+    file = f"decisions-{rows.report_id()}.csv"
+    assert step.startswith(f"twohot apply {file} --audit <folder of this report> --to <your file")
+    assert [step] == [text for _, _, text in page.of("code") if "decisions" in text]
+
+
 def test_an_audit_that_flags_nothing_has_a_report(tmp_path) -> None:
     data = data_of(page_of(tmp_path, audit_rows(4, is_label_issue=np.zeros(4, dtype=bool))))
     assert data["row"] == []

@@ -16,7 +16,7 @@ from twohot._types import Matrix
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.chunked_issues import find_chunked_issues
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
-from twohot.audit.issue_ids import audited_ids
+from twohot.audit.issue_ids import audited_ids, repeated_index_note
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
@@ -138,7 +138,8 @@ def find_label_issues(
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
             opinions = unseen_opinions(probe, X, labels, callback)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    messages = (*by_heart, *_messages(labels, probe), *label_notes(given.present()))
+    notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
+    messages = (*by_heart, *_messages(labels, probe), *notes)
     found = _issues(labels, opinions, offered, budget, precision, probe=probe, messages=messages)
     return replace(found, ids=row_ids)
 

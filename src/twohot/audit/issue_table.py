@@ -167,10 +167,8 @@ class LabelIssues:
         values, column = self.ids.values, self.ids.column
         named = values if isinstance(values, pandas.Index) else list(values)
         index = pandas.Index(named, name=getattr(values, "name", column or None))
-        columns = {name: self[name] for name in COLUMNS}
-        if self.classes.dtype.kind in "iu":  # integers of pandas may be missing
-            given = pandas.array(columns["given_label"], dtype="Int64")
-            columns["given_label"] = given if given.isna().any() else columns["given_label"]
+        columns: dict[str, Any] = {name: self[name] for name in COLUMNS}
+        columns["given_label"] = pandas_labels(Labels(self.given, self.classes))
         return pandas.DataFrame(columns, index=index)
 
     def to_polars(self) -> Any:
@@ -195,7 +193,8 @@ class LabelIssues:
         path : path
             The HTML file to write.
         texts, images : sequence of str or paths, optional
-            What each row came from; paths as seen from the current folder.
+            What each row came from; paths as seen from the current folder. Those of pandas, and
+            X, need the index of the data, in its order.
         X : array, memory map, sparse matrix or data frame, optional
             The features that were audited. With them the page shows the nearest rows of each,
             near-duplicates, outliers, and how alike the classes are.
@@ -204,7 +203,7 @@ class LabelIssues:
         Returns
         -------
         ReviewRows
-            What `apply_decisions` of `twohot.audit.decisions` takes, with what was decided.
+            What the page shows. What was decided there comes back by `issues.apply`.
 
         Examples
         --------
@@ -219,6 +218,40 @@ class LabelIssues:
         from twohot.audit.report_of_issues import write_issue_report  # noqa: PLC0415
 
         return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
+
+    def apply(self, path: str | os.PathLike[str]) -> Any:
+        r"""Return the labels after a review, in the index of the data.
+
+        Parameters
+        ----------
+        path : path
+            The decisions that the page of `issues.report` exported.
+
+        Returns
+        -------
+        pandas series
+            One label per row, also of a class that the reviewer named; none where the row was
+            excluded. What was not decided keeps its given label.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pathlib import Path
+        >>> from twohot import find_label_issues
+        >>> animals = pd.Series(["cat", "dog"] * 4, index=[*"abcdefgh"])
+        >>> issues = find_label_issues(
+        ...     None, animals, probabilities=np.eye(2)[[1, *[1, 0] * 3, 1]]
+        ... )
+        >>> lines = ["report,id,given_label,suggested_label,decision,label"]
+        >>> lines += ["r1,a,cat,dog,accept,", "r1,b,dog,dog,exclude,", "r1,c,cat,cat,new_class,fox"]
+        >>> _ = Path("decisions.csv").write_text("\n".join(lines))
+        >>> issues.apply("decisions.csv").fillna("(none)").head(4).tolist()
+        ['dog', '(none)', 'fox', 'dog']
+        """
+        # What reads decisions takes issues, and so imports this module.
+        from twohot.audit.reviewed_labels import reviewed_labels  # noqa: PLC0415
+
+        return reviewed_labels(self, path)
 
     def _head(self) -> str:
         n_labels = np.count_nonzero(self.given != NO_LABEL)
@@ -248,3 +281,11 @@ class LabelIssues:
 
     def _repr_html_(self) -> str:
         return notebook_table(self._head(), HEADINGS, self._shown(), self.messages)
+
+
+def pandas_labels(labels: Labels) -> Any:
+    """Return labels as a column of pandas, whose integers may be missing."""
+    if labels.classes.dtype.kind not in "iu" or labels.labelled.all():
+        return labels.values
+    pandas = load_extra("pandas", "frames", "data frames")
+    return pandas.array(labels.values, dtype="Int64")

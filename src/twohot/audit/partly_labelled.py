@@ -12,6 +12,7 @@ from twohot._checks.arrays import STORED, NotFiniteError, check_finite
 from twohot._checks.labels import Labels, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
+from twohot.audit.issue_ids import check_rows_of_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.distill._inputs import check_features
 from twohot.distill.estimators import LinearProbe
@@ -46,6 +47,7 @@ def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
     if rows.shape[0] != len(issues):
         problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
         raise ArgumentError("X", problem, "pass the rows that were audited, all of them.")
+    check_rows_of_issues("X", X, issues.ids)
     return rows
 
 

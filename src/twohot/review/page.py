@@ -53,6 +53,10 @@ SCRIPTS = (
 # Characters that could end or confuse the element that carries the JSON, or a line of it.
 ESCAPES = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 PAGES = page_templates("twohot.review")
+# What to do with the decisions of an audit that the command wrote.
+APPLY_COMMAND = (
+    "twohot apply {file} --audit <folder of this report> --to <your file or folder> -o <a new one>"
+)
 
 
 def write_review(
@@ -63,6 +67,7 @@ def write_review(
     image_root: str | os.PathLike[str] | None = None,
     embed_limit: int = EMBED_LIMIT,
     thumbnail_size: int = THUMBNAIL_SIZE,
+    next_step: str = APPLY_COMMAND,
 ) -> str:
     """Write the review of an audit as one HTML file.
 
@@ -81,6 +86,8 @@ def write_review(
         their nearest rows; the others are linked.
     thumbnail_size : int, default=192
         Largest side of a picture that the file carries, in pixels.
+    next_step : str
+        What the page says to run on its decisions, `{file}`.
 
     Returns
     -------
@@ -120,8 +127,10 @@ def write_review(
     near["copies"] = copies_by_row(summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
+    next_step = next_step.format(file=f"decisions-{report}.csv")
     data = {
         "report": report,
+        "nextStep": next_step,
         **row_columns(rows, shown),
         **pictures,
         **neighbour_columns(rows, shown, near, picture_files),
@@ -140,6 +149,7 @@ def write_review(
     )
     text = PAGES.get_template("review.html").render(
         report=report,
+        next_step=next_step,
         summary=summary,
         messages=[*summary.messages, *warning],
         numbers=_numbers(rows, summary),

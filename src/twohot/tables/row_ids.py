@@ -48,20 +48,23 @@ class RowIds:
         return cls(range(n_rows))
 
     @classmethod
-    def of_column(cls, column: str, cells: Any) -> "RowIds":
-        """Return the ids of a user's column, of which there is one for every row, once."""
+    def of_column(cls, column: str, cells: Any, *, argument: str = "") -> "RowIds":
+        """Return the ids of a user's column, of which there is one for every row, once.
+
+        An error speaks of the argument that the ids came by, or else of the column of a table.
+        """
         ids = cls(cells, COLUMN, column)
         texts = list(ids)
         if "" in texts:
             rows = [row for row, text in enumerate(texts) if not text]
             problem = f"has no id in {counted(len(rows), 'row')} (row {first_few(rows)}, from 0)"
-            raise _no_id(column, problem)
+            raise _no_id(column, problem, argument)
         twice = _repeated(texts)
         if twice:
             rows = [row for row, text in enumerate(texts) if text == twice[0]]
             more = f", and {counted(len(twice) - 1, 'other id')} too" if twice[1:] else ""
             where = f"in rows {first_few(rows)}, from 0{more}"
-            raise _no_id(column, f"holds {twice[0]!r} more than once ({where})")
+            raise _no_id(column, f"holds {twice[0]!r} more than once ({where})", argument)
         return ids
 
     def __len__(self) -> int:
@@ -120,6 +123,9 @@ def _repeated(texts: list[str]) -> list[str]:
     return [text for text, count in Counter(texts).items() if count > 1]
 
 
-def _no_id(column: str, problem: str) -> ArgumentError:
+def _no_id(column: str, problem: str, argument: str) -> ArgumentError:
+    if argument:
+        advice = "pass one id per row, no two alike, or leave it out to go by index or position."
+        return ArgumentError(argument, problem, advice)
     advice = "name another column by {id_column}, or pass '' there to go by the position of rows."
     return ArgumentError(f"column {column!r}", problem, advice, id_column=...)

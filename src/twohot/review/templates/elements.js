@@ -14,6 +14,10 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+function counted(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 function share(thousandths) {
   return (thousandths / 1000).toFixed(3);
 }
@@ -101,12 +105,16 @@ function undecidedMark(i) {
   return report.undecided[i] ? element("span", { className: "undecided", textContent: "undecided", title: "The top two candidates are close" }) : null;
 }
 
-/* The outcome, where none of the three labels that are shown anyway was taken. */
+/* Decisions for a label that is shown anyway; its colour says which. */
+const SHOWN_AS = { accept: "suggested", reject: "given", second: "second" };
+
+/* What was decided. */
 function outcome(i) {
   const decision = decisions.get(i);
-  if (decision?.kind === "exclude") return element("span", {}, "⇒", element("span", { className: "excluded", textContent: "excluded" }));
-  const isOther = decision?.kind === "relabel" || decision?.kind === "new_class";
-  return isOther ? element("span", {}, "⇒", labelChip(decision.label, "other", "your label")) : null;
+  if (!decision) return null;
+  const made = decision.kind === "exclude" ? element("span", { className: "excluded", textContent: "excluded" })
+    : labelChip(decision.label, SHOWN_AS[decision.kind] ?? "other", "your label");
+  return element("span", { className: "outcome" }, "⇒", made);
 }
 
 function noteText(i) {

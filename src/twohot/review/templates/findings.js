@@ -32,8 +32,8 @@ function fillFindingFilter(select) {
 }
 
 function findingLine(finding, number, pick) {
-  const total = finding.total.toLocaleString("en");
-  const shown = finding.rows.length < finding.total ? `${total} rows, ${finding.rows.length.toLocaleString("en")} shown` : `${total} rows`;
+  const total = counted(finding.total, "row");
+  const shown = finding.rows.length < finding.total ? `${total}, ${finding.rows.length.toLocaleString("en")} shown` : total;
   const button = element("button", { type: "button", title: "Look at these rows" },
     element("strong", { textContent: finding.name }), element("span", { className: "count", textContent: shown }));
   button.addEventListener("click", () => pick(number));

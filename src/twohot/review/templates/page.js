@@ -128,5 +128,5 @@ function say(text, isError = false) {
   byId("status").classList.toggle("is-error", isError);
   clearTimeout(statusTimer);
   /* Long enough to read; an error stays until the next word. */
-  if (!isError) statusTimer = setTimeout(() => { byId("status").textContent = ""; }, 4000);
+  if (!isError) statusTimer = setTimeout(() => { byId("status").textContent = ""; }, Math.max(4000, 80 * text.length));
 }

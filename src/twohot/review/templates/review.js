@@ -28,7 +28,7 @@ function acceptShown() {
   const rows = openSuggestions();
   decide(rows.map((i) => [i, { kind: "accept", label: labelOf(i, "accept") }]));
   redraw(rows);
-  say(`${rows.length.toLocaleString("en")} suggestions accepted (u takes them back).`);
+  say(`${counted(rows.length, "suggestion")} accepted (u undoes it).`);
 }
 
 function undoLast() {
@@ -60,8 +60,8 @@ function exportDecisions() {
   element("a", { href: address, download: name }).click();
   /* The browser has taken the file over long before. */
   setTimeout(() => URL.revokeObjectURL(address), 60000);
-  const noted = notes.size ? ` and ${notes.size} notes` : "";
-  say(`${decisions.size} decisions${noted} saved as ${name}. Next: twohot apply ${name} --audit <folder of this report>`);
+  const noted = notes.size ? ` and ${counted(notes.size, "note")}` : "";
+  say(`${counted(decisions.size, "decision")}${noted} saved as ${name}. Next: ${report.nextStep}`);
 }
 
 async function importDecisions(file) {
@@ -69,7 +69,7 @@ async function importDecisions(file) {
     const changes = changesFromCsv(await file.text());
     answer(changes);
     refreshView();
-    say(`${changes.length} decisions imported (u takes them back).`);
+    say(`${counted(changes.length, "decision")} imported (u undoes it).`);
   } catch (error) {
     say(`Nothing was imported: ${error.message}.`, true);
   }
@@ -84,6 +84,13 @@ function showTab(name) {
     byId(`tab-${tab}`).tabIndex = tab === name ? 0 : -1;
   }
   scrollTo(0, 0);
+}
+
+/* Open the rows at a place of the view; those of the first line leave the filters in sight. */
+function openReview(place) {
+  showTab("review");
+  goTo(place);
+  if (page.cursor < columnsShown()) scrollTo(0, 0);
 }
 
 function sortBy(name) {
@@ -103,8 +110,7 @@ function pickPair(trueClass, given) {
   byId("filter-suggested").value = trueClass;
   byId("filter-given").value = given === trueClass ? "" : given;
   refreshView();
-  showTab("review");
-  goTo(0);
+  openReview(0);
 }
 
 /* Lead from a finding to its rows. */
@@ -112,8 +118,7 @@ function pickFinding(number) {
   byId("filters").reset();
   byId("filter-finding").value = number;
   refreshView();
-  showTab("review");
-  goTo(0);
+  openReview(0);
 }
 
 function fillClassFilter(select, column) {
@@ -185,7 +190,7 @@ function onStorageLost() {
 
 function listen() {
   byId("tab-overview").addEventListener("click", () => showTab("overview"));
-  byId("tab-review").addEventListener("click", () => { showTab("review"); goTo(page.cursor); });
+  byId("tab-review").addEventListener("click", () => openReview(page.cursor));
   document.querySelector(".tabs").addEventListener("keydown", onTabKey);
   byId("search").addEventListener("input", refreshView);
   for (const select of byId("filters").querySelectorAll("select")) select.addEventListener("change", refreshView);
