@@ -155,7 +155,11 @@ def test_spellings_are_kept_apart_and_said():
     coded = code_labels(labels)
     assert coded.classes.tolist() == [" bug ", "Billing", "billing", "bug"]
     assert label_notes(coded) == (
-        "2 labels look like other spellings: ' bug ' / 'bug', 'Billing' / 'billing'.",
+        (
+            "2 rows have a label that may be another spelling of a class: ' bug ' / 'bug', "
+            "'Billing' / 'billing'. They are different classes here: write them alike in your "
+            "data if they are one."
+        ),
     )
     # A class that no row has is no spelling of another.
     assert label_notes(code_labels(["bug"], classes=["Bug", "bug"])) == ()

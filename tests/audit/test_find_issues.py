@@ -251,7 +251,8 @@ def test_texts_that_look_missing_are_classes_and_said_unless_they_are_named():
 def test_other_spellings_are_said():
     labels = np.where(np.arange(len(X)) % 50 == 0, "Ant ", NAMES[Y])
     *_, said = find_label_issues(X, labels, probe=LinearProbe(ridge=5).fit(X, labels)).messages
-    assert said == "6 labels look like other spellings: 'Ant ' / 'ant'."
+    spelled = "6 rows have a label that may be another spelling of a class: 'Ant ' / 'ant'. "
+    assert said.startswith(spelled)
 
 
 class CountedRows(np.ndarray):

@@ -106,21 +106,31 @@ def test_odd_labels_are_said_by_every_command_that_reads_them(name):
     arguments = [name, "table.csv", *OUTPUTS[name]]
     result = run(*arguments)
     assert result.exit_code == 0, result.output
-    assert "Note: 2 labels look like other spellings: 'Cat' / 'cat', 'dog' / 'dog '." in (
-        result.stderr
+    assert (
+        "Note: 2 rows have a label that may be another spelling of a class: 'Cat' / 'cat', "
+        "'dog' / 'dog '. They are different classes here" in result.stderr
     )
     assert (
         "Note: 'NaN', 'n/a' are classes here: name such a text by --missing if it means that there "
         "is no label." in result.stderr
     )
     # Once, and in no other words.
-    assert "other spellings" not in result.stdout
+    assert "another spelling" not in result.stdout
     assert "`missing`" not in result.output
     force = ["--force"] if name in {"audit", "corrupt", "fit"} else []
     quieter = run(*arguments, *force, "--missing", "NaN", "--missing", "n/a")
     assert quieter.exit_code == 0, quieter.output
-    assert "other spellings" in quieter.stderr
+    assert "another spelling" in quieter.stderr
     assert "--missing" not in quieter.stderr
+
+
+@pytest.mark.usefixtures("odd")
+def test_blanks_at_the_end_of_a_class_are_seen_in_tables():
+    described = run("describe", "table.csv").stdout
+    assert "│ 'dog ' " in described
+    assert "│ dog " in described
+    assert run("fit", "table.csv", "-o", "p.safetensors", "--quiet").exit_code == 0
+    assert "│ 'dog ' " in run("evaluate", "p.safetensors", "table.csv").stdout
 
 
 def test_texts_that_mean_no_label(odd):
@@ -144,7 +154,7 @@ def test_labels_of_a_list_are_looked_at_when_extracted(tmp_path, monkeypatch):
     Path("texts.csv").write_text("text,label\none,Bug\ntwo,bug\nthree,NaN\n")
     # Refused: pixels take no texts. What is odd about the labels was said before.
     result = run("extract", "texts.csv", "--backbone", "pixels", "-o", "t.features")
-    assert "Note: 1 label looks like another spelling: 'Bug' / 'bug'." in result.stderr
+    assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in result.stderr
     assert "'NaN' is a class here: name such a text by --missing if it means" in result.stderr
 
 

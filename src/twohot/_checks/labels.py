@@ -200,8 +200,9 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
 
     Examples
     --------
-    >>> label_notes(code_labels(["Billing", "billing", "billing", "bug"]))
-    ("1 label looks like another spelling: 'Billing' / 'billing'.",)
+    >>> print(*label_notes(code_labels(["Billing", "billing", "billing", "bug"])))
+    1 row has a label that may be another spelling of a class: 'Billing' / 'billing'. They are
+    different classes here: write them alike in your data if they are one.
     """
     found = labels.present()
     names, notes = [str(label) for label in found.classes.tolist()], []
@@ -209,9 +210,12 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
     if groups:
         n_rows = sum(int(found.sizes[group].sum() - found.sizes[group].max()) for group in groups)
         spelled = [" / ".join(repr(names[code]) for code in group) for group in groups]
-        looks = "looks like another spelling" if n_rows == 1 else "look like other spellings"
-        shown = first_few(spelled, 3, str)
-        notes.append(f"{counted(n_rows, 'label')} {looks}: {shown}.")
+        have = "row has" if n_rows == 1 else "rows have"
+        notes.append(
+            f"{n_rows} {have} a label that may be another spelling of a class: "
+            f"{first_few(spelled, 3, str)}. They are different classes here: write them alike in "
+            "your data if they are one."
+        )
     odd = [name for name in names if name.strip().casefold() in LOOKS_MISSING]
     if odd:
         are = "is a class" if len(odd) == 1 else "are classes"

@@ -9,7 +9,7 @@ import numpy as np
 from twohot._checks.messages import counted
 from twohot._types import FloatArray
 from twohot.classes.description import ClassStructure, Description
-from twohot.cli._terminal import print_table, say
+from twohot.cli._terminal import print_table, say, seen
 
 # Classes that are shown one per line; of more, only the pairs that are most alike are.
 MANY_CLASSES = 40
@@ -39,8 +39,9 @@ def print_overview(source: Path, found: Description) -> None:
             f"rows per class: {sizes.min()} to {sizes.max()}, median {np.median(sizes):g}; "
             f"classes without a row: {np.count_nonzero(sizes == 0)}"
         )
-    # Columns were said when the table was read.
-    known = {name: value for name, value in found.provenance.items() if name != "columns"}
+    # What columns are was said when the table was read.
+    said = ("columns", "stray_features")
+    known = {name: value for name, value in found.provenance.items() if name not in said}
     lines += [f"{name}: {_short(value)}" for name, value in known.items()]
     if found.structure is None:
         lines.append("No correlations: fewer than two classes have rows.")
@@ -84,7 +85,7 @@ def _print_superclasses(structure: ClassStructure) -> None:
     for group, name in enumerate(structure.superclass_names):
         members = np.flatnonzero(structure.superclass == group)
         n_rows = structure.correlation.class_sizes[members].sum()
-        names = [structure.classes[k] for k in members[:NAMES_LISTED]]
+        names = [seen(structure.classes[k]) for k in members[:NAMES_LISTED]]
         more = ", …" if len(members) > NAMES_LISTED else ""
         rows.append((name, len(members), n_rows, ", ".join(names) + more))
     title = f"Superclasses ({structure.source})"

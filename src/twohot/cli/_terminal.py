@@ -30,14 +30,25 @@ def print_table(
     caption: str | None = None,
     bold: Collection[int] = (),
 ) -> None:
-    """Print a table, its cells as they are; columns of names stand left, numbers right."""
+    """Print a table, its cells as they can be seen; columns of names stand left, numbers right."""
     table = Table(title=title, title_justify="left", caption=caption)
     for heading in headings:
         table.add_column(heading, justify="left" if heading in names else "right")
     for number, row in enumerate(rows):
-        cells = (Text(str(cell)) for cell in row)
+        cells = (Text(seen(str(cell))) for cell in row)
         table.add_row(*cells, style="bold" if number in bold else "")
     Console().print(table)
+
+
+def seen(name: str) -> str:
+    """Return a name as it can be told from others: in quotes if blanks in it would not be seen.
+
+    Examples
+    --------
+    >>> seen("log in"), seen("login ")
+    ('log in', "'login '")
+    """
+    return name if " ".join(name.split()) == name else repr(name)
 
 
 class PacedLines:
