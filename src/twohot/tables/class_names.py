@@ -111,6 +111,7 @@ def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
         row = int(np.argmax(np.isin(labels.codes, outside)))
         what = f"no position among the {len(names)} classes"
         problem = f"holds {positions[labels.codes[row]]} in row {row}, which is {what}"
-        advice = f"pass integers from 0 to {len(names) - 1}, or -1 for no label."
+        last = len(names) - 1
+        advice = f"pass integers from 0 to {last}, -1 for no label, or the names of classes."
         raise ArgumentError(name, problem, advice)
     return Labels(np.append(positions, NO_LABEL)[labels.codes], np.array(names, dtype=object))
