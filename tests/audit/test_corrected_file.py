@@ -81,13 +81,16 @@ def test_a_new_class_is_written_and_an_excluded_row_loses_its_label_or_goes(tmp_
         assert table["given_label"].to_list() == [ANIMALS[BY_NAME.given_labels[r]] for r in kept]
 
 
-def test_a_column_of_numbers_takes_no_name(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "message"), [("yak", ".*'yak'.*name new"), ("007", ", where '007' would become '7': ")]
+)
+def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
     classes = ("3", "5", "7", "9")
     rows = audit_rows(4, classes=classes)
     labels = [int(classes[code]) for code in rows.given_labels]
     pl.DataFrame({"x": [0.5] * 4, "label": labels}).write_parquet(tmp_path / "a.parquet")
-    applied = applied_labels(rows, [4, 0, 1, 1], new_classes=("yak",))
-    with pytest.raises(ValueError, match=r"holds int64 in its column 'label' .*'yak'.*name new"):
+    applied = applied_labels(rows, [4, 0, 1, 1], new_classes=(name,))
+    with pytest.raises(ValueError, match=rf"holds int64 in its column 'label'{message}"):
         write_corrected_file(tmp_path / "a.parquet", tmp_path / "b.parquet", rows, applied)
 
 

@@ -740,3 +740,22 @@ def test_frames_with_unlabelled_rows_are_audited_as_arrays_are():
     expected = find_label_issues(data.X, labels)
     np.testing.assert_array_equal(found.is_label_issue, expected.is_label_issue)
     np.testing.assert_allclose(found.label_quality, expected.label_quality)
+
+
+def test_nothing_is_suggested_to_be_of_a_class_that_hardly_occurs():
+    # "kat" is "cat" misspelt, twice: who judges finds what looks like the one to be the other.
+    generator = np.random.default_rng(0)
+    true = np.repeat(np.array(["cat", "dog"]), 100)
+    given = np.where(generator.random(200) < 0.2, true[::-1], true)
+    given[:2] = "kat"
+    at_cat = np.where(true == "cat", 0.38, 0.01)
+    probabilities = np.stack([at_cat, 0.98 - 2.5 * at_cat, 0.02 + 1.5 * at_cat], axis=1)
+    found = find_label_issues(
+        None, given, probabilities=probabilities, classes=["cat", "dog", "kat"]
+    )
+    others = given != "kat"
+    assert "kat" not in set(found["predicted_label"][others].tolist())
+    flagged = found["is_label_issue"] & others
+    np.testing.assert_array_equal(flagged[others], (given != true)[others])
+    (said,) = (line for line in found.messages if line.startswith("Classes that hardly occur"))
+    assert "1 ('kat')" in said

@@ -89,18 +89,38 @@ def test_a_new_class_gets_a_folder_and_an_excluded_image_none(photos, tmp_path):
     assert done.left_out == ("dog/3.png",)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("a/../b", r"class 'a/../b' cannot be the name of a folder"),
-        (".fox", r"class '.fox' begins with a dot, and such folders are passed over"),
-    ],
-)
-def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path, name, message):
+@pytest.mark.parametrize("name", ["a/../b", ".hidden", "é" * 128])
+def test_a_new_class_that_no_folder_can_be_called_is_refused(photos, tmp_path, name):
     applied = applied_labels(audited(), [4, 0, 1, 1], new_classes=(name,))
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"class '{name}' cannot be the name of a folder"):
         write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
     assert not (tmp_path / "clean").exists()
+
+
+@pytest.mark.parametrize("names", [("Cat", "cat"), ("caf\u00e9", "cafe\u0301")])
+def test_classes_that_a_disk_may_hold_to_be_one_are_refused(photos, tmp_path, names):
+    applied = applied_labels(audited(), [4, 5, 1, 1], new_classes=names)
+    with pytest.raises(ValueError, match=f"classes '{names[0]}' and '{names[1]}' differ in cap"):
+        write_sorted_folder(photos, tmp_path / "clean", audited(), applied)
+    assert not (tmp_path / "clean").exists()
+
+
+def test_images_that_a_disk_may_hold_to_be_one_get_other_names(photos, tmp_path):
+    (photos / "dog" / "1.png").rename(photos / "dog" / "1.PNG")
+    rows = audited([*NAMES[:2], "dog/1.PNG", NAMES[3]])
+    write_sorted_folder(photos, tmp_path / "clean", rows, applied_labels(rows, [0, 0, 0, 1]))
+    assert set(content(tmp_path / "clean")) == {
+        "cat/1.png", "cat/deep/2.png", "cat/1 (dog).PNG", "dog/3.png"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_nothing_is_written_through_a_link(photos, copy):
+    place = photos / "made.png"
+    sorted_folder._put(photos / NAMES[0], place, copy=False)
+    with pytest.raises(FileExistsError):
+        sorted_folder._put(photos / NAMES[2], place, copy=copy)
+    assert (photos / NAMES[0]).read_text() == NAMES[0]
 
 
 @pytest.mark.parametrize(

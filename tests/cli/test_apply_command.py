@@ -175,6 +175,7 @@ def test_new_classes_exclusions_and_notes_are_written() -> None:
     assert result.exit_code == 0, result.output
     assert "2 rows decided" in result.output
     assert "1 relabelled, new classes 'yak', 0 given labels kept, 1 row excluded" in result.output
+    assert "Note" not in result.output
     header, *lines = read_csv("out.csv")
     assert header == ["id", "item", "label", "note"]
     assert [line[2:] for line in lines[:5]] == [
@@ -182,7 +183,15 @@ def test_new_classes_exclusions_and_notes_are_written() -> None:
     ]  # fmt: skip
     result = run("more.csv", "--audit", "audit", "-o", "less.csv", "--drop-excluded")
     assert "1 row excluded, left out." in result.output
+    assert "leaves out keep the label of the features where it is passed as --la" in result.output
     assert read_csv("less.csv")[1:] == [*lines[:2], *lines[3:]]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_new_class_that_is_another_spelling_is_said() -> None:
+    write_csv("more.csv", COLUMNS, [[REPORT, "0", "new_class", "Dog"]])
+    result = run("more.csv", "--audit", "audit", "-o", "out.csv")
+    assert "the new class 'Dog' looks like another spelling of 'dog'." in result.output
 
 
 def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:

@@ -52,7 +52,7 @@ def test_other_names_are_those_of_options(name):
         ("seed", 1.5e-3, "--seed=0.0015"),
         ("split", None, "--split=None"),
         ("split", "it's", '--split="it\'s"'),
-        ("label_column", ["a"], "--label-column=['a']"),
+        ("label_column", ["a", "b"], "--label-column='a' --label-column='b'"),
         ("label_column", ..., "--label-column=…"),
         ("force", True, "--force"),
         # Nothing of these is an argument that the command has as an option.

@@ -1,6 +1,7 @@
-"""A probe remembers the columns it was fitted on, and refuses others by name."""
+"""A probe takes the columns it was fitted on by name, and refuses a table that lacks some."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from label_tables import NAMES, blobs, column, everything, run, write_table
 
@@ -30,9 +31,8 @@ def test_the_columns_are_in_the_file_of_the_probe():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["age", *(f"x{i}" for i in range(6))], "other.csv has 'age' too"),
         (["age", *(f"x{i}" for i in range(5))], "other.csv has 'age' too and lacks 'x5'"),
-        ([f"x{i}" for i in (1, 0, 2, 3, 4, 5)], "other.csv has them in another order"),
+        ([f"x{i}" for i in range(5)], "other.csv lacks 'x5'"),
     ],
 )
 @pytest.mark.parametrize("command", ["predict", "evaluate", "audit"])
@@ -55,12 +55,54 @@ def test_other_columns_are_refused_by_name(folder, names, message, command):
     assert everything(folder) == before
 
 
-def test_columns_named_in_order_are_taken(folder):
+@pytest.mark.parametrize("kind", ["csv", "parquet", "folder"])
+@pytest.mark.parametrize("command", ["predict", "evaluate", "audit"])
+def test_the_columns_of_a_probe_are_taken_by_name_from_a_table_with_others(folder, kind, command):
     features, true = blobs(90)
-    names = [f"x{i}" for i in (5, 4, 3, 2, 1, 0)]
-    lines = (list(map(repr, row)) for row in features[:, ::-1].tolist())
-    write_csv(folder / "turned.csv", names, lines)
-    chosen = (part for i in range(6) for part in ("--feature-column", f"x{i}"))
-    result = run("predict", "p.safetensors", "turned.csv", "-o", "out.csv", "--quiet", *chosen)
+    labels = [NAMES[label] for label in true]
+    # A number a row and words among numbers: both would stop a table without chosen features.
+    others = {"age": np.arange(90), "height": ["?", *["180"] * 89]}
+    turned = {f"x{i}": features[:, i] for i in range(5, -1, -1)}
+    frame = pd.DataFrame({**others, **turned, "label": labels})
+    source = folder / ("parts" if kind == "folder" else f"other.{kind}")
+    if kind == "csv":
+        frame.to_csv(source, index=False)
+    else:
+        (folder / "parts").mkdir()
+        frame.to_parquet(source / "0.parquet" if kind == "folder" else source)
+    arguments = {
+        "predict": ("predict", "p.safetensors", source, "-o", "out.csv"),
+        "evaluate": ("evaluate", "p.safetensors", source),
+        "audit": ("audit", source, "--probe", "p.safetensors", "-o", "audit"),
+    }
+    result = run(*arguments[command])
     assert result.exit_code == 0, result.output
-    assert column("out.csv", "predicted_label") == [NAMES[label] for label in true]
+    if kind != "folder":
+        assert "features: 6 columns x0 … x5" in result.output
+        assert "not used: age, height" in result.output
+    found = {
+        "predict": lambda: column("out.csv", "predicted_label"),
+        "evaluate": lambda: labels if "Accuracy 100.0%" in result.output else [],
+        "audit": lambda: column("audit/issues.csv", "predicted_label"),
+    }
+    assert found[command]() == labels
+
+
+def test_columns_chosen_in_another_order_are_refused(folder):
+    chosen = [part for i in (1, 0, 2, 3, 4, 5) for part in ("--feature-column", f"x{i}")]
+    result = run("predict", "p.safetensors", "a.csv", "-o", "out.csv", *chosen)
+    assert result.exit_code == 1
+    assert "a.csv has them in another order" in result.output
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_stray_column_is_named_with_the_option_that_leaves_it_out(folder):
+    features, true = blobs(90)
+    write_table(folder / "b.csv", features, label=[NAMES[label] for label in true])
+    frame = pd.read_csv(folder / "b.csv").assign(amount=np.linspace(100, 50_000, 90))
+    frame.to_csv(folder / "b.csv", index=False)
+    result = run("describe", "b.csv")
+    assert "features: 7 columns x0 … x5 and amount; label" in result.output
+    assert "Note: 'amount' is a feature too, unlike the others by name" in result.output
+    assert "and hides them: leave it out by --feature-column='x*'." in result.output
+    assert "Note: " not in run("describe", "b.csv", "--feature-column", "x*").output

@@ -34,7 +34,7 @@ def test_workers_fit_what_is_fitted_here(source, tmp_path, cluster):
     assert run("fit", source, "-o", here, "--quiet").exit_code == 0
     result = run("fit", source, "-o", there, "--quiet", "--scheduler", cluster.scheduler_address)
     assert result.exit_code == 0, result.output
-    assert "Memory of each of 2 workers" in result.output
+    assert "Memory of each of" in result.output
     assert "the workers' memory holds the features" in result.output
     found, expected = load(there), load(here)
     assert found.choice_.chosen.recipe == expected.choice_.chosen.recipe

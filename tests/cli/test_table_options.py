@@ -10,7 +10,7 @@ from label_tables import NAMES, blobs, column, run, write_table, wrong_every
 
 from twohot.cli._parsers import command_function, parser_of
 from twohot.cli._table_options import FeatureOptions, TableOptions, with_table_options
-from twohot.tables import read_features
+from twohot.tables import read_features, read_table
 
 READ_LABELS = ("audit", "corrupt", "describe", "fit", "forecast")
 OUTPUTS = {
@@ -129,6 +129,8 @@ def test_texts_that_mean_no_label(odd):
     table = read_features("out.features")
     assert table.given_labels.tolist() == [None if name == "NaN" else name for name in odd]
     assert table.classes == ("Cat", "cat", "dog", "dog ", "fox", "n/a")
+    # The file remembers it where other labels are read beside it.
+    assert read_table("out.features", labels=odd).classes == table.classes
 
 
 def test_plain_labels_are_no_news(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from label_tables import column, everything, run
 
 from pictures import encoded, write_picture
+from twohot import load
 from twohot.tables import read_features
 
 # The colour that images of a class have, but for noise.
@@ -118,7 +119,7 @@ def test_texts_that_mean_no_label():
          "--label-column='lable' and --unlabelled contradict each other"),
         (["new", "--label-column", "label", "--unlabelled"],
          "--label-column='label' is for CSV and Parquet files, not for new."),
-        (["new", "--missing", "NA"], "--missing=['NA'] is for CSV and Parquet files, not for new."),
+        (["new", "--missing", "NA"], "--missing='NA' is for CSV and Parquet files, not for new."),
         (["digits", "--unlabelled"], "--unlabelled is not for data sets: digits has labels."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -194,3 +195,36 @@ def test_commands_that_need_labels_say_so_and_take_a_label_file(bare, name):
     assert result.exit_code == 0, result.output
     if name == "corrupt":
         assert read_features("noisy.features").classes == ("brick", "grass", "sky")
+
+
+def test_what_means_no_label_is_said_once(folder):
+    files = sorted(Path("photos").rglob("*.png"))
+    names = [path.parent.name if number % 6 else "n/a" for number, path in enumerate(files)]
+    listed = pd.DataFrame({"path": files, "label": names, "id": range(100, 100 + len(files))})
+    listed.to_csv("photos.csv", index=False)
+    listed[["id", "label"]].to_csv("clean.csv", index=False)
+    extracted = run("extract", "photos.csv", *PIXELS, "--missing", "n/a", "-o", "photos.features")
+    assert extracted.exit_code == 0, extracted.output
+    options = ["--labels", "clean.csv", "-o", "p.safetensors", "--quiet", "--force"]
+    result = run("fit", "photos.features", *options)
+    assert result.exit_code == 0, result.output
+    assert "no label: 'n/a'" in result.output
+    assert set(load("p.safetensors").classes_) == set(COLOURS)
+    # Others may be named later, beside it.
+    result = run("fit", "photos.features", *options, "--missing", "sky")
+    assert result.exit_code == 0, result.output
+    assert set(load("p.safetensors").classes_) == {"brick", "grass"}
+    # To say something else is to make another file.
+    again = run("extract", "photos.csv", *PIXELS, "--missing", "-", "-o", "photos.features")
+    assert "photos.features exists and was made from something else" in again.output
+    assert (folder / "photos.features").exists()
+
+
+@pytest.mark.usefixtures("probe")
+def test_a_folder_is_no_label_file():
+    result = run("fit", "photos.features", "--labels", "photos", "-o", "q.safetensors")
+    assert result.exit_code == 1
+    assert "Error: --labels=photos is a folder: pass a label file, which `twohot apply` " in (
+        result.output
+    )
+    assert "by `twohot extract`" in result.output

@@ -13,10 +13,18 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from distributed import Client, LocalCluster
 from distributed.comm.tcp import TCP
 
-from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import (
+    AutoProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+    find_label_issues,
+)
 from twohot.rows import dask_rows, dask_tasks
 from twohot.rows.chunked import open_chunks, split_index
 from twohot.rows.dask_rows import ChunkError, DaskRows
@@ -197,17 +205,21 @@ def test_coefficients_and_sums_are_all_that_travels(client, loss, monkeypatch):
 # Faults ------------------------------------------------------------------------------------------
 
 
-def test_a_worker_that_is_killed_is_made_up_for(monkeypatch):
-    kill_and_compare(4, monkeypatch)
+def test_a_worker_that_is_killed_is_made_up_for(client, monkeypatch):
+    kill_and_compare(4, client, monkeypatch)
 
 
 @pytest.mark.slow
 def test_workers_killed_at_ten_random_moments(monkeypatch):
     for moment in np.random.default_rng(0).integers(1, 14, 10).tolist():
-        kill_and_compare(moment, monkeypatch)
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
+            Client(started) as own,
+        ):
+            kill_and_compare(moment, own, monkeypatch)
 
 
-def kill_and_compare(moment, monkeypatch):
+def kill_and_compare(moment, client, monkeypatch):
     """Kill a worker while the tasks of a pass run; compare with a fit that is left alone."""
     probe = PartialLabelProbe(tol=1e-3)
     array, labels = chunked(X, (500,) * 3), chunked(Y, (500,) * 3)
@@ -220,17 +232,12 @@ def kill_and_compare(moment, monkeypatch):
         n_calls += 1
         if n_calls == moment:
             # A signal that cannot be caught.
-            os.kill(next(iter(own.run(os.getpid).values())), signal.SIGKILL)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         return handles
 
-    # A cluster of its own: that of other tests keeps its workers.
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
-        Client(started) as own,
-    ):
-        monkeypatch.setattr(DaskRows, "_run", killing)
-        found = probe.fit(array, labels).coef_
-        monkeypatch.undo()
+    monkeypatch.setattr(DaskRows, "_run", killing)
+    found = probe.fit(array, labels).coef_
+    monkeypatch.undo()
     assert n_calls >= moment
     assert relative(found, expected) <= 1e-6
 
@@ -309,6 +316,16 @@ def test_bad_features():
     words = dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": Y.astype(str)}), npartitions=2)
     refuse("X has a column 'b' of", X=words, y=Y)
     refuse("X has no rows", X=chunked(X)[:0], y=Y[:0])
+
+
+def test_soft_targets_and_what_would_come_here_whole():
+    soft = sp.csr_array((np.ones(1500), (np.arange(1500), Y)), shape=(1500, 6))
+    found = LinearProbe(tol=1e-4).fit_soft(chunked(X), soft).coef_
+    assert relative(found, LinearProbe(tol=1e-4).fit(X, Y).coef_) <= 1e-5
+    with pytest.raises(ValueError, match="X is in chunks of Dask, and logits of all rows would"):
+        AutoProbe().fit_out_of_fold(chunked(X), chunked(Y))
+    with pytest.raises(ValueError, match="X has 20 rows of 24 features: pass so few as an array"):
+        find_label_issues(chunked(X[:20], (8, 12)), chunked(Y[:20], (8, 12)))
 
 
 def test_fewer_rows_than_features_come_here():

@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,6 +125,17 @@ def test_a_fit_on_a_map_is_that_in_memory_to_the_last_bit(probe, tmp_path):
     stored = memory_map(X, tmp_path)
     assert np.array_equal(probe.fit(stored, y).coef_, expected)
     assert np.array_equal(probe.predict_proba(stored), probe.predict_proba(X))
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_an_array_of_zarr(tmp_path):
+    X, y = problem()
+    stored = zarr.create_array(tmp_path / "x.zarr", shape=X.shape, chunks=(70, 40), dtype="f2")
+    stored[:] = X
+    probe = LinearProbe()
+    expected = probe.fit(X, y).coef_
+    assert np.array_equal(probe.fit(stored, y).coef_, expected)
+    assert np.array_equal(probe.predict(stored), probe.predict(X))
 
 
 @pytest.mark.usefixtures("small_parts")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg as sl
 
-from twohot import LinearProbe
+from twohot import AutoProbe, DiscriminantProbe, LinearProbe
 from twohot.rows import principal_axes
 from twohot.rows.basis import leading_axes, reflected_basis
 from twohot.rows.principal_axes import measure_axes
@@ -97,6 +97,24 @@ def test_a_fit_does_not_depend_on_how_the_axes_are_found(fit_intercept, monkeypa
     found = probe.fit(X, y)
     np.testing.assert_allclose(found.coef_, expected, atol=1e-6 * np.abs(expected).max())
     assert found.rounds_[0].n_passes <= 1.5 * n_passes
+
+
+@pytest.mark.usefixtures("_wide")
+@pytest.mark.parametrize("value", [0.0, 2.5])
+def test_features_that_never_vary_have_no_axes(value):
+    X, y = np.full((60, N_FEATURES), value), np.arange(60) % 3
+    for probe in (LinearProbe(), LinearProbe(whiten=True), DiscriminantProbe(), AutoProbe()):
+        outputs = probe.fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(outputs, 1 / 3, atol=1e-6)
+
+
+@pytest.mark.usefixtures("_wide")
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_rows_may_be_of_any_size(scale):
+    X, y = wide_rows()
+    expected = LinearProbe(normalize=False).fit(X, y).predict(X)
+    found = LinearProbe(normalize=False).fit(X * scale, y).predict(X * scale)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.usefixtures("_wide")

@@ -63,9 +63,10 @@ def test_calibration_recovers_a_planted_noise_rate_and_temperature(noise_rate, t
         assert found.temperature == temperature
 
 
+@pytest.mark.parametrize("noise_rate", [0.0, 0.31, 0.5, 0.8])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_calibration_is_the_best_of_the_whole_grid(weighted):
-    logits, labels = planted(0.3, 0.7, n_rows=60)
+def test_calibration_is_the_best_of_the_whole_grid(weighted, noise_rate):
+    logits, labels = planted(noise_rate, 0.7, n_rows=60)
     v = np.random.default_rng(1).integers(0, 3, 60).astype(float) if weighted else np.ones(60)
     found = calibrate(judge_logits(logits, labels), 5, v)
     values = {}

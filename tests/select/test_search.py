@@ -490,6 +490,14 @@ def test_a_weak_penalty_is_finished_where_its_optimum_is(ridge):
     assert np.linalg.norm(found.coef - exact.coef_) < 0.1 * np.linalg.norm(exact.coef_)
 
 
+def test_a_weak_penalty_is_compared_where_its_optimum_is(monkeypatch):
+    monkeypatch.setattr(CrossEntropy, "coarse_tol", 3e-2)
+    for ridge, expected in ((0.64, 3e-2 * 0.64 / 30), (10.0, 1e-2), (30.0, 3e-2), (100.0, 3e-2)):
+        assert grid.coarse_tol(Recipe(CrossEntropy(), ridge=ridge)) == pytest.approx(expected)
+    robust = Recipe(GeneralizedCrossEntropy(), ridge=0.64)
+    assert grid.coarse_tol(robust) == GeneralizedCrossEntropy.coarse_tol
+
+
 def test_a_convex_refit_starts_where_the_search_ended():
     search, _ = make_search(DATA, n_splits=1, tol=1e-6)
     search.attempt(grid.TEACHER_30)

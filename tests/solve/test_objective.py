@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize as so
 import scipy.sparse as sp
+import scipy.special
 
 import problems
 import twin
@@ -298,3 +299,18 @@ def test_large_logits_give_the_softmax(dtype, size):
     np.testing.assert_allclose(log_sum, exact_sum, rtol=10 * np.finfo(dtype).eps)
     outputs, _ = softmax(logits.copy())
     np.testing.assert_allclose(outputs.sum(axis=1), 1, rtol=10 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("size", [1.0, 200.0, 1e30])
+def test_outputs_of_logits_of_any_size_are_those_in_double_precision(size):
+    logits = np.random.default_rng(0).normal(size=(5, 4)) * size
+    logits[0] = -size  # all small: their exponentials would all vanish
+    outputs, log_sum = softmax(logits.astype(np.float32))
+    exact = logits.astype(np.float32).astype(float)
+    np.testing.assert_allclose(outputs, scipy.special.softmax(exact, axis=1), atol=1e-5)
+    expected = scipy.special.logsumexp(exact, axis=1, keepdims=True)
+    np.testing.assert_allclose(log_sum, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_no_rows_have_no_outputs():
+    assert softmax(np.empty((0, 3), np.float32))[0].shape == (0, 3)

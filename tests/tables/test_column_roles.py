@@ -212,6 +212,7 @@ def test_features_that_are_columns_are_listed_in_order():
     assert read_table(frame).feature_columns == ("b", "a")
     lists = pd.DataFrame({"embedding": [[0.5, 1.5], [2.5, 3.5]], "label": list("xy")})
     assert read_table(lists).feature_columns == ()
+    assert read_table(frame[["b", "label"]]).feature_columns == ("b",)
 
 
 def test_rows_of_an_archive_by_splits_have_ids_of_their_own(tmp_path):

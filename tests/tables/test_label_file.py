@@ -51,8 +51,49 @@ def test_a_label_file_may_name_new_classes_unless_each_class_has_a_superclass(tm
     assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
     grouped = replace(table, superclass=np.array([0, 0]), superclass_names=("pet",))
     write_features(tmp_path / "y.features", grouped)
+    np.savez(tmp_path / "y.npz", X=X, y=[0, 1, 0, -1], classes=["dog", "cat"], superclass=[0, 0])
+    for name in ("y.features", "y.npz"):
+        with pytest.raises(ValueError, match="table has superclasses, and 'ant', 'yak' are in non"):
+            read_table(tmp_path / name, labels=path)
+
+
+def test_a_label_file_may_name_new_classes_beside_an_archive(tmp_path):
+    classes = ["dog", "cat"]
+    np.savez(tmp_path / "x.npz", X=X, y=[0, 1, 0, -1], true_label=[0, 1, 1, 1], classes=classes)
+    path = write_csv(tmp_path / "l.csv", "row,label", "2,yak", "0,ant")
+    found = read_table(tmp_path / "x.npz", labels=path)
+    assert found.classes == ("dog", "cat", "ant", "yak")
+    assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
+    assert found.true_labels.tolist() == [0, 1, 1, 1]
+    assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
     with pytest.raises(ValueError, match="2 labels that are none of the 2 classes"):
-        read_table(tmp_path / "y.features", labels=path)
+        read_table(tmp_path / "x.npz", labels=path, classes=classes)
+    other = write_csv(tmp_path / "o.csv", "row,label", *(f"{row},yak" for row in range(4)))
+    with pytest.raises(ValueError, match="pass the labels of these rows; new classes may stand"):
+        read_table(tmp_path / "x.npz", labels=other)
+
+
+@pytest.mark.parametrize("rows", [range(4), (3, 1)])
+def test_whole_numbers_of_a_label_file_are_positions_among_words(tmp_path, rows):
+    np.savez(tmp_path / "x.npz", X=X, y=[0, 0, 0, 0], classes=["dog", "cat"])
+    table = FeatureTable(features=X, labels=np.zeros(4, dtype=int), classes=("dog", "cat"))
+    write_features(tmp_path / "x.features", table)
+    path = write_csv(tmp_path / "l.csv", "row,label", *(f"{row},1" for row in rows))
+    expected = ["cat" if row in rows else "dog" for row in range(4)]
+    for name in ("x.npz", "x.features"):
+        found = read_table(tmp_path / name, labels=path)
+        assert found.given_labels.tolist() == expected
+        assert found.classes == ("dog", "cat")
+        kept = "2 rows are not in l.csv and keep their labels"
+        assert (kept in found.columns_in_words) == (len(rows) == 2)
+
+
+def test_a_corrected_parquet_file_is_a_label_file(tmp_path):
+    np.savez(tmp_path / "x.npz", X=X, y=[0, 0, 0, 0], classes=["dog", "cat"])
+    labels = {"id": [2, 0], "label": ["cat", "yak"], "given_label": ["dog", "dog"]}
+    pd.DataFrame(labels).to_parquet(tmp_path / "l.parquet")
+    found = read_table(tmp_path / "x.npz", labels=tmp_path / "l.parquet")
+    assert found.given_labels.tolist() == ["yak", "dog", "cat", "dog"]
 
 
 def test_an_own_label_may_mean_that_there_is_none(tmp_path):

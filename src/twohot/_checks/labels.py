@@ -8,7 +8,7 @@ Classes stand in one order everywhere: numbers by value, text that is a whole nu
 then all other text. Labels that differ in case or blanks alone are kept apart, and said.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,10 +205,7 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
     """
     found = labels.present()
     names, notes = [str(label) for label in found.classes.tolist()], []
-    alike: dict[str, list[int]] = {}
-    for code, name in enumerate(names):
-        alike.setdefault(" ".join(name.split()).casefold(), []).append(code)
-    groups = [group for group in alike.values() if len(group) > 1]
+    groups = other_spellings(names)
     if groups:
         n_rows = sum(int(found.sizes[group].sum() - found.sizes[group].max()) for group in groups)
         spelled = [" / ".join(repr(names[code]) for code in group) for group in groups]
@@ -221,6 +218,20 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
         means = f"name such a text {missing} if it means that there is no label."
         notes.append(f"{first_few(odd)} {are} here: {means}")
     return tuple(notes)
+
+
+def other_spellings(names: Sequence[str]) -> list[list[int]]:
+    """Return the places of names that differ in capitals and blanks only, those of one together.
+
+    Examples
+    --------
+    >>> other_spellings(["Billing", "bug", "billing "])
+    [[0, 2]]
+    """
+    alike: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        alike.setdefault(" ".join(name.split()).casefold(), []).append(place)
+    return [group for group in alike.values() if len(group) > 1]
 
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:

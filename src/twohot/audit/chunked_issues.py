@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from twohot._checks.labels import NO_LABEL, Labels, label_notes
+from twohot._checks.messages import ArgumentError
 from twohot._types import FloatArray
 from twohot.audit.chunked_opinions import (
     GIVEN,
@@ -48,7 +49,8 @@ def find_chunked_issues(
     """
     features = check_features(probe, X, reset=True)
     if not isinstance(features, ChunkedFeatures):
-        raise TypeError("rows in chunks are meant")
+        problem = f"has {features.shape[0]} rows of {features.shape[1]} features"
+        raise ArgumentError("X", problem, "pass so few as an array, by X.compute().")
     given = chunked_labels(y, features, all_labelled=False, missing=missing)
     fitted, weights = given, cast(Any, None)
     if len(given.codes) > int(given.sizes.sum()):

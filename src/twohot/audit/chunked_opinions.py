@@ -4,16 +4,16 @@ Nothing of shape (n_rows, n_classes) is held: opinions are made again, block by 
 are needed, from the coefficients of a few fits and the moments of the classes.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
-from twohot.audit.noise_fit import MOST_ROWS, best_temperature, fit_noise_model
+from twohot.audit.noise_fit import MOST_ROWS, best_temperature, fit_noise_model, rare_classes
 from twohot.audit.noise_model import NoiseModel
-from twohot.audit.opinions import MOST_TEMPERATURE
+from twohot.audit.opinions import MOST_TEMPERATURE, rule_out
 from twohot.audit.two_likeliest import two_likeliest
 from twohot.audit.verdict import AS_IT_IS
 from twohot.distill._chunked_inputs import ChunkedLabels
@@ -43,6 +43,7 @@ class RowJudge:
     temperatures: tuple[float, float] = (1.0, 1.0)  # of the outputs and of the density
     at_random: NoiseModel | None = None
     at_boundary: NoiseModel | None = None
+    rare: IntArray = field(default_factory=lambda: np.empty(0, np.intp))  # classes
 
     def opinions(self, block: Block) -> tuple[FloatArray, FloatArray]:
         """Return logits (rows, K) of the fits and of the discriminant, each without the row."""
@@ -128,10 +129,13 @@ def _with_noise(
     said = list(rows.take(sample[chosen]).map(opinions_of, judge))
     logits, density = (np.concatenate(parts) for parts in zip(*said, strict=True))
     own = codes[chosen]
+    judge = replace(judge, rare=rare_classes(codes, rows.n_classes))
     temperatures = [
         min(best_temperature(each, own), MOST_TEMPERATURE) for each in (logits, density)
     ]
     judge = replace(judge, temperatures=(temperatures[0], temperatures[1]))
+    for each in (logits, density):
+        rule_out(each, judge.rare, own)
     return replace(
         judge,
         at_random=fit_noise_model(judge.outputs(logits, density), own),
@@ -150,7 +154,10 @@ def opinions_of(block: Block, judge: RowJudge) -> tuple[FloatArray, FloatArray]:
 def row_verdicts(block: Block, judge: RowJudge) -> FloatArray:
     """Return the verdict on each row, one column for each of VERDICT. A kernel."""
     logits, density = judge.opinions(block)
-    outputs, codes = judge.outputs(logits, density), block.columns[GIVEN]
+    codes = block.columns[GIVEN]
+    for each in (logits, density):
+        rule_out(each, judge.rare, codes)
+    outputs = judge.outputs(logits, density)
     if judge.at_random is None or judge.at_boundary is None:
         raise ValueError("the noise is not known yet")
     found = two_likeliest(outputs, judge.at_random.class_probabilities(outputs))

@@ -18,6 +18,7 @@ from twohot.audit.chunked_issues import find_chunked_issues
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
 from twohot.audit.issue_ids import audited_ids, repeated_index_note
 from twohot.audit.issue_table import LabelIssues
+from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
 from twohot.audit.partly_labelled import check_lengths, naming_rows
 from twohot.audit.two_likeliest import CLOSE
@@ -272,6 +273,12 @@ def _messages(labels: Labels, probe: Any) -> list[str]:
         said.append(
             f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
             "flagged, because nothing else says what they look like."
+        )
+    rare = labels.classes[rare_classes(labels.codes, labels.n_classes)].tolist()
+    if rare:
+        said.append(
+            f"Classes that hardly occur: {len(rare)} ({first_few(rare)}). No row is suggested to "
+            "be of them. If they are misspelt, correct them, and audit again."
         )
     choice = getattr(probe, "choice_", None)
     if choice is not None and not choice.learnt:

@@ -111,6 +111,7 @@ def column_of_chunk(
         "label_quality": 1 - doubt,
         "probability_wrong": doubt,
         "confidence": found["confidence"],
+        "second_confidence": found["runner_up"],
         "is_undecided": found["runner_up"] * CLOSE > found["confidence"],
     }
     return others[name]

@@ -114,6 +114,11 @@ def best_temperature(log_probabilities: FloatArray, labels: IntArray) -> float:
     return _best_centre(*_scores_of(log_probabilities, labels, common))
 
 
+def rare_classes(labels: IntArray, n_classes: int) -> IntArray:
+    """Return the classes that hardly occur: less than a tenth as often as the mean."""
+    return np.setdiff1d(np.arange(n_classes), _common_classes(labels, n_classes))
+
+
 def _common_classes(labels: IntArray, n_classes: int) -> IntArray:
     """Return the classes that noise alike for all would fall on: not those that hardly occur.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from twohot._checks.labels import Labels
 from twohot._notebooks import Callback
-from twohot._types import FloatArray, Matrix
+from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.class_probabilities import probe_blocks
 from twohot.audit.noise_fit import best_temperature
 from twohot.audit.partly_labelled import labelled_rows, take_rows
@@ -72,6 +72,16 @@ def with_density(probe: AutoProbe, outputs: FloatArray, X: Matrix, labels: Label
     )
     density = model.fit_leave_one_out(X, labels).astype(np.float32)
     return Opinions(_average(outputs, density, labels), density)
+
+
+def rule_out(said: FloatArray, classes: IntArray, codes: IntArray) -> None:
+    """Let no row be of some classes but those that are labelled so, in place.
+
+    A class that hardly occurs is often a misspelling of another: what looks like the one looks like
+    the other, and a few labels would make many right ones look wrong.
+    """
+    for label in classes.tolist():
+        said[codes != label, label] = -np.inf
 
 
 def _average(outputs: FloatArray, density: FloatArray, labels: Labels) -> FloatArray:

@@ -8,7 +8,8 @@ folder they came from), or copied where that cannot be done or is asked for.
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -19,6 +20,9 @@ from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.audit.decisions import Applied
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import PATH
+
+# The longest name that common disks give a folder.
+NAME_BYTES = 255
 
 
 @dataclass(frozen=True)
@@ -78,23 +82,26 @@ def write_sorted_folder(
     names = _checked_names(source, target, rows)
     labels = applied.labels
     moved = labels != rows.given_labels
-    places: dict[PurePosixPath, str] = {}
+    folders = _class_folders(applied.classes[code] for code in np.unique(labels[labels >= 0]))
+    places: dict[str, tuple[PurePosixPath, str]] = {}  # what a disk tells apart → place, image
     # Images that stay in their class keep their names, whatever comes to lie beside them.
     for row in np.argsort(moved, kind="stable").tolist():
         if labels[row] != NO_LABEL:
             before, after = rows.label_name(rows.given_labels[row]), applied.classes[labels[row]]
             within = _within_class(names[row], before)
-            places[_free_place(places, _folder_name(after), within, before)] = names[row]
+            place = _free_place(places, folders[after], within, before)
+            places[_told_apart(place)] = place, names[row]
     # Made beside and renamed: the folder is there whole or not at all.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
         n_copied = 0
         whole = Path(made) / "whole"
         whole.mkdir()
-        for place, name in places.items():
+        for place, name in places.values():
             (whole / place).parent.mkdir(parents=True, exist_ok=True)
             n_copied += _put(source / name, whole / place, copy=copy)
         whole.replace(target)
-    return SortedFolder(len(places), n_copied, _left_out(source, places.values()))
+    taken = [name for _, name in places.values()]
+    return SortedFolder(len(taken), n_copied, _left_out(source, taken))
 
 
 def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
@@ -127,15 +134,31 @@ def _is_below(path: PurePosixPath) -> bool:
     return not path.is_absolute() and ".." not in path.parts
 
 
+def _class_folders(classes: Iterable[str]) -> dict[str, str]:
+    """Return the folder of every class, or say which class can have none of its own."""
+    folders = {name: _folder_name(name) for name in classes}
+    taken: dict[str, str] = {}
+    for name in folders:
+        other = taken.setdefault(_told_apart(name), name)
+        if other != name:
+            alike = "differ in capitals only, or in how accents are stored"
+            problem = f"the classes {other!r} and {name!r} {alike}, and many disks hold one folder"
+            raise ArgumentError("", problem, "rename one of them.")
+    return folders
+
+
 def _folder_name(name: str) -> str:
-    """Return the name of a class if a folder can have it, and is read again."""
-    if name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
-        problem = "cannot be the name of a folder"
-    elif name.startswith("."):
-        problem = "begins with a dot, and such folders are passed over"
-    else:
-        return name
-    raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
+    """Return the name of a class if a folder can have it, and is not hidden then."""
+    is_long = len(os.fsencode(name)) > NAME_BYTES
+    if is_long or name.startswith(".") or any(mark in name for mark in ("/", "\\", "\0")):
+        problem, advice = f"the class {name!r} cannot be the name of a folder", "rename the class."
+        raise ArgumentError("", problem, advice)
+    return name
+
+
+def _told_apart(path: PurePosixPath | str) -> str:
+    """Return what is the same for all paths that some disk holds to be one."""
+    return unicodedata.normalize("NFC", str(path)).casefold()
 
 
 def _within_class(name: str, given: str) -> PurePosixPath:
@@ -145,12 +168,12 @@ def _within_class(name: str, given: str) -> PurePosixPath:
 
 
 def _free_place(
-    taken: dict[PurePosixPath, str], folder: str, within: PurePosixPath, before: str
+    taken: Container[str], folder: str, within: PurePosixPath, before: str
 ) -> PurePosixPath:
     """Return a place that no other image has: two classes may have images of one name."""
     place = PurePosixPath(folder) / within
     number = 1
-    while place in taken:
+    while _told_apart(place) in taken:
         came_from = f" ({before})" if number == 1 and "/" not in before else f" ({number})"
         place = PurePosixPath(folder) / within.with_stem(within.stem + came_from)
         number += 1
@@ -163,9 +186,13 @@ def _put(source: Path, target: Path, *, copy: bool) -> bool:
     if not copy:
         try:
             os.link(real, target)
+        except FileExistsError:  # a copy would be written through its link, into another image
+            raise
         except OSError:  # on another disk, or one that knows no links
             pass
         else:
             return False
-    shutil.copy2(real, target)
+    with real.open("rb") as image, target.open("xb") as made:
+        shutil.copyfileobj(image, made)
+    shutil.copystat(real, target)
     return True

@@ -18,9 +18,9 @@ from twohot.audit.doubt import (
     flag_for_precision,
     share_wrong,
 )
-from twohot.audit.noise_fit import fit_noise_model
+from twohot.audit.noise_fit import fit_noise_model, rare_classes
 from twohot.audit.noise_model import NoiseModel
-from twohot.audit.opinions import Opinions
+from twohot.audit.opinions import Opinions, rule_out
 from twohot.audit.tempered import row_blocks
 from twohot.audit.two_likeliest import Candidates, join, two_likeliest
 
@@ -106,6 +106,9 @@ def reach_verdict(
 ) -> LabelVerdict:
     """Return the verdict on every label; those of classes with too few rows are never flagged."""
     codes, sizes = labels.codes, labels.sizes
+    rare = rare_classes(codes, labels.n_classes)
+    for said in (opinions.outputs, opinions.density):
+        rule_out(said, rare, codes)
     random_noise = fit_noise_model(opinions.outputs, codes)
     boundary_noise = fit_noise_model(opinions.density, codes, temperatures=AS_IT_IS)
     candidates = _candidates(random_noise, opinions.outputs)

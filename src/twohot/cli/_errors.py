@@ -63,8 +63,8 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
     >>> write = option_writer(fit)
     >>> write("label_column", "y"), write("label_column", ...), write("force", True)
     ("--label-column='y'", '--label-column=…', '--force')
-    >>> write("budget", 3)
-    'budget=3'
+    >>> write("budget", 3), write("label_column", ["y", "z"])
+    ('budget=3', "--label-column='y' --label-column='z'")
     """
     parameters = inspect.signature(command).parameters.values()
     options = {entry.name for entry in parameters if entry.kind is entry.KEYWORD_ONLY}
@@ -73,6 +73,8 @@ def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
         option = name if name in options else OTHER_NAMES.get(name, "")
         if option not in options:
             return in_python(name, value)
+        if isinstance(value, list):  # an option that is repeated
+            return " ".join(write(name, entry) for entry in value)
         written = f"--{option.replace('_', '-')}"
         return written if value is True else f"{written}={shown(value)}"
 

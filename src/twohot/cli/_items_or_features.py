@@ -17,8 +17,7 @@ from twohot.distill.fitted import FittedProbe
 from twohot.extract import LabelledItems, extract
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable
-from twohot.tables.csv_file import csv_header
-from twohot.tables.frames import parquet_header
+from twohot.tables.header import table_header
 from twohot.tables.parquet_files import is_parquet_source
 
 # What the column of the items is called where nobody says.
@@ -38,9 +37,7 @@ def features_for(
     origin = FeatureOrigin.from_json(fitted.feature_origin_)
     columns = _columns_of_items(options, fitted.n_features_in_)
     if columns is None or (origin is None and not options.source.is_dir()):
-        table = options.read()
-        options.check_features(table, fitted, probe)
-        yield table
+        yield options.read_for(fitted, probe)
         return
     if origin is None:
         problem = f"{options.source} is a folder, and {probe} does not say what made its features"
@@ -63,18 +60,12 @@ def _columns_of_items(options: FeatureOptions, n_features: int) -> list[str] | N
         return None
     if source.is_dir():
         return []
-    if options.feature_column or not source.is_file():
+    if options.feature_column:
         return None
-    if source.suffix in {".csv", ".tsv"}:
-        columns = csv_header(source)
-    elif source.suffix == ".parquet":
-        holds_lists = parquet_header(source)
-        if any(holds_lists.values()):
-            return None
-        columns = list(holds_lists)
-    else:
+    columns = table_header([source])
+    if not columns or any(columns.values()):
         return None
-    return columns if len(columns) < n_features else None
+    return list(columns) if len(columns) < n_features else None
 
 
 def _items(

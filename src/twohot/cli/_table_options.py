@@ -6,7 +6,7 @@ every field of it an argument or an option of the command, in the place of that 
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -18,11 +18,13 @@ from typer.models import ArgumentInfo
 
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot.cli._errors import option_writer
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
 from twohot.extract import LabelledItems, read_image_folder, read_item_table
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable, read_table
+from twohot.tables.header import table_header
 from twohot.tables.parquet_files import as_url
 from twohot.tables.table import ALL_ROWS, TRAINING
 
@@ -96,6 +98,24 @@ class FeatureOptions:
             **others,
         )
         say_columns(table.columns_in_words)
+        stray = table.stray_features
+        if stray is not None:
+            say(f"Note: {stray.note(option_writer(type(self)))}", stderr=True)
+        return table
+
+    def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
+        """Return the table with the features that a probe was fitted on, or say what differs.
+
+        The columns that a probe knows by name are taken in its order; others are not used.
+        """
+        known = np.asarray(getattr(fitted, "feature_names_in_", ())).tolist()
+        options = self
+        if known and not self.feature_column:
+            header = table_header([self.source, *(self.others or ())])
+            if header.keys() >= set(known):
+                options = replace(self, feature_column=known)
+        table = options.read()
+        self.check_features(table, fitted, probe)
         return table
 
     def read_items(self, kind: str, column: str) -> LabelledItems:

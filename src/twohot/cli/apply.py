@@ -1,11 +1,12 @@
 """`twohot apply`: the labels that follow from a review."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from twohot._checks.labels import other_spellings
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.outputs import check_output
 from twohot.audit.audit_folder import FILES, read_audit_folder
@@ -91,6 +92,8 @@ def apply(
         done = _correct_file(to, target, rows, applied, columns)
     say(_account(applied, rows, left_out=drop_excluded or (to is not None and to.is_dir())))
     say(f"Written to {target}{done}")
+    for note in _notes(applied, rows, joined=drop_excluded and to is None):
+        say(f"Note: {note}", stderr=True)
 
 
 def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
@@ -132,6 +135,17 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied, *, 
         few = first_few(made.left_out)
         done += f". Without a label, excluded, or not audited, and left out: {few}"
     return done
+
+
+def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:
+    """Yield what may not be meant; `joined`: rows are left out of a file that --labels reads."""
+    for group in other_spellings(applied.classes):
+        *others, last = (applied.classes[code] for code in group)
+        if group[-1] >= len(rows.classes):  # new classes come last
+            yield f"the new class {last!r} looks like another spelling of {first_few(others)}."
+    if joined and applied.excluded.any():
+        keep = "keep the label of the features where it is passed as --labels"
+        yield f"rows that this file leaves out {keep}; without --drop-excluded they lose it."
 
 
 def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:

@@ -49,9 +49,7 @@ def audit(
     check_audit_folder(output, force=force)
     check_flagging(budget, precision)
     judge = None if probe is None else load(probe)
-    whole = options.read()
-    if probe is not None and judge is not None:
-        options.check_features(whole, judge, probe)
+    whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
     rows = options.rows_of(whole)
     table = whole.take(rows)
     root = _image_root(table, options.source, images)

@@ -26,7 +26,7 @@ from twohot.distill._chunked_inputs import (
     times_class,
 )
 from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures, is_dask
-from twohot.rows.parted import PartedRows
+from twohot.rows.parted import PartedRows, open_store
 from twohot.rows.selected import SelectedRows
 
 # Weights in all, and one over them, that a fit can square and divide by with room to spare.
@@ -43,6 +43,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
     NaN and infinity are not looked for: the passes that read the features do that.
     """
+    X = open_store(X)
     if isinstance(X, SelectedRows | PartedRows) and X.dtype in STORED:
         check_features(estimator, X[:1], reset=reset)
         return X

@@ -155,6 +155,7 @@ def read_item_table(
         split=split_codes,
         split_names=split_names,
         ids=POSITIONS if roles.id is None else RowIds.of_column(roles.id, columns[roles.id]),
+        missing=(missing,) if isinstance(missing, str) else tuple(missing),
         columns=roles.in_words(),
     )
 

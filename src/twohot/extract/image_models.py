@@ -16,6 +16,7 @@ from twohot._types import FloatArray
 from twohot.extract._torchvision import load_torchvision, load_with_torchvision
 from twohot.extract.backbone import Backbone
 from twohot.extract.hub import check_on_hub
+from twohot.extract.installed_models import registered_models, surely_unknown
 
 PURPOSE = "image backbones"
 # Images that a processor computes with at a time. It is not busier with more, but an array above
@@ -57,16 +58,22 @@ def load_image_model(name: str) -> Backbone:
     """Return a model with its weights and without its last layer."""
     if name == "efficientnet_lite0":
         return _efficientnet_lite0()
+    if surely_unknown(name):  # before the imports, which take seconds
+        raise _unknown(name, registered_models())
     models = load_torchvision(PURPOSE).models
     if name in models.list_models(module=models):
         return _torchvision_model(name, models)
     timm = load_with_torchvision("timm", "vision", PURPOSE)
     if timm.is_model(name.removeprefix("timm/")):
         return _timm_model(name, timm)
-    known = ["pixels", *IMAGE_NAMES, *models.list_models(module=models), *timm.list_models()]
-    near = get_close_matches(name, dict.fromkeys(known), n=5)
+    raise _unknown(name, [*models.list_models(module=models), *timm.list_models()])
+
+
+def _unknown(name: str, installed: Sequence[str]) -> ArgumentError:
+    """Return what is said of a name that no model has."""
+    near = get_close_matches(name, dict.fromkeys(("pixels", *IMAGE_NAMES, *installed)), n=5)
     meant = f"did you mean {', '.join(near)}?" if near else "pass a name of torchvision or timm."
-    raise ArgumentError({"backbone": name}, "is not known", meant)
+    return ArgumentError({"backbone": name}, "is not known", meant)
 
 
 def rgb_image(image: Any) -> Any:

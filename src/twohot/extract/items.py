@@ -44,6 +44,7 @@ class LabelledItems:
     true_labels: IntArray | None = None  # (n_items,), positions in classes; None: not known
     images: NDArray[np.uint8] | None = None  # (n_items, height, width[, 3]); None: read from paths
     ids: RowIds = POSITIONS  # (n_items,), what each is called in the user's data
+    missing: tuple[str, ...] = ()  # texts that were said to mean no label
     columns: str = ""  # which column of their table is what, in words
     not_taken: tuple[NotTaken, ...] = ()  # files that are no items, where items are a folder's
 

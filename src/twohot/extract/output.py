@@ -70,6 +70,7 @@ def assemble(
             "made_by": "twohot extract",
             "source": items.source,
             "columns": items.columns,
+            **({"missing": list(items.missing)} if items.missing else {}),
             **plan.recipe,
             "batch_size": plan.batch_size,
             "content": plan.content_digest([loaded.key for loaded in outcomes]),

@@ -69,5 +69,6 @@ class ExtractionPlan:
             ),
             *(list(items.items), [key.hex() for key in keys]),
             *(list(items.ids), items.ids.kind, items.ids.column),
+            *items.missing,
         )
         return hashlib.sha256(json.dumps(described).encode()).hexdigest()

@@ -8,6 +8,7 @@ derived from rows stays beside their chunk.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -128,8 +129,8 @@ class DaskRows(Rows):
     def attach(self, name: str, values: Matrix) -> None:
         """Keep one value, or one row of values, beside each row."""
         if not isinstance(values, ChunkedColumn):
-            parts = np.split(values, self.X.bounds[1:-1])
-            chunks = [self.tasks.share(part) for part in parts]
+            bounds = pairwise(self.X.bounds.tolist())
+            chunks = [self.tasks.share(values[first:end]) for first, end in bounds]
             values = ChunkedColumn(self.tasks, chunks, self.X.column.sizes)
         self.columns[name] = values
 

@@ -132,7 +132,14 @@ class _Box:
 
 
 def _unboxed(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*(each.value if isinstance(each, _Box) else each for each in arguments))
+    return function(*map(_opened, arguments))
+
+
+def _opened(argument: Any) -> Any:
+    """Return an argument without its box; those of a list without theirs."""
+    if isinstance(argument, list):
+        return [_opened(each) for each in argument]
+    return argument.value if isinstance(argument, _Box) else argument
 
 
 def _same(value: Any) -> Any:

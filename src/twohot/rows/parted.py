@@ -184,6 +184,17 @@ def in_parts(X: Matrix) -> Matrix:
     return SlicedRows(X)
 
 
+def open_store(X: Any) -> Any:
+    """Return an array of Zarr or HDF5 as rows that are read in parts; anything else stays."""
+    package = type(X).__module__.split(".", maxsplit=1)[0]
+    if package not in {"h5py", "zarr"} or len(getattr(X, "shape", ())) != 2:
+        return X
+    # A whole number of its own chunks, which are decoded as a whole.
+    row_bytes = max(1, X.shape[1] * np.dtype(X.dtype).itemsize)
+    own = (X.chunks or (1,))[0]
+    return SlicedRows(X, own * max(1, PART_BYTES // (row_bytes * own)))
+
+
 def mapped_file(X: Any) -> mmap.mmap | None:
     """Return the map of the file that an array is a view of, if it is one."""
     while isinstance(X, np.ndarray):

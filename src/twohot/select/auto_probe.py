@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_bar
 from twohot._types import FloatArray, IntArray, Matrix
@@ -15,6 +16,7 @@ from twohot.distill._chunked_inputs import ChunkedLabels
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.targets import LABELS
+from twohot.rows.chunked import is_dask
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
 from twohot.select.chunked_sample import check_chunked_cv, sample_rows
@@ -134,6 +136,9 @@ class AutoProbe(FittedProbe):
         array of shape (n_samples, n_classes)
             Logits, columns in the order of `classes_`.
         """
+        if is_dask(X):
+            problem = "is in chunks of Dask, and logits of all rows would come here"
+            raise ArgumentError("X", problem, "use find_label_issues, or pass X.compute().")
         search = self.search_and_fit(X, y, None, callback).search
         with one_blas_thread():
             return unseen_logits(search, search.best(), self.random_state)

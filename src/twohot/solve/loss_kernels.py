@@ -41,7 +41,7 @@ def softmax(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
     There is no need to shift them unless some are large.
     """
     largest: FloatArray | float = 0.0
-    if not (logits.max() <= LARGE_LOGIT and logits.min() >= -LARGE_LOGIT):
+    if not (logits.max(initial=0) <= LARGE_LOGIT and logits.min(initial=0) >= -LARGE_LOGIT):
         largest = logits.max(axis=1, keepdims=True)
         logits -= largest
     np.exp(logits, out=logits)

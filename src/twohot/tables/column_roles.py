@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from twohot._checks.column_cells import as_text, is_missing
 from twohot._checks.messages import ArgumentError, first_few
 from twohot.tables.number_cells import NUMBERS, holds_features
+from twohot.tables.stray_features import listed_columns
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
@@ -89,7 +90,7 @@ class ColumnRoles:
         features: 3 columns e0 … e2; label: kind; id: position of the row; not used: (no name)
         """
         said = {
-            "features": _listed(self.features),
+            "features": listed_columns(self.features),
             "label": self.label,
             "true label": self.true_label,
             "item": self.item,
@@ -235,9 +236,3 @@ def _counts_rows(cells: NDArray[Any]) -> bool:
         return False
     ordered = np.sort(cells)
     return ordered[0] in (0, 1) and bool(np.array_equal(np.diff(ordered), np.ones(len(cells) - 1)))
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    if len(names) <= 2:
-        return ", ".join(names)
-    return f"{len(names)} columns {names[0]} … {names[-1]}"

@@ -35,10 +35,12 @@ def table_from_columns(
     *,
     missing: Collection[str] = (),
     labelled: bool = True,
+    extend: bool = False,
 ) -> FeatureTable:
     """Return the table of features and what the columns say about them.
 
-    Labels have to be there, unless `labelled` is false: then none of the rows needs one.
+    Labels have to be there, unless `labelled` is false: then none of the rows needs one. With
+    `extend` they may name other classes beside the given ones.
 
     Examples
     --------
@@ -59,7 +61,8 @@ def table_from_columns(
         if name is not None and columns[name].shape != (len(features),):
             rows = f"{len(features)} rows of features: pass one value per row."
             raise ValueError(f"{name!r} has shape {columns[name].shape} for {rows}")
-    given, true = code_given_and_true(columns, label, roles.true_label, classes, missing=missing)
+    how: dict[str, Any] = {"missing": missing, "extend": extend}
+    given, true = code_given_and_true(columns, label, roles.true_label, classes, **how)
     split_codes, split_names = (None, ()) if split is None else code_splits(columns[split])
     items = None if item is None else [as_text(value) for value in columns[item].tolist()]
     return FeatureTable(

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twohot._checks.column_cells import as_cells, as_text
+from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import IntArray
+from twohot.tables.class_names import name_positions
 from twohot.tables.column_roles import LABELS, ColumnChoice, ColumnRoles, Columns, assign_roles
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.frames import frame_columns
@@ -53,7 +54,7 @@ def join_labels(
     choice: ColumnChoice,
     ids: RowIds,
     skipped: Collection[str],
-    own: Callable[[], NDArray[Any] | None],
+    own: Callable[[], Labels | None],
 ) -> JoinedLabels:
     """Return labels in the order of the features.
 
@@ -80,10 +81,22 @@ def join_labels(
             found[name][places[places >= 0]] = columns[name][places >= 0]
     without = np.ones(len(ids), dtype=bool)
     without[places[places >= 0]] = False
+    said = Path(file.origin).name
+    words = f"{said}: {roles.in_words()}" if len(columns) > 1 else ""
     if without.any() and (before := own()) is not None:
-        found[label][without] = before[without]
-    words = f"{Path(file.origin).name}: {roles.in_words()}" if len(columns) > 1 else ""
+        cells = name_positions(found[label], before.classes.tolist(), f"column {label!r}")
+        found[label] = np.where(without, before.values, cells)
+        n_kept = np.count_nonzero(without & before.labelled)
+        if n_kept:
+            words += f"; {_kept_in_words(int(n_kept), said)}"
     return JoinedLabels(found, roles, ids, words)
+
+
+def _kept_in_words(n_kept: int, origin: str) -> str:
+    """Return how many rows have no other label; a row that a review took out may be among them."""
+    if n_kept == 1:
+        return f"1 row is not in {origin} and keeps its label"
+    return f"{n_kept} rows are not in {origin} and keep their labels"
 
 
 def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
@@ -128,6 +141,12 @@ def _opened(labels: Any) -> _LabelFile:
         files = open_files([labels])
         columns = frame_columns(files.read_columns(files.schema.names))
         return _LabelFile(str(labels), columns, is_file=True)
+    if path.is_dir():
+        advice = (
+            "pass a label file, which `twohot apply` writes without `--to`, or make features of "
+            "the folder by `twohot extract`."
+        )
+        raise ArgumentError({"labels": path}, "is a folder", advice)
     return _LabelFile(str(labels), csv_columns(path), is_file=True)
 
 

@@ -144,14 +144,16 @@ class OwnParquet:
         place, before = self.names.index(name), _free_name(self.names)
         column, field = self.table[name], self.table.schema.field(place)
         values = arrow.array([cell or None for cell in cells], arrow.string())
+        holds = f"holds {field.type} in its column {name!r}"
+        advice = "name new classes as the column has them, or pass a file with names of classes."
         try:  # as the file has it: 7 and not "7"
             typed = values.cast(field.type)
         except arrow.ArrowInvalid as error:
-            problem = f"holds {field.type} in its column {name!r} ({error})"
-            advice = (
-                "name new classes as the column has them, or pass a file with names of classes."
-            )
-            raise ArgumentError({"to": self.path}, problem, advice) from error
+            raise ArgumentError({"to": self.path}, f"{holds} ({error})", advice) from error
+        for stored, cell in zip(map(as_text, typed.to_pylist()), cells, strict=True):
+            if stored != (cell or ""):  # another class than was asked for
+                problem = f"{holds}, where {cell!r} would become {stored!r}"
+                raise ArgumentError({"to": self.path}, problem, advice)
         changed = self.table.set_column(place, field, typed).append_column(before, column)
         kept = arrow.array([cell is not None for cell in cells])
         with whole_file(target) as file:

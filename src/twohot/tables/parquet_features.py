@@ -25,6 +25,7 @@ from twohot.tables.columns import stack_features
 from twohot.tables.frames import frame_columns
 from twohot.tables.label_file import choice_among
 from twohot.tables.parquet_files import ParquetFiles, open_files
+from twohot.tables.stray_features import listed_columns
 
 
 class ParquetFeatures(PartedRows):
@@ -149,7 +150,7 @@ def parquet_parts(
     named = assign_roles(head, replace(choice_among(head, choice), id="")).features
     sample = stack_features(head, named)
     features = ParquetFeatures(files, named, sample.shape[1], sample.dtype)
-    name = named[0] if len(named) == 1 else f"{named[0]} … {named[-1]}"
+    name = listed_columns(named)
     by_name = replace(choice, features=None)
     others = [each for each in head if each not in named and by_name.is_text(each)]
     columns = dict(frame_columns(files.read_columns(others))) if others else {}

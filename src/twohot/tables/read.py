@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from twohot.tables.numpy_files import archive_columns, load_arrays, map_array
 from twohot.tables.parquet_features import parquet_parts
 from twohot.tables.parquet_files import is_parquet_source
 from twohot.tables.row_ids import RowIds
+from twohot.tables.stray_features import find_stray_features
 from twohot.tables.table import FeatureTable
 
 SUFFIXES = (".features", ".npz", ".npy", ".parquet", ".csv", ".tsv")
@@ -80,7 +81,7 @@ def read_table(
         says, else the labels that occur: numbers by value, then text.
     missing : collection of str
         Texts that mean that a row has no label, "NA" for instance. None, NaN, null and blank text
-        always do.
+        always do, and so does in a feature file what did when it was made.
     labelled : bool, default=True
         Whether labels have to be there. If not, a table without any has the label -1 in every row.
 
@@ -88,6 +89,7 @@ def read_table(
     -------
     FeatureTable
         Features are copied only where the format needs it; those of a feature file are mapped.
+        Its `notes` name columns that became features, and look as if they were none.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def read_table(
     if path is not None and not parts and _suffix(path) == ".features":
         _check_says_itself(path, choice, labels, classes)
         table = _without_classes(read_features(path), missing)
-        return table if labels is None else _relabelled(table, labels, choice, missing)
+        return table if labels is None else _relabelled(table, labels, choice)
     own = choice if labels is None else replace(choice, label=None)
     columns, own, about = _read_columns(source, path, own, parts)
     named = about.get("classes") if classes is None else _class_names(classes)
@@ -126,35 +128,63 @@ def read_table(
             choice_beside(columns, choice),
             ids,
             (),
-            lambda: None if given is None else code_by_name(given, named, missing=missing).values,
+            lambda: None if given is None else code_by_name(given, named, missing=missing),
         )
         columns, roles = with_labels(columns, roles, joined, labels)
         ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
+    # A review may have made new classes; whoever names all of them has none.
+    how = {"labelled": labelled, "extend": labels is not None and classes is None}
     table = table_from_columns(
-        features, columns, replace(roles, id=None), named, missing=missing, labelled=labelled
+        features, columns, replace(roles, id=None), named, missing=missing, **how
     )
+    if labels is not None and named is not None:
+        known = [as_text(entry) for entry in named]
+        made = _new_classes(table.classes, known, grouped="superclass" in about)
+        words = "; ".join(filter(None, [words, made]))
     if "superclass" in about:
         groups = code_by_name(about["superclass"], about.get("superclass_names"), name="superclass")
         names = tuple(groups.classes.tolist())
         table = replace(table, superclass=groups.codes, superclass_names=names)
     read_from = {} if path is None else {"read_from": path.name}
+    kept = {"columns": words, **_noted(missing)}
     # One column of lists has a name of its own, and its features have none.
-    listed = {"feature_columns": list(roles.features)} if len(roles.features) > 1 else {}
-    return replace(table, ids=ids, provenance={**read_from, "columns": words, **listed})
+    listed: dict[str, Any] = {}
+    if columns[roles.features[0]].ndim == 1:
+        listed["feature_columns"] = list(roles.features)
+        # Whoever chose the features knows them.
+        stray = find_stray_features(roles.features, features) if feature_column is None else None
+        listed |= {} if stray is None else {"stray_features": asdict(stray)}
+    return replace(table, ids=ids, provenance={**read_from, **kept, **listed})
 
 
 def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTable:
-    """Return a table without the classes whose names mean that there is no label."""
-    given = table.coded.without(missing)
+    """Return a table without the classes whose names mean that there is no label.
+
+    What was said to mean none when the table was made still does.
+    """
+    texts = dict.fromkeys((*table.missing, *_texts(missing)))
+    if not texts:
+        return table
+    table = replace(table, provenance={**table.provenance, **_noted(texts)})
+    given = table.coded.without(texts)
     if given.n_classes == len(table.classes):
         return table
     true, groups = table.true_labels, table.superclass
     if true is not None:
-        true = Labels(true, table.coded.classes).without(missing).codes
+        true = Labels(true, table.coded.classes).without(texts).codes
     if groups is not None:
         groups = groups[np.isin(table.classes, given.classes.tolist())]
     names = tuple(given.classes.tolist())
     return replace(table, labels=given.codes, classes=names, true_labels=true, superclass=groups)
+
+
+def _texts(missing: Collection[str]) -> Collection[str]:
+    return (missing,) if isinstance(missing, str) else missing
+
+
+def _noted(missing: Collection[str]) -> dict[str, list[str]]:
+    """Return what is kept of the texts that mean no label, so that nobody has to repeat them."""
+    return {"missing": list(_texts(missing))} if missing else {}
 
 
 def _check_says_itself(path: Path, choice: ColumnChoice, labels: Any, classes: Any) -> None:
@@ -171,27 +201,35 @@ def _check_says_itself(path: Path, choice: ColumnChoice, labels: Any, classes: A
         raise ArgumentError(given, problem, "pass {labels} too, or leave it out.", labels=...)
 
 
-def _relabelled(
-    table: FeatureTable, labels: Any, choice: ColumnChoice, missing: Collection[str]
-) -> FeatureTable:
+def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> FeatureTable:
     """Return a table with the labels of a separate file in place of its own."""
-    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.given_labels)
+    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.coded)
     name, item = str(joined.roles.label), joined.roles.item
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"
-    # A review may have made new classes; of which superclass they are, it does not say.
-    extend = table.superclass is None
     cells = joined.columns[name]
-    coded = code_by_name(cells, classes, name=said, missing=missing, extend=extend)
-    new = coded.classes.tolist()[len(table.classes) :] if classes else []
-    made = f"new classes: {first_few(new)}" if new else ""
-    words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words, made]))
+    coded = code_by_name(cells, classes, name=said, missing=table.missing, extend=True)
+    names = tuple(coded.classes.tolist())
+    grouped = table.superclass is not None
+    made = _new_classes(names, classes, grouped=grouped) if classes else ""
+    none = f"no label: {first_few(table.missing)}" if table.missing else ""
+    words = "; ".join(filter(None, [table.provenance.get("columns", ""), joined.words, made, none]))
     changed: dict[str, Any] = {"provenance": {**table.provenance, "columns": words}}
     if item is not None and (table.items is None or choice.item is not None):
         items = [as_text(cell) for cell in joined.columns[item].tolist()]
         changed |= {"items": items, "item_kind": item_kind(item, items)}
-    names = tuple(coded.classes.tolist())
     return replace(table, labels=coded.codes, classes=names, ids=joined.ids, **changed)
+
+
+def _new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) -> str:
+    """Return which classes a label file has made, in words; a superclass it cannot give them."""
+    new = [name for name in classes if name not in known]
+    if new and grouped:
+        none = f"{first_few(new)} {'is' if len(new) == 1 else 'are'} in none"
+        problem = f"the table has superclasses, and {none}"
+        advice = "leave these rows without a label, or pass features without superclasses."
+        raise ArgumentError("", problem, advice)
+    return f"new classes: {first_few(new)}" if new else ""
 
 
 def _row_ids(source: Any, columns: Columns, roles: ColumnRoles, n_rows: int) -> RowIds:

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.classes import check_codes
 from twohot._checks.labels import Labels
-from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._checks.messages import ArgumentError, counted, first_few, in_python
 from twohot._checks.names import check_names
 from twohot._types import IntArray, Matrix
 from twohot.rows.selected import SelectedRows
 from twohot.tables.row_ids import RowIds
+from twohot.tables.stray_features import StrayFeatures
 
 ALL_ROWS = "all"  # stands for the rows of every split
 TRAINING = "train"  # the split that is meant where none is named
@@ -112,6 +113,23 @@ class FeatureTable:
     def feature_columns(self) -> tuple[str, ...]:
         """The user's columns that the features are, in order; none if they had no names."""
         return tuple(self.provenance.get("feature_columns", ()))
+
+    @property
+    def stray_features(self) -> StrayFeatures | None:
+        """The user's columns among the features that may be none."""
+        record = self.provenance.get("stray_features")
+        return None if record is None else StrayFeatures.from_json(record)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the features."""
+        stray = self.stray_features
+        return () if stray is None else (stray.note(in_python),)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Texts that were said to mean no label when the table was made."""
+        return tuple(self.provenance.get("missing", ()))
 
     @property
     def skipped_ids(self) -> tuple[str, ...]:
