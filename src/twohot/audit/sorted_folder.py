@@ -148,12 +148,15 @@ def _class_folders(classes: Iterable[str]) -> dict[str, str]:
 
 
 def _folder_name(name: str) -> str:
-    """Return the name of a class if a folder can have it, and is not hidden then."""
+    """Return the name of a class if a folder can have it, and is read again."""
     is_long = len(os.fsencode(name)) > NAME_BYTES
-    if is_long or name.startswith(".") or any(mark in name for mark in ("/", "\\", "\0")):
-        problem, advice = f"the class {name!r} cannot be the name of a folder", "rename the class."
-        raise ArgumentError("", problem, advice)
-    return name
+    if is_long or name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
+        problem = "cannot be the name of a folder"
+    elif name.startswith("."):
+        problem = "begins with a dot, and such folders are passed over"
+    else:
+        return name
+    raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
 
 
 def _told_apart(path: PurePosixPath | str) -> str:
