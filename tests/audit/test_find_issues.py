@@ -676,6 +676,9 @@ def test_frames_of_other_rows_are_not_audited_together():
     names = pd.Series(np.arange(len(X)), index=labels.index)
     with pytest.raises(ValueError, match="ids has another index than X"):
         find_label_issues(frame, Y, probe=JUDGE, ids=names)
+    judged = pd.DataFrame(np.eye(int(Y.max()) + 1)[Y], index=frame.index)
+    with pytest.raises(ValueError, match="probabilities has another index than y"):
+        find_label_issues(None, labels, probabilities=judged)
     # An index that nobody chose says nothing.
     bare = find_label_issues(frame.reset_index(drop=True).to_numpy(), labels, probe=JUDGE)
     assert bare.to_pandas().index.equals(labels.index)

@@ -16,7 +16,7 @@ from twohot._types import Matrix
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.chunked_issues import find_chunked_issues
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
-from twohot.audit.issue_ids import audited_ids, repeated_index_note
+from twohot.audit.issue_ids import audited_ids, check_same_index, repeated_index_note
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
@@ -25,6 +25,7 @@ from twohot.audit.two_likeliest import CLOSE
 from twohot.audit.verdict import LabelVerdict, reach_verdict
 from twohot.rows.chunked import is_dask
 from twohot.select.auto_probe import AutoProbe
+from twohot.tables.frames import pandas_index
 
 # Share of labels that may be wrong or overlap from which on it is said.
 UNCLEAR_SHARE = 0.02
@@ -124,6 +125,7 @@ def find_label_issues(
     if probabilities is None:
         X = _check_rows(X, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
+    check_same_index("probabilities", probabilities, "y", pandas_index(y))
     by_heart: tuple[str, ...] = ()
     # Coded as the columns of the probabilities are; the result is coded as the labels came.
     labels = given.among(known_classes(given, probe, classes))
