@@ -270,17 +270,17 @@ def _messages(labels: Labels, probe: Any) -> list[str]:
     n_unlabelled = np.count_nonzero(~labels.labelled)
     if n_unlabelled:
         said.append(f"Rows without a label: {n_unlabelled}, predicted and not counted.")
-    single = labels.classes[labels.sizes == 1].tolist()
-    if single:
-        said.append(
-            f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
-            "flagged, because nothing else says what they look like."
-        )
     rare = labels.classes[rare_classes(labels.codes, labels.n_classes)].tolist()
     if rare:
         said.append(
             f"Classes that hardly occur: {len(rare)} ({first_few(rare)}). No row is suggested to "
             "be of them. If they are misspelt, correct them, and audit again."
+        )
+    single = labels.classes[labels.sizes == 1].tolist()
+    if single:
+        said.append(
+            f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
+            "flagged, because nothing else says what they look like."
         )
     choice = getattr(probe, "choice_", None)
     if choice is not None and not choice.learnt:
