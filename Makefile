@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction reproduction clean help
+.PHONY: demo test coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction reproduction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -14,7 +14,10 @@ demo: $(VENV)/.user   ## the main job on embedded data: every method, then an au
 	@$(BIN)/twohot demo
 
 # Workers share the cores: more BLAS threads than one each would only wait for each other.
-test: $(VENV)/.dev    ## the tests, every extra they use installed, with branch coverage
+test: $(VENV)/.dev    ## the tests, every extra they use installed
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
+
+coverage: $(VENV)/.dev ## the tests with branch coverage, which takes twice as long
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term
 
 test-slow: $(VENV)/.dev   ## the longer checks
