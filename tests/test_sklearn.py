@@ -23,7 +23,7 @@ PROBES = [
     DiscriminantProbe(),
     DiscriminantProbe(shrinkage=0.1),
     AveragedProbe(probes=(LinearProbe(), DiscriminantProbe(shrinkage=0.1)), temperatures=(0.5, 1)),
-    AutoProbe(),
+    AutoProbe(cv=2),
 ]
 
 # Needs an environment variable that is set before scipy is imported.

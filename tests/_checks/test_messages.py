@@ -54,6 +54,7 @@ def test_what_the_message_opens_with(error, message):
 @pytest.mark.parametrize("kind", [ArgumentError, FileThereError])
 def test_an_error_comes_back_whole_from_another_process(kind):
     error = kind({"output": Path("a")}, "is there", "pass {force}.", force=True)
+    assert error.__reduce__()[0] is not type(error)  # as libraries that keep tracebacks need it
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own bytes)
     assert type(again) is kind
     assert str(again) == str(error) == "output=a is there: pass force=True."

@@ -42,7 +42,6 @@ class ArgumentError(ValueError):
         advice: str = "",
         **mentions: object,
     ) -> None:
-        # All that makes the message, so that it comes back whole from another process.
         super().__init__(arguments, problem, advice)
         self.arguments = arguments
         self.problem = problem
@@ -51,6 +50,10 @@ class ArgumentError(ValueError):
 
     def __str__(self) -> str:
         return self.worded(in_python)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # All that makes the message, so that it comes back whole from another process.
+        return _made_again, (type(self), self.arguments, self.problem, self.advice, self.mentions)
 
     def worded(self, write: Callable[[str, object], str]) -> str:
         """Return the message, each argument written by `write(name, value)`."""
@@ -62,6 +65,16 @@ class ArgumentError(ValueError):
         advice = _filled(self.advice, written)
         sentence = f"{opening} {self.problem}" if opening else self.problem
         return f"{sentence}: {advice}" if advice else sentence
+
+
+def _made_again(
+    kind: type[ArgumentError],
+    arguments: str | Mapping[str, object],
+    problem: str,
+    advice: str,
+    mentions: Mapping[str, object],
+) -> ArgumentError:
+    return kind(arguments, problem, advice, **mentions)
 
 
 def _filled(text: str, written: list[tuple[str, str]]) -> str:

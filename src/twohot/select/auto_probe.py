@@ -87,8 +87,8 @@ class AutoProbe(FittedProbe):
     >>> X, y = load_digits(return_X_y=True)
     >>> noisy = corrupt_labels(y[:1200], symmetric(10, 0.5), random_state=0).given_labels
     >>> probe = AutoProbe().fit(X[:1200], noisy)
-    >>> print(probe.choice_.chosen.name)
-    robust rounds (ridge 4, round 2, 50% given, half-whitened)
+    >>> [part.method for part in probe.choice_.chosen.recipe.parts]
+    ['robust rounds', 'robust rounds']
     >>> probe.score(X[1200:], y[1200:]) > 0.85
     True
     """
