@@ -71,7 +71,7 @@ package:       ## build sdist and wheel into dist/, check both, type-check a cli
 	cd $(PACKAGE)/sdist && OPENBLAS_NUM_THREADS=1 $(PACKAGE_BIN)/python $(RUN_FAST) $(FAST)
 
 lint: $(VENV)/.dev    ## style and types
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
