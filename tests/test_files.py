@@ -67,6 +67,7 @@ with whole_file(sys.argv[1]) as file:
 """
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     target = tmp_path / "noisy.features"
     for _ in range(2):

@@ -23,7 +23,7 @@ PROBES = [
     DiscriminantProbe(),
     DiscriminantProbe(shrinkage=0.1),
     AveragedProbe(probes=(LinearProbe(), DiscriminantProbe(shrinkage=0.1)), temperatures=(0.5, 1)),
-    AutoProbe(cv=2),
+    pytest.param(AutoProbe(cv=2), marks=pytest.mark.slow),
 ]
 
 # Needs an environment variable that is set before scipy is imported.

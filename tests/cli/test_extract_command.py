@@ -277,6 +277,7 @@ def test_killed_without_labels(photos):
     assert Path("photos.features").read_bytes() == resumed
 
 
+@pytest.mark.slow
 def test_killed_with_a_real_model(photos):
     """The features of a model depend on the batch in their last bit, and on nothing else here."""
     arguments = [*EXTRACT, "--backbone", "efficientnet_lite0", "--dtype", "float32"]

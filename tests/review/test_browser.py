@@ -722,6 +722,7 @@ def test_on_a_phone_filters_fold_away_and_the_first_card_is_in_sight(opened) -> 
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_rows_leave_the_page_small(opened) -> None:
     n_rows = 200_000
     items = tuple(f"text of row {i}" for i in range(n_rows))
