@@ -5,7 +5,7 @@ the same order, as if all rows were in memory. At most three parts are held.
 """
 
 import mmap
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from twohot._types import IntArray, Matrix
-from twohot.rows.selected import SelectedRows
+from twohot.rows.selected import GatheredRows, SelectedRows
 
 # Bytes that are read at once: enough for any disk. Of many more, memory is asked of the system anew
 # each time, and that costs a tenth of a pass.
@@ -25,7 +25,7 @@ PART_BYTES = 2**21
 MOST_HELD = 3
 
 
-class PartedRows(ABC):
+class PartedRows(GatheredRows):
     """A matrix whose rows are read in parts, when they are asked for.
 
     Parameters
@@ -37,8 +37,6 @@ class PartedRows(ABC):
     dtype : numpy dtype
         Of the rows as they are read.
     """
-
-    ndim = 2
 
     def __init__(self, bounds: IntArray, n_features: int, dtype: DTypeLike) -> None:
         self.bounds = np.asarray(bounds, dtype=np.intp)
@@ -58,24 +56,12 @@ class PartedRows(ABC):
         """Number of parts."""
         return len(self.bounds) - 1
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __getitem__(self, rows: Any) -> NDArray[Any]:
         """Return some rows in memory: a slice, numbers in any order, or a mask."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             first, end, _ = rows.indices(len(self))
             return self._between(first, max(first, end))
         return self._gather(np.atleast_1d(np.arange(len(self))[rows]))
-
-    def __array__(
-        self,
-        dtype: DTypeLike | None = None,
-        copy: bool | None = None,  # noqa: FBT001 - numpy's protocol
-    ) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("rows that are read are a copy: pass copy=None.")
-        return np.asarray(self[:], dtype=dtype)
 
     def __getstate__(self) -> dict[str, Any]:
         # Where it arrives, it reads for itself.

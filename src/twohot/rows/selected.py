@@ -1,5 +1,6 @@
 """Some rows of X in the place of X, gathered as they are read and never copied whole."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,31 @@ from numpy.typing import DTypeLike, NDArray
 from twohot._types import IntArray, Matrix
 
 
-class SelectedRows:
+class GatheredRows(ABC):
+    """A matrix whose rows are put together when they are asked for; an array of them is a copy."""
+
+    ndim = 2
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def __getitem__(self, rows: Any) -> Matrix:
+        """Return some rows in memory."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(
+        self,
+        dtype: DTypeLike | None = None,
+        copy: bool | None = None,  # noqa: FBT001 - numpy's protocol
+    ) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("rows that are gathered are a copy: pass copy=None.")
+        rows = self[:]
+        return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype)
+
+
+class SelectedRows(GatheredRows):
     """Some rows of X; a slice or an index of them is gathered when it is asked for.
 
     Parameters
@@ -26,8 +51,6 @@ class SelectedRows:
     ((2, 3), [[0.0, 0.0, 1.0]], [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     """
 
-    ndim = 2
-
     def __init__(self, X: Matrix, index: IntArray) -> None:
         # Rows of rows are rows of the same X: nothing is gathered twice.
         nested = isinstance(X, SelectedRows)
@@ -38,18 +61,5 @@ class SelectedRows:
         self.shape = len(self.index), X.shape[1]
         self.dtype = X.dtype
 
-    def __len__(self) -> int:
-        return len(self.index)
-
     def __getitem__(self, rows: Any) -> Matrix:
         return self.X[self.index[rows]]
-
-    def __array__(
-        self,
-        dtype: DTypeLike | None = None,
-        copy: bool | None = None,  # noqa: FBT001 - numpy's protocol
-    ) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("rows that are gathered are a copy: pass copy=None.")
-        rows = self[:]
-        return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=dtype)
