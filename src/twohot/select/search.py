@@ -170,13 +170,10 @@ class Search:
 
     def fits(self, trial: Trial) -> list[Linear]:
         """Return what a trial found on each split, on the rows along all leading axes."""
-        n_features = self.wide_splits[0].fitted.rows.n_features
-        found = []
-        for split, end in zip(self.splits, trial.evaluations, strict=True):
-            fit = _linear(trial.recipe, split, end)
-            n_left_out = n_features - fit.coef.shape[1]
-            found.append(Linear(np.pad(fit.coef, ((0, 0), (n_left_out, 0))), fit.offset))
-        return found
+        extend = self.wide_splits[0].fitted.axes.extend
+        ends = zip(self.splits, trial.evaluations, strict=True)
+        narrow = [_linear(trial.recipe, split, end) for split, end in ends]
+        return [Linear(extend(fit.coef), fit.offset) for fit in narrow]
 
     def best(self, *methods: str, whiten: bool | None = None) -> Trial:
         """Return the best trial so far, of some methods and kind of rows if they are named."""
