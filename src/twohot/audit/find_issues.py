@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
 from twohot._checks.labels import Labels, check_two_classes, code_labels, label_notes
-from twohot._checks.messages import ArgumentError, first_few
+from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_within
 from twohot._types import Matrix
+from twohot.audit.audit_notes import learnt_by_heart, row_notes, unclear_notes
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.chunked_issues import find_chunked_issues
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
 from twohot.audit.issue_ids import audited_ids, check_same_index, repeated_index_note
 from twohot.audit.issue_table import LabelIssues
-from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
 from twohot.audit.partly_labelled import check_lengths, naming_rows
 from twohot.audit.two_likeliest import CLOSE
@@ -26,13 +26,6 @@ from twohot.audit.verdict import LabelVerdict, reach_verdict
 from twohot.rows.chunked import is_dask
 from twohot.select.auto_probe import AutoProbe
 from twohot.tables.frames import pandas_index
-
-# Share of labels that may be wrong or overlap from which on it is said.
-UNCLEAR_SHARE = 0.02
-SHOWN_PAIRS = 3  # of classes that this is about
-
-# What a probe may agree more with labels that it was fitted on than with others.
-BY_HEART = 0.1
 
 
 def find_label_issues(
@@ -116,8 +109,10 @@ def find_label_issues(
             probe=AutoProbe(n_jobs=n_jobs, random_state=random_state),
             missing=missing,
             flag=lambda verdict, learnt: _flags(verdict, budget, precision, learnt=learnt),
-            doubts=lambda verdict, labels, flagged: _doubts(verdict, labels, precision, flagged),
-            messages=_messages,
+            doubts=lambda verdict, labels, flagged: unclear_notes(
+                verdict, labels, precision, flagged
+            ),
+            messages=row_notes,
             callback=callback,
         )
         return cast(LabelIssues, lazy)  # the same columns and estimates
@@ -135,13 +130,13 @@ def find_label_issues(
             opinions = given_opinions(given_blocks(probabilities, labels))
         elif probe is not None:
             opinions = given_opinions(probe_blocks(probe, X, len(labels.codes)))
-            by_heart = _learnt_by_heart(labels, probe, opinions)
+            by_heart = learnt_by_heart(labels, probe, opinions)
         else:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
             opinions = unseen_opinions(probe, X, labels, callback)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
-    messages = (*by_heart, *_messages(labels, probe), *notes)
+    messages = (*by_heart, *row_notes(labels, probe), *notes)
     found = _issues(labels, opinions, offered, budget, precision, probe=probe, messages=messages)
     return replace(found, ids=row_ids)
 
@@ -202,7 +197,10 @@ def _issues(
         noise_interval=verdict.noise_interval if learnt else (0.0, 1.0),
         corruption=offered.corruption(verdict.corruption),
         # Where nothing was learnt there is no more to say.
-        messages=(*(_doubts(verdict, labels, precision, flagged) if learnt else ()), *messages),
+        messages=(
+            *(unclear_notes(verdict, labels, precision, flagged) if learnt else ()),
+            *messages,
+        ),
         probe=probe,
     )
 
@@ -224,69 +222,3 @@ def _check_chunked(probe: Any, ids: Any, classes: Any) -> None:
         if value is not None:
             problem = f"{name} is given, and X is in chunks of Dask"
             raise ArgumentError("", problem, "leave it out, or pass X as an array.")
-
-
-def _learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[str, ...]:
-    """Say if a probe gives many more of these labels than of such as it had not seen."""
-    choice, labelled = getattr(probe, "choice_", None), labels.labelled
-    if choice is None or not labelled.any():
-        return ()
-    given = float(np.mean(opinions.outputs[labelled].argmax(axis=1) == labels.codes[labelled]))
-    unseen = choice.chosen.agreement + 2 * choice.chosen.agreement_error
-    if given <= unseen + BY_HEART:
-        return ()
-    said = (
-        f"The probe gives {given:.1%} of these labels, and {choice.chosen.agreement:.1%} of those "
-        "it had not seen. If it was fitted on these, it has learnt labels by heart, and misses "
-        "wrong ones; without a probe, labels are judged by fits that have not seen them."
-    )
-    return (said,)
-
-
-def _doubts(
-    verdict: LabelVerdict, labels: Labels, precision: float | None, flagged: NDArray[np.bool_]
-) -> list[str]:
-    """Say what the labels cannot tell."""
-    said = []
-    unclear = np.count_nonzero(verdict.unclear) / np.count_nonzero(labels.labelled)
-    if unclear >= UNCLEAR_SHARE:
-        names = labels.classes.tolist()
-        pairs = [f"{names[a]!r} and {names[b]!r}" for a, b in verdict.overlapping[:SHOWN_PAIRS]]
-        said.append(
-            f"For {unclear:.1%} of the labels another class is likelier, and it cannot be told "
-            f"whether they are wrong or their classes overlap: mostly {', '.join(pairs)}."
-        )
-    if precision is not None and not flagged.any():
-        said.append(
-            f"No label is flagged: with these labels a precision of {precision:g} cannot be "
-            "promised for any."
-        )
-    return said
-
-
-def _messages(labels: Labels, probe: Any) -> list[str]:
-    """Say which rows were not counted, and whether the probe is to be trusted."""
-    said = []
-    n_unlabelled = np.count_nonzero(~labels.labelled)
-    if n_unlabelled:
-        said.append(f"Rows without a label: {n_unlabelled}, predicted and not counted.")
-    rare = labels.classes[rare_classes(labels.codes, labels.n_classes)].tolist()
-    if rare:
-        said.append(
-            f"Classes that hardly occur: {len(rare)} ({first_few(rare)}). No row is suggested to "
-            "be of them. If they are misspelt, correct them, and audit again."
-        )
-    single = labels.classes[labels.sizes == 1].tolist()
-    if single:
-        said.append(
-            f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
-            "flagged, because nothing else says what they look like."
-        )
-    choice = getattr(probe, "choice_", None)
-    if choice is not None and not choice.learnt:
-        said.append(
-            f"Nothing was learnt: {choice.chosen.agreement:.1%} of the held-out labels are "
-            f"predicted, and {choice.chosen.chance:.1%} by the same predictions in any other "
-            "order. Do not trust these verdicts; see forecast."
-        )
-    return said

@@ -1,0 +1,85 @@
+"""What an audit says in words: what cannot be told, which rows do not count, whom not to trust."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot._checks.labels import Labels
+from twohot._checks.messages import first_few
+from twohot.audit.noise_fit import rare_classes
+from twohot.audit.opinions import Opinions
+from twohot.audit.verdict import LabelVerdict
+
+# Share of labels that may be wrong or overlap from which on it is said.
+UNCLEAR_SHARE = 0.02
+SHOWN_PAIRS = 3  # of classes that this is about
+
+# What a probe may agree more with labels that it was fitted on than with others.
+BY_HEART = 0.1
+
+
+def learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[str, ...]:
+    """Say if a probe gives many more of these labels than of such as it had not seen."""
+    choice, labelled = getattr(probe, "choice_", None), labels.labelled
+    if choice is None or not labelled.any():
+        return ()
+    given = float(np.mean(opinions.outputs[labelled].argmax(axis=1) == labels.codes[labelled]))
+    unseen = choice.chosen.agreement + 2 * choice.chosen.agreement_error
+    if given <= unseen + BY_HEART:
+        return ()
+    said = (
+        f"The probe gives {given:.1%} of these labels, and {choice.chosen.agreement:.1%} of those "
+        "it had not seen. If it was fitted on these, it has learnt labels by heart, and misses "
+        "wrong ones; without a probe, labels are judged by fits that have not seen them."
+    )
+    return (said,)
+
+
+def unclear_notes(
+    verdict: LabelVerdict, labels: Labels, precision: float | None, flagged: NDArray[np.bool_]
+) -> list[str]:
+    """Say what the labels cannot tell."""
+    said = []
+    unclear = np.count_nonzero(verdict.unclear) / np.count_nonzero(labels.labelled)
+    if unclear >= UNCLEAR_SHARE:
+        names = labels.classes.tolist()
+        pairs = [f"{names[a]!r} and {names[b]!r}" for a, b in verdict.overlapping[:SHOWN_PAIRS]]
+        said.append(
+            f"For {unclear:.1%} of the labels another class is likelier, and it cannot be told "
+            f"whether they are wrong or their classes overlap: mostly {', '.join(pairs)}."
+        )
+    if precision is not None and not flagged.any():
+        said.append(
+            f"No label is flagged: with these labels a precision of {precision:g} cannot be "
+            "promised for any."
+        )
+    return said
+
+
+def row_notes(labels: Labels, probe: Any) -> list[str]:
+    """Say which rows were not counted, and whether the probe is to be trusted."""
+    said = []
+    n_unlabelled = np.count_nonzero(~labels.labelled)
+    if n_unlabelled:
+        said.append(f"Rows without a label: {n_unlabelled}, predicted and not counted.")
+    rare = labels.classes[rare_classes(labels.codes, labels.n_classes)].tolist()
+    if rare:
+        said.append(
+            f"Classes that hardly occur: {len(rare)} ({first_few(rare)}). No row is suggested to "
+            "be of them. If they are misspelt, correct them, and audit again."
+        )
+    single = labels.classes[labels.sizes == 1].tolist()
+    if single:
+        said.append(
+            f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
+            "flagged, because nothing else says what they look like."
+        )
+    choice = getattr(probe, "choice_", None)
+    if choice is not None and not choice.learnt:
+        said.append(
+            f"Nothing was learnt: {choice.chosen.agreement:.1%} of the held-out labels are "
+            f"predicted, and {choice.chosen.chance:.1%} by the same predictions in any other "
+            "order. Do not trust these verdicts; see forecast."
+        )
+    return said
