@@ -26,7 +26,7 @@ from twohot.rows.dask_rows import DaskRows
 from twohot.select.chunked_sample import sample_rows
 from twohot.select.search import Search
 from twohot.select.splits import N_FOLDS, Splits, choose_splits
-from twohot.select.unseen import ancestry
+from twohot.select.unseen import fit_again
 
 FOLD = "fold"  # of each row: which fit has not seen it
 GIVEN = "given"  # codes of the labels, those of rows without one too
@@ -110,12 +110,10 @@ def _fold_coefs(
     splits: Splits,
 ) -> FloatArray:
     """Return the coefficients on prepared rows of the best candidate, fitted without each fold."""
-    again = Search(coordinates.in_axes(sample), splits, search.settings)
     best = search.best()
-    for candidate in ancestry(search, best.candidate):
-        again.attempt(candidate)
+    again = fit_again(search, best.candidate, coordinates.in_axes(sample), splits)
     along = best.recipe.coordinates(coordinates)
-    return np.stack([along.on_rows(end.coef) for end in again.trials[best.recipe].evaluations])
+    return np.stack([along.on_rows(end.coef) for end in again.ends[best.recipe]])
 
 
 def _with_noise(

@@ -11,7 +11,7 @@ from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_bar
-from twohot._types import FloatArray, IntArray, Matrix
+from twohot._types import FloatArray, Matrix
 from twohot.distill._chunked_inputs import ChunkedLabels
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
@@ -19,12 +19,11 @@ from twohot.distill.targets import LABELS
 from twohot.rows.chunked import is_dask
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
-from twohot.select.chunked_sample import check_chunked_cv, sample_rows
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.scored import Scored
 from twohot.select.search import SEARCH_AXES, Search
+from twohot.select.searched_rows import searched_rows
 from twohot.select.selection import MOST_TRIED, Selection, decide
-from twohot.select.splits import choose_splits
 from twohot.select.unseen import unseen_logits
 from twohot.solve.solver import Settings
 
@@ -55,7 +54,8 @@ class AutoProbe(FittedProbe):
     cv : None, int, splitter or pairs of row numbers
         Which rows are held out. By default a fifth of every label at a time, until about 2,000 rows
         are scored on: once for 10,000 rows, five times for 2,000. Above 25,000 rows the choice is
-        made on so many.
+        made on so many; where rows times classes are more than 5,000,000, on those of some
+        classes.
     fit_intercept : bool or "auto"
         "auto" fits an intercept where one label has much more than its share of the rows; a
         discriminant always has one, and is left out where it is False.
@@ -203,31 +203,27 @@ def search_probe(
     settings = Settings(
         tol=check_positive("tol", probe.tol), max_iter=check_count("max_iter", probe.max_iter, 1)
     )
-    sample: IntArray | None = None
-    codes: Any = labels.codes
-    if isinstance(labels, ChunkedLabels):
-        check_chunked_cv(probe.cv)
-        sample, codes = sample_rows(labels, weights, probe.random_state)
-    here = None if sample is not None else weights
-    splits = choose_splits(probe.cv, codes, here, probe.random_state)
-    unbalanced = _is_unbalanced(codes, labels.n_classes, here)
+    searched = searched_rows(labels, weights, probe.cv, probe.random_state)
+    splits = searched.splits(probe.cv, probe.random_state)
+    unbalanced = _is_unbalanced(labels, weights)
     preparation, coordinates = prepare_as(
         probe, X, weights, labels.n_classes, auto_intercept=unbalanced
     )
     coordinates.rows.attach(LABELS, labels.codes)
-    looked_at = coordinates if sample is None else coordinates.leading().in_axes(sample)
     with notebook_bar(callback, "Choosing a probe", MOST_TRIED) as say:
         said = None if say is None else lambda scored: say(_in_words(scored))
-        search = Search(looked_at, splits, settings, said, n_axes=SEARCH_AXES)
+        search = Search(searched.of(coordinates), splits, settings, said, n_axes=SEARCH_AXES)
         search.run()
-        search.coordinates = coordinates  # what is chosen is fitted on all rows
+        search.end_on(coordinates, searched.classes)
         return preparation, decide(search, intercept=probe.fit_intercept is not False)
 
 
-def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
+def _is_unbalanced(labels: Labels | ChunkedLabels, weights: Any) -> bool:
     """Return whether one label has much more than its share of the rows."""
-    counts = np.bincount(labels, weights, n_classes)
-    return bool(counts.max() / counts.sum() > 1 / n_classes + UNBALANCED)
+    counts: Any = labels.sizes
+    if weights is not None and isinstance(labels, Labels):
+        counts = np.bincount(labels.codes, weights, labels.n_classes)
+    return bool(counts.max() / counts.sum() > 1 / labels.n_classes + UNBALANCED)
 
 
 def _in_words(scored: Scored) -> str:

@@ -21,14 +21,19 @@ def check_chunked_cv(cv: Any) -> None:
 
 
 def sample_rows(
-    labels: ChunkedLabels, weights: ChunkedColumn | None, random_state: Any
+    labels: ChunkedLabels,
+    weights: ChunkedColumn | None,
+    random_state: Any,
+    classes: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Return rows with some of every label, in order, and their labels."""
+    """Return rows with some of every label, or of every one of some, in order, and their labels."""
     codes = labels.codes
     if weights is not None:
         codes = codes.derive_with(weights, codes_that_count)
     counts = np.array(codes.gather(count_codes, labels.n_classes + 1))[:, :-1]  # (n_chunks, K)
     sizes = counts.sum(axis=0)
+    if classes is not None:
+        sizes[np.setdiff1d(np.arange(labels.n_classes), classes)] = 0
     rng = check_generator(random_state)
     ranks = draw_ranks(sizes, SEARCH_ROWS, rng)
     before = np.cumsum(counts, axis=0) - counts

@@ -131,7 +131,7 @@ def _average(search: Search, members: Sequence[Member]) -> Scored:
 
 def _fits(search: Search, member: Member) -> Sequence[Linear]:
     """Return the fit of a member on each split."""
-    return search.fits(member) if isinstance(member, Trial) else member.fits
+    return search.on_wide_rows(member.recipe) if isinstance(member, Trial) else member.fits
 
 
 def _mean(fits: Sequence[Linear], temperatures: Sequence[float]) -> Linear:
