@@ -20,9 +20,8 @@ from twohot.rows.preparation import AS_THEY_ARE
 from twohot.rows.rows import Rows
 from twohot.rows.stores import LOOK_ROWS
 from twohot.select import auto_probe as auto_probe_module
-from twohot.select import grid
+from twohot.select import grid, split_fits
 from twohot.select import search as search_module
-from twohot.select import split_fits
 from twohot.select.agreement import TEMPERATURES
 from twohot.select.auto_probe import search_probe
 from twohot.select.grid import Candidate

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from twohot._checks.labels import Labels
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.chunked_opinions import VERDICT
 from twohot.audit.doubt import combined_doubt
 from twohot.audit.issue_table import COLUMNS
+from twohot.audit.row_judge import VERDICT
 from twohot.audit.two_likeliest import CLOSE
 from twohot.rows.chunked import ChunkedColumn
 

@@ -20,6 +20,23 @@ from twohot.select.split_fits import SplitFits
 from twohot.select.splits import N_FOLDS, Splits, choose_splits
 from twohot.solve.class_steps import logits_at
 
+# Rows times classes up to which what was chosen is fitted without each of five folds, and up to
+# which without each half. Beyond, fits that take tens of passes each take longer than the choice.
+FIVE_FOLD_CELLS, TWO_FOLD_CELLS = 10_000_000, 50_000_000
+
+
+def folds_within(n_rows: int, n_classes: int) -> int:
+    """Return in how many folds so many rows are fitted on; none where they are too many.
+
+    Examples
+    --------
+    >>> folds_within(50_000, 100), folds_within(10_000, 2_000), folds_within(30_000, 10_000)
+    (5, 2, 0)
+    """
+    if n_rows * n_classes > TWO_FOLD_CELLS:
+        return 0
+    return min(N_FOLDS if n_rows * n_classes <= FIVE_FOLD_CELLS else 2, n_rows)
+
 
 def unseen_logits(search: Search, chosen: Trial, random_state: Any = 0) -> FloatArray:
     """Return the logits (n_rows, n_classes) of every row, by a fit without its fold.
@@ -47,7 +64,7 @@ def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
     n_rows = len(labels)
     counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
     drawn = np.sort(draw_rows(counted, labels, SEARCH_ROWS, check_generator(random_state)))
-    n_folds = min(N_FOLDS, len(drawn))
+    n_folds = folds_within(len(drawn), rows.n_classes) or 2
     folds = [
         (drawn[fitted], drawn[held_out])
         for fitted, held_out in choose_splits(n_folds, labels[drawn], None, random_state)
