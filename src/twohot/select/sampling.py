@@ -18,6 +18,9 @@ CHOICE_ROWS = 25_000
 CHOICE_CELLS = 5_000_000
 SPLIT_ROWS = 10_000
 
+# Rows times labels from which on a fit of tens of passes takes longer than all of a choice.
+DEAR_CELLS = 50_000_000
+
 # Rows that are fitted on in folds, or held in memory along their axes, at the most.
 SEARCH_ROWS = 50_000
 FEWEST = 2  # rows of a label, if it has so many

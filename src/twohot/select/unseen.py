@@ -14,15 +14,15 @@ from twohot.distill.targets import LABELS
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import stack
 from twohot.select.grid import Candidate
-from twohot.select.sampling import SEARCH_ROWS, draw_rows
+from twohot.select.sampling import DEAR_CELLS, SEARCH_ROWS, draw_rows
 from twohot.select.search import Search, Trial
 from twohot.select.split_fits import SplitFits
 from twohot.select.splits import N_FOLDS, Splits, choose_splits
 from twohot.solve.class_steps import logits_at
 
-# Rows times classes up to which what was chosen is fitted without each of five folds, and up to
-# which without each half. Beyond, fits that take tens of passes each take longer than the choice.
-FIVE_FOLD_CELLS, TWO_FOLD_CELLS = 10_000_000, 50_000_000
+# Rows times classes up to which what was chosen is fitted without each of five folds; beyond,
+# without each half, or, where fits are dear, not at all.
+FIVE_FOLD_CELLS = 10_000_000
 
 
 def folds_within(n_rows: int, n_classes: int) -> int:
@@ -33,7 +33,7 @@ def folds_within(n_rows: int, n_classes: int) -> int:
     >>> folds_within(50_000, 100), folds_within(10_000, 2_000), folds_within(30_000, 10_000)
     (5, 2, 0)
     """
-    if n_rows * n_classes > TWO_FOLD_CELLS:
+    if n_rows * n_classes > DEAR_CELLS:
         return 0
     return min(N_FOLDS if n_rows * n_classes <= FIVE_FOLD_CELLS else 2, n_rows)
 
