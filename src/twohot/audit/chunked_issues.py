@@ -23,9 +23,10 @@ from twohot.audit.doubt import combined_doubt, share_wrong
 from twohot.audit.lazy_issues import LazyLabelIssues, decisive
 from twohot.audit.two_likeliest import Candidates
 from twohot.audit.verdict import FEWEST_ROWS, LabelVerdict
-from twohot.distill._chunked_inputs import ChunkedLabels, chunked_labels
+from twohot.distill._chunked_inputs import chunked_labels
 from twohot.distill._inputs import check_features
 from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures
+from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.select.auto_probe import AutoProbe
 
 VERDICTS = "verdict"

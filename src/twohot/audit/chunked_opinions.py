@@ -16,11 +16,11 @@ from twohot.audit.noise_model import NoiseModel
 from twohot.audit.opinions import MOST_TEMPERATURE, rule_out
 from twohot.audit.two_likeliest import two_likeliest
 from twohot.audit.verdict import AS_IT_IS
-from twohot.distill._chunked_inputs import ChunkedLabels
 from twohot.distill.discriminant import ClassMoments, moments_along_axes
 from twohot.distill.leave_one_out import choose_shrinkage, left_out_logits
 from twohot.rows.block import Block
 from twohot.rows.chunked import ChunkedColumn, split_index
+from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.dask_rows import DaskRows
 from twohot.select.chunked_sample import sample_rows

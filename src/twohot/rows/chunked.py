@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
+from twohot.rows.dask_collection import precision_of
 from twohot.rows.dask_tasks import Handle, Tasks, active_tasks
 from twohot.rows.rows import stack
 from twohot.rows.selected import SelectedRows
@@ -145,8 +146,9 @@ class ChunkedFeatures:
         return ChunkedFeatures(self.column.take(index), self.shape[1], self.dtype)
 
 
-def open_chunks(X: Any, dtype: np.dtype[Any]) -> ChunkedFeatures:
+def open_chunks(X: Any, dtype: np.dtype[Any] | None = None) -> ChunkedFeatures:
     """Have the chunks of a Dask array or frame computed where they will stay."""
+    dtype = precision_of(X) if dtype is None else dtype
     tasks = active_tasks()
     n_bytes = X.shape[0] * X.shape[1] * dtype.itemsize if hasattr(X, "chunks") else np.nan
     if n_bytes > tasks.room():
@@ -225,8 +227,8 @@ def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedCol
 
 def _check_lengths(name: str, n_values: int, X: ChunkedFeatures) -> None:
     if n_values != len(X):
-        noun = "label" if name == "y" else "entry"
-        problem = f"has {counted(n_values, noun, f'{noun}s')} and X has {len(X)} rows"
+        nouns = ("label", "labels") if name in {"y", "labels"} else ("entry", "entries")
+        problem = f"has {counted(n_values, *nouns)} and X has {len(X)} rows"
         raise ArgumentError(name, problem, "pass one for each row.")
 
 

@@ -111,7 +111,14 @@ class DaskRows(Rows):
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
         """Return the sums over all blocks of the terms that a kernel returns, in float64."""
-        sums = self._run(sum_chunk, kernel, shared)
+        return self._add_up(self._run(sum_chunk, kernel, shared))
+
+    def sum_groups(self, kernel: Kernel, n_groups: int, *shared: Any) -> Terms:
+        """Return sums over all blocks, in float64, one row of each term for every group."""
+        return self._add_up(self._run(sum_groups_of_chunk, kernel, (n_groups, *shared)))
+
+    def _add_up(self, sums: list[Handle]) -> Terms:
+        """Return the sum of all chunks: a tree on the workers, of which the last sum comes here."""
         while len(sums) > FAN_IN:
             groups = [(sums[first : first + FAN_IN],) for first in range(0, len(sums), FAN_IN)]
             sums = self.tasks.run(add_sums, groups)
@@ -234,6 +241,14 @@ def sum_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
         before = rows.n_row_products
         terms = rows.sum(noting, *shared)
         return ChunkSum(terms, rows.n_row_products - before, tuple(dtypes))
+
+
+def sum_groups_of_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
+    """Return the sums of a kernel over the blocks of a chunk, by groups of rows."""
+    with _opened(place, *where) as (rows, (n_groups, *shared)):
+        before = rows.n_row_products
+        terms = rows.sum_groups(kernel, n_groups, *shared)
+        return ChunkSum(terms, rows.n_row_products - before, tuple(t.dtype for t in terms))
 
 
 def add_sums(sums: list[ChunkSum]) -> ChunkSum:
