@@ -29,6 +29,7 @@ FAST := tests/_checks tests/classes tests/distill tests/noise tests/rows tests/s
 	tests/cli/test_paced_lines.py tests/extract/test_folders_and_lists.py \
 	tests/extract/test_image_files.py tests/extract/test_run.py tests/test_files.py \
 	--ignore=tests/distill/test_foreign_arrays.py --ignore=tests/rows/test_dask_rows.py \
+	--ignore=tests/rows/test_cluster_faults.py \
 	--ignore=tests/rows/test_parted.py --ignore=tests/classes/test_chunked_classes.py
 FAST_EXTRAS := frames,onnx,parquet,plot
 FAST_TOOLS := hypothesis onnxruntime pillow pytest pytest-xdist
