@@ -23,9 +23,10 @@ from twohot.audit.row_judge import (
 )
 from twohot.audit.two_likeliest import Candidates
 from twohot.audit.verdict import LabelVerdict, verdict_of
-from twohot.distill._chunked_inputs import ChunkedLabels, chunked_labels
+from twohot.distill._chunked_inputs import chunked_labels
 from twohot.distill._inputs import check_features
 from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures
+from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.select.auto_probe import AutoProbe
 from twohot.select.chunked_sample import sample_rows
 

@@ -14,6 +14,7 @@ from twohot.distill.checkpoint import Checkpoint, evaluate_again
 from twohot.distill.recipe import Recipe
 from twohot.distill.targets import CANDIDATES, next_targets, tied_classes
 from twohot.rows.coordinates import Coordinates
+from twohot.rows.dask_errors import ClusterLostError, lost_after
 from twohot.solve.lbfgs import Solution
 from twohot.solve.loss_kernels import Targets
 from twohot.solve.objective import Evaluation
@@ -49,7 +50,12 @@ def run_rounds(
     for number, step in enumerate(steps[len(rounds) :], start=len(rounds) + 1):
         if say is not None:
             solver.callback = _in_words(say, number, step, given)
-        made, last = make_round(solver, given, step, last)
+        try:
+            made, last = make_round(solver, given, step, last)
+        except ClusterLostError as error:
+            if checkpoint is None or not rounds:
+                raise
+            raise lost_after(error, len(rounds), checkpoint.path) from error
         rounds.append(made)
         if checkpoint is not None:
             checkpoint.save(rounds)

@@ -3,6 +3,7 @@
 All that reads rows is a kernel, a function of a block and of small arrays that all blocks share:
 
     rows.sum(kernel, *shared)            Σ over blocks, in float64, in the order of the blocks
+    rows.sum_groups(kernel, n, *shared)  Σ by groups of rows, of which a block has some
     rows.map(kernel, *shared)            one result per block, in order
     rows.derive(name, kernel, *shared)   one result per row, which stays beside the rows
 
@@ -102,6 +103,18 @@ class Rows:
         for terms in results:
             for accumulated, term in zip(total, terms, strict=True):
                 np.add(accumulated, term, out=accumulated)
+        return total
+
+    def sum_groups(self, kernel: Kernel, n_groups: int, *shared: Any) -> Terms:
+        """Return sums over all blocks, in float64, one row of each term for every group.
+
+        A kernel returns the groups of a block, each once, and terms with a row for each of them.
+        """
+        total: Terms = ()
+        for groups, *terms in self.map(kernel, *shared):
+            total = total or tuple(np.zeros((n_groups, *term.shape[1:])) for term in terms)
+            for accumulated, term in zip(total, terms, strict=True):
+                accumulated[groups] += term
         return total
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:

@@ -12,11 +12,11 @@ from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_bar
 from twohot._types import FloatArray, Matrix
-from twohot.distill._chunked_inputs import ChunkedLabels
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.targets import LABELS
 from twohot.rows.chunked import is_dask
+from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
 from twohot.select.result import Choice, choice_from_json, choice_of

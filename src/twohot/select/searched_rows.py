@@ -8,8 +8,8 @@ import numpy as np
 from twohot._checks.classes import check_generator
 from twohot._checks.labels import Labels
 from twohot._types import FloatArray, IntArray
-from twohot.distill._chunked_inputs import ChunkedLabels
 from twohot.distill.targets import LABELS
+from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.rows.coordinates import Coordinates
 from twohot.select.chunked_sample import check_chunked_cv, sample_rows
 from twohot.select.sampling import choose_labels
