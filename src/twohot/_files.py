@@ -1,9 +1,11 @@
 """Files that are whole or not there at all, and what JSON can hold."""
 
+import hashlib
 import json
 import math
 import os
 import stat
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from twohot._extras import load_extra
 from twohot._unfinished import new_unfinished
 
 
@@ -41,6 +44,28 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
+@contextmanager
+def whole_stored_file(url: str) -> Iterator[BinaryIO]:
+    """Open a file as `whole_file` does, at any path that fsspec writes."""
+    fsspec = load_extra("fsspec", "parquet", "URLs")
+    filesystem, path = fsspec.core.url_to_fs(url)
+    if "file" in filesystem.protocol:
+        with whole_file(path) as file:
+            yield file
+        return
+    # A name of its own: two workers may write the same file, one that was taken for lost too.
+    folder, name = path.rsplit("/", maxsplit=1)
+    unfinished = f"{folder}/.{name}.{uuid.uuid4().hex}.unfinished"
+    try:
+        with filesystem.open(unfinished, "wb") as file:
+            yield file
+        filesystem.mv(unfinished, path)
+    except BaseException:
+        if filesystem.exists(unfinished):
+            filesystem.rm_file(unfinished)
+        raise
+
+
 def final_path(path: str | os.PathLike[str]) -> Path:
     """Return the file that a path leads to, through links; it must be a regular file, or none yet.
 
@@ -65,6 +90,12 @@ def put_in_place(finished: Path, target: Path) -> None:
         mode = 0o666 & ~umask
     finished.chmod(mode)
     finished.replace(target)
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """Return the sha256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot.cli._terminal import say
+from twohot.rows.dask_tasks import ClusterTasks
 from twohot.select.estimate import estimate_fit
 from twohot.select.sampling import SEARCH_ROWS
 from twohot.tables import FeatureTable
@@ -32,6 +33,14 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
     with client:
         yield client
+
+
+def tasks_of(client: Any) -> ClusterTasks | None:
+    """Return where tasks of a client run, on workers that have our twohot; None without one."""
+    if client is None:
+        return None
+    workers_of(client)
+    return ClusterTasks(client)
 
 
 def say_estimate(table: FeatureTable, client: Any, *, asked: bool) -> None:

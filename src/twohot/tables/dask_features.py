@@ -34,7 +34,7 @@ def as_dask(features: Matrix, source: Path, *, n_workers: int = 1) -> Any:
     row_bytes = n_features * np.dtype(features.dtype).itemsize
     size = max(1, min(CHUNK_BYTES // row_bytes, -(-n_rows // n_workers)))
     read = dask.delayed(read_rows, pure=False)
-    opened = dask.delayed(_opener(stored, source.resolve()))
+    opened = dask.delayed(features_opener(stored, source))
     return array.concatenate(
         [
             array.from_delayed(
@@ -47,8 +47,9 @@ def as_dask(features: Matrix, source: Path, *, n_workers: int = 1) -> Any:
     )
 
 
-def _opener(stored: Matrix, path: Path) -> Callable[[], Matrix]:
-    """Return what opens stored rows anywhere."""
+def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
+    """Return what opens the stored rows of a source anywhere."""
+    path = source.resolve()
     if mapped_file(stored) is not None and path.suffix == ".features":
         return partial(mapped_features, path)
     if mapped_file(stored) is not None and path.suffix == ".npy":
