@@ -24,10 +24,13 @@ from twohot._files import json_safe, parse_json, write_json
 from twohot.audit.issue_files import read_issues, write_findings, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.tables.part_folder import remove_parts
 from twohot.tables.row_ids import COLUMN, ID_KINDS
 
 FORMAT_VERSION = 3
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
+# In the place of issues.csv, of what is larger than memory: a folder.
+ISSUE_PARTS = "issues.parquet"
 # There while the files are written: what an interruption leaves may be replaced by the next audit.
 UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
@@ -75,7 +78,8 @@ def write_audit_folder(
     taken = rows.is_label_issue & ~rows.is_undecided
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
     write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
-    write_json(target / "summary.json", json_safe(_summary_fields(rows, summary, report)))
+    write_json(target / "summary.json", json_safe(summary_fields(rows, summary, report)))
+    remove_parts(target / ISSUE_PARTS)
     (target / UNFINISHED).unlink()
     return report
 
@@ -114,17 +118,18 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     return rows
 
 
-def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:
+def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:
     """Return what summary.json holds."""
+    counts = summary.counts or rows.counts()
     return {
         "format_version": FORMAT_VERSION,
         "report": report,
         DIGEST: rows.given_labels_digest(),
         "title": summary.title,
-        "n_rows": rows.n_rows,
-        "n_unlabelled": rows.n_unlabelled,
-        "n_issues": int(rows.is_label_issue.sum()),
-        "n_undecided": int(np.sum(rows.is_label_issue & rows.is_undecided)),
+        "n_rows": counts.n_rows,
+        "n_unlabelled": counts.n_unlabelled,
+        "n_issues": counts.n_flagged,
+        "n_undecided": counts.n_undecided,
         "noise_rate": summary.noise_rate,
         "noise_interval": summary.noise_interval,
         "classes": rows.classes,

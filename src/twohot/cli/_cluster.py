@@ -1,7 +1,9 @@
 """The workers that a command uses, and what a fit will take of them."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from twohot.tables import FeatureTable
 
 # Seconds until a scheduler that does not answer counts as not there.
 PATIENCE = 10
+# Of the memory, what a command may hold at once: others need some too.
+HELD_SHARE = 0.5
 
 
 @contextmanager
@@ -33,6 +37,26 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
     with client:
         yield client
+
+
+@contextmanager
+def workers_here() -> Iterator[Any]:
+    """Give the client of a worker in this process, which reckons with the memory that there is."""
+    distributed = load_extra("distributed", "dask", "data larger than memory")
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def exceeds_memory(n_bytes: int) -> bool:
+    """Return whether so many bytes are more than this process should hold."""
+    try:
+        limit = import_module("distributed.system").MEMORY_LIMIT  # of a container, too
+    except ImportError:
+        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return bool(n_bytes > HELD_SHARE * limit)
 
 
 def tasks_of(client: Any) -> ClusterTasks | None:

@@ -8,7 +8,9 @@ somebody else, is refused.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -19,6 +21,7 @@ from twohot._files import whole_stored_file
 from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables.parquet_files import RECORD, SUFFIX, as_url, read_record
 
+PART = re.compile(rf"part-\d{{5,}}{re.escape(SUFFIX)}")
 # Parts that wait for each thread of the workers, so that none of them does.
 AHEAD = 2
 
@@ -71,15 +74,29 @@ def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
             problem = f"holds parts of another run, which differs in {', '.join(others)}"
             advice = "choose another folder, or replace them by {force}."
             raise FileThereError({"output": folder}, problem, advice, force=True)
-        for name in names:
-            if name == RECORD or name.endswith(SUFFIX):
-                filesystem.rm_file(f"{path}/{name}")
+        remove_parts(folder)
         there = None
     if there is None:
         filesystem.makedirs(path, exist_ok=True)
         with whole_stored_file(f"{target.url}/{RECORD}") as file:
             file.write(json.dumps(record, indent=1).encode())
     return target
+
+
+def remove_parts(folder: Any) -> None:
+    """Remove the parts that twohot wrote to a folder, and the folder if nothing else is in it."""
+    if read_record(folder) is None:
+        return
+    fsspec = load_extra("fsspec", "parquet", "Parquet files")
+    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
+    names = _names(as_url(folder))
+    others = [name for name in names if name != RECORD and not PART.fullmatch(name)]
+    for name in names:
+        if name not in others:
+            filesystem.rm_file(f"{path}/{name}")
+    if not others:
+        with suppress(OSError):  # what a process that died was writing is for the next to remove
+            filesystem.rmdir(path)
 
 
 def write_part(url: str, tables: Iterable[Any]) -> str:

@@ -27,7 +27,7 @@ class SourceParts:
 
     Examples
     --------
-    >>> parts = source_parts(SelectedRows(np.eye(4), np.array([1, 3])), part_bytes=64)
+    >>> parts = source_parts(SelectedRows(np.eye(4), np.array([1, 3])), n_least=2)
     >>> parts.bounds.tolist(), [parts.stored_rows(number).tolist() for number in range(2)]
     ([0, 1, 2], [[1], [3]])
     """
@@ -63,11 +63,10 @@ class SourceParts:
         return known.hexdigest()
 
 
-def source_parts(features: Matrix, *, part_bytes: int = PART_BYTES) -> SourceParts:
-    """Return the rows of a table in the parts of their source.
+def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
+    """Return the rows of a table, in the order of their source, in its parts.
 
-    Rows have to be in the order of the source. `part_bytes` is what a part of other sources than
-    Parquet files takes.
+    There are `n_least` parts or more, but for row groups, which are never divided.
     """
     selected = isinstance(features, SelectedRows)
     stored = features.X if selected else features
@@ -76,7 +75,8 @@ def source_parts(features: Matrix, *, part_bytes: int = PART_BYTES) -> SourcePar
         ends = stored.bounds[[part[-1] + 1 for part in stored.files.parts]]
     else:
         n_rows, n_features = stored.shape
-        size = max(1, part_bytes // max(1, n_features * np.dtype(stored.dtype).itemsize))
+        most = PART_BYTES // max(1, n_features * np.dtype(stored.dtype).itemsize)
+        size = max(1, min(most, -(-n_rows // n_least)))
         ends = np.append(np.arange(size, n_rows, size), n_rows)
     return SourceParts(stored, index, np.searchsorted(index, np.append(0, ends)))
 
