@@ -26,6 +26,7 @@ def audited(source, folder, *more):
 @pytest.fixture
 def tiny_memory(monkeypatch):
     monkeypatch.setattr(_cluster, "HELD_SHARE", 0.0)
+    monkeypatch.setattr(_cluster, "SURELY_HELD", 0)
 
 
 def check_same_issues(parts, memory):

@@ -109,7 +109,11 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
         Exactly what was written, but for text that UTF-8 cannot hold.
     """
     source = Path(folder)
-    fields = _read_summary(source / "summary.json")
+    fields = read_summary(source / "summary.json")
+    if fields.pop("issues") == ISSUE_PARTS:
+        problem = f"{source} is an audit of more rows than are held, in {ISSUE_PARTS}"
+        advice = "pass the Parquet files that were audited by {to}, and a folder by {output}."
+        raise ArgumentError("", problem, advice, to=..., output=...)
     issues, report, digest = source / "issues.csv", fields.pop("report"), fields.pop(DIGEST)
     rows = read_issues(issues, **fields)
     if (rows.report_id(), rows.given_labels_digest()) != (report, digest):
@@ -145,15 +149,18 @@ def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dic
     }
 
 
-def _read_summary(path: Path) -> dict[str, Any]:
-    """Return the fields of summary.json that reading needs, or say what is wrong with it."""
+def read_summary(path: Path) -> dict[str, Any]:
+    """Return the fields of summary.json that reading needs, or say what is wrong with it.
+
+    `issues` is the folder of the full table, if that is in parts.
+    """
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: pass the folder that `twohot audit` wrote.")
     try:
         fields = parse_json(path.read_text(encoding="utf-8"))
         version = fields["format_version"]
         needed = ("report", DIGEST, "classes", "has_items", "item_kind", "id_kind", "id_column")
-        found = {name: fields[name] for name in needed}
+        found = {name: fields[name] for name in needed} | {"issues": fields.get("issues", "")}
         _check_fields(found)
     except (ValueError, LookupError, TypeError) as error:
         problem = f"{path} is no summary of an audit ({cause_of(error)})"

@@ -20,6 +20,8 @@ from twohot.tables import FeatureTable
 PATIENCE = 10
 # Of the memory, what a command may hold at once: others need some too.
 HELD_SHARE = 0.5
+# Bytes that any machine has: to ask how many there are takes a second.
+SURELY_HELD = 2**29
 
 
 @contextmanager
@@ -44,7 +46,9 @@ def workers_here() -> Iterator[Any]:
     """Give the client of a worker in this process, which reckons with the memory that there is."""
     distributed = load_extra("distributed", "dask", "data larger than memory")
     with (
-        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=1, processes=False, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -52,10 +56,13 @@ def workers_here() -> Iterator[Any]:
 
 def exceeds_memory(n_bytes: int) -> bool:
     """Return whether so many bytes are more than this process should hold."""
+    if n_bytes <= SURELY_HELD:
+        return False
     try:
         limit = import_module("distributed.system").MEMORY_LIMIT  # of a container, too
     except ImportError:
-        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        pages = getattr(os, "sysconf", lambda _: 2**31)  # not on every system
+        limit = pages("SC_PAGE_SIZE") * pages("SC_PHYS_PAGES")
     return bool(n_bytes > HELD_SHARE * limit)
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,16 @@ class ReviewRows:
         """Positions of the flagged rows, the most suspicious first."""
         positions = np.flatnonzero(self.is_label_issue)
         return positions[np.argsort(self.label_quality[positions], kind="stable")]
+
+    def take(self, positions: IntArray) -> "ReviewRows":
+        """Return some of the rows."""
+        columns = {
+            each.name: getattr(self, each.name)[positions]
+            for each in fields(self)
+            if isinstance(getattr(self, each.name), np.ndarray)
+        }
+        items = None if self.items is None else [self.items[row] for row in positions]
+        return replace(self, ids=self.ids.take(positions), items=items, **columns)
 
     def counts(self) -> RowCounts:
         """Return how many rows there are of each kind."""

@@ -82,12 +82,19 @@ class ParquetFiles:
         """What the columns are, of pyarrow."""
         return self.footers[0].schema.to_arrow_schema()
 
-    def read_group(self, number: int, columns: Sequence[str]) -> Any:
-        """Return some columns of a row group, as a table of pyarrow."""
+    def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
+        """Return a part, or some columns of it, as a table of pyarrow."""
+        arrow = load_extra("pyarrow", "parquet", "Parquet files")
+        return arrow.concat_tables(self.read_group(each, columns) for each in self.parts[number])
+
+    def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
+        """Return some columns of a row group, or all of them, as a table of pyarrow."""
         file, group = self.groups[number]
         with self._open(file) as stored:
             # One thread: others read and compute at the same time.
-            return stored.read_row_group(group, columns=list(columns), use_threads=False)
+            return stored.read_row_group(
+                group, columns=columns and list(columns), use_threads=False
+            )
 
     def read_columns(self, columns: Sequence[str]) -> Any:
         """Return some columns of all rows, as a table of pyarrow."""
