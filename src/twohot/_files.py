@@ -47,9 +47,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 @contextmanager
 def whole_stored_file(url: str) -> Iterator[BinaryIO]:
     """Open a file as `whole_file` does, at any path that fsspec writes."""
-    fsspec = load_extra("fsspec", "parquet", "URLs")
-    filesystem, path = fsspec.core.url_to_fs(url)
-    if "file" in filesystem.protocol:
+    filesystem, path = _place(url)
+    if filesystem is None:
         with whole_file(path) as file:
             yield file
         return
@@ -64,6 +63,25 @@ def whole_stored_file(url: str) -> Iterator[BinaryIO]:
         if filesystem.exists(unfinished):
             filesystem.rm_file(unfinished)
         raise
+
+
+@contextmanager
+def stored_file(url: str) -> Iterator[BinaryIO | None]:
+    """Open a file for reading, at any path that fsspec reads; None if it is not there."""
+    filesystem, path = _place(url)
+    if not (Path(path).exists() if filesystem is None else filesystem.exists(path)):
+        yield None
+        return
+    with Path(path).open("rb") if filesystem is None else filesystem.open(path, "rb") as file:
+        yield file
+
+
+def _place(url: str) -> tuple[Any, str]:
+    """Return the file system of fsspec, None for that of this machine, and the path there."""
+    if "://" not in url:
+        return None, url
+    filesystem, path = load_extra("fsspec", "parquet", "URLs").core.url_to_fs(url)
+    return (None if "file" in filesystem.protocol else filesystem), path
 
 
 def final_path(path: str | os.PathLike[str]) -> Path:

@@ -18,6 +18,7 @@ from twohot.audit.lazy_issues import LazyLabelIssues, write_chunk
 from twohot.audit.review_content import review_summary, rows_of_issues
 from twohot.cli._cluster import tasks_of
 from twohot.cli._part_outputs import writing_parts
+from twohot.cli._resumed_fit import fit_with_checkpoint
 from twohot.cli._terminal import choosing, print_table, say
 from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables import FeatureTable
@@ -25,6 +26,8 @@ from twohot.tables.dask_features import as_dask
 from twohot.tables.part_folder import PartFolder, parts_in_words, write_parts
 from twohot.tables.source_parts import source_parts
 
+# In the folder of an audit until it is finished: what is finished of the choice and the fit.
+CHECKPOINT = ".fit.checkpoint"
 # The most frequent confusions that are printed.
 SHOWN_CONFUSIONS = 5
 
@@ -67,15 +70,18 @@ class PartedAudit:
         # Chunks are the parts that have rows of the split.
         n_parts = int(np.count_nonzero(np.diff(parts.bounds)))
         folder = begin_audit_parts(self.output, known, n_parts, force=force)
-        with choosing(quiet=quiet) as callback:
-            found: Any = find_label_issues(
-                as_dask(table.features, self.source, parts=parts),
-                table.coded,
-                callback=callback,
-                **self.asked,
-            )
+        features = as_dask(table.features, self.source, parts=parts)
+
+        def find(path: Path) -> Any:
+            about = {"checkpoint": path, **self.asked}
+            with choosing(quiet=quiet) as callback:
+                return find_label_issues(features, table.coded, callback=callback, **about)
+
+        checkpoint = self.output / CHECKPOINT
+        found = fit_with_checkpoint(find, checkpoint)
         done = self._write_parts(found, folder, tasks, quiet=quiet)
         self._report(most_doubtful(found, table.ids), about, pictures)
+        checkpoint.unlink()
         say(f"Every row: {self.output / ISSUE_PARTS} ({done}).")
 
     def _write_parts(

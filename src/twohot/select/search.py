@@ -15,6 +15,7 @@ import numpy as np
 
 from twohot._types import IntArray, Round
 from twohot.distill.average_recipe import AnyRecipe
+from twohot.distill.checkpoint import Checkpoint
 from twohot.distill.recipe import ROBUST, Recipe
 from twohot.distill.rounds import fit_round, make_round
 from twohot.distill.targets import LABELS, LabelTargets
@@ -71,8 +72,10 @@ class Search:
         callback: Callback | None = None,
         *,
         n_axes: int | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.coordinates = coordinates
+        self.checkpoint = checkpoint
         self.settings = settings
         self.callback = callback
         self.trials: dict[Recipe, Trial] = {}
@@ -133,20 +136,30 @@ class Search:
         parent = recipe.teacher or candidate.start
         starts = [None] * len(self.splits) if parent is None else self.trials[parent].evaluations
         settings = replace(self.settings, tol=coarse_tol(recipe), min_iter=grid.LEAST_STEPS)
-        evaluations, parts, n_passes = [], [], 0.0
-        for split, start in zip(self.splits, starts, strict=True):
-            solver = Solver(recipe.coordinates(split.fitted), settings)
-            solution, _, passes = fit_round(solver, self.given, recipe, start)
-            n_passes += passes
-            evaluations.append(solution.evaluation)
-            parts.append(
-                predict_held_out(split.held_out, _linear(recipe, split, solution.evaluation))
-            )
+        evaluations, n_passes = self._tried_before(candidate)
+        if not evaluations:
+            for split, start in zip(self.splits, starts, strict=True):
+                solver = Solver(recipe.coordinates(split.fitted), settings)
+                solution, _, passes = fit_round(solver, self.given, recipe, start)
+                n_passes += passes
+                evaluations.append(solution.evaluation)
+            if self.checkpoint is not None:
+                self.checkpoint.add_tried(candidate.key, evaluations, n_passes)
+        parts = [
+            predict_held_out(split.held_out, _linear(recipe, split, end))
+            for split, end in zip(self.splits, evaluations, strict=True)
+        ]
         scored = self.score(recipe, parts, n_passes)
         about = vars(scored) | {"recipe": recipe}
         trial = Trial(**about, candidate=candidate, evaluations=evaluations)
         self.trials[recipe] = trial
         return trial
+
+    def _tried_before(self, candidate: Candidate) -> tuple[list[Evaluation], float]:
+        """Return where a search that was stopped has left a candidate on each split; passes."""
+        if self.checkpoint is None:
+            return [], 0.0
+        return self.checkpoint.tried(candidate.key, len(self.splits))
 
     def score(self, recipe: AnyRecipe, parts: list[HeldOut], n_passes: float) -> Scored:
         """Return how predictions for the held-out rows of each split do on all of them.
@@ -190,16 +203,20 @@ class Search:
 
     def refit(self, chosen: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""
-        rounds, last = [], None
-        recipe = chosen.candidate.recipe
+        recipe, name = chosen.candidate.recipe, f"{chosen.candidate.key} on all rows, "
         coordinates = recipe.coordinates(self.coordinates)
-        for step in recipe.rounds:
+        file = self.checkpoint
+        rounds = [] if file is None else file.rounds(name)
+        last = None if file is None else file.last_end(name)
+        for step in recipe.rounds[len(rounds) :]:
             # Only the last round is predicted with; what it learns from need not be finished.
             tol = scaled_tol(step, self.settings.tol) if step is recipe else coarse_tol(step)
             start = coordinates.axes.extend(self.trials[step].evaluations[0].coef)
             solver = Solver(coordinates, replace(self.settings, tol=tol, start=start))
             made, last = make_round(solver, self.given, step, last)
             rounds.append(made)
+            if file is not None:
+                file.add_round(made, last, name)
         return rounds
 
     def _best_of(self, trials: list[Trial]) -> Trial:
