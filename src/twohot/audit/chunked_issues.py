@@ -4,6 +4,7 @@ What comes here is a sample of rows, for the choice of a probe and for the noise
 four numbers: its label, the suggestion and two doubts, by which rows are flagged.
 """
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, cast
 
@@ -43,6 +44,7 @@ def find_chunked_issues(
     doubts: Callable[[LabelVerdict, Labels, Any], Sequence[str]],
     messages: Callable[[Labels, Any], Sequence[str]],
     callback: Callable[[str], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
 ) -> LazyLabelIssues:
     """Return the verdict on every label.
 
@@ -59,7 +61,7 @@ def find_chunked_issues(
         # A row without a label is in no fit: it has no weight there.
         weights = given.codes.derive(is_labelled)
         fitted = ChunkedLabels(given.codes.derive(code_or_first), given.classes, given.sizes)
-    search = probe.search_and_fit(features, fitted, weights, callback).search
+    search = probe.search_and_fit(features, fitted, weights, callback, checkpoint=checkpoint).search
     sample, codes = sample_rows(fitted, weights, probe.random_state)
     judge = make_judge(search, sample, codes, probe.random_state)
     rows: Any = search.coordinates.rows

@@ -1,5 +1,6 @@
 """Which labels are wrong, what they should be, and how sure that is."""
 
+import os
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, cast
@@ -43,6 +44,7 @@ def find_label_issues(
     n_jobs: int | None = None,
     random_state: Any = 0,
     callback: Callable[[str], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> LabelIssues:
     """Find the labels that are wrong, and what they should be.
 
@@ -78,6 +80,8 @@ def find_label_issues(
         Of the `AutoProbe`.
     callback : callable, optional
         Is called with a line for every candidate that was tried. By default a notebook shows a bar.
+    checkpoint : path, optional
+        File of what the `AutoProbe` has finished, as for its `fit`.
 
     Returns
     -------
@@ -115,6 +119,7 @@ def find_label_issues(
             ),
             messages=row_notes,
             callback=callback,
+            checkpoint=checkpoint,
         )
         return cast(LabelIssues, lazy)  # the same columns and estimates
     given = code_labels(y, missing=missing)
@@ -136,7 +141,7 @@ def find_label_issues(
         else:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
             judge = judge_held if is_held(labels) else judge_rows
-            verdict = judge(probe, X, labels, callback)
+            verdict = judge(probe, X, labels, callback, checkpoint)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
     messages = (*by_heart, *row_notes(labels, probe), *notes)

@@ -36,20 +36,20 @@ def is_held(labels: Labels) -> bool:
 
 
 def judge_held(
-    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callback | None
+    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callback | None, checkpoint: Any = None
 ) -> LabelVerdict:
     """Choose a probe and fit it; return the verdict on every label, by opinions on all rows."""
-    return reach_verdict(unseen_opinions(probe, X, labels, callback), labels)
+    return reach_verdict(unseen_opinions(probe, X, labels, callback, checkpoint), labels)
 
 
 def judge_rows(
-    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callback | None
+    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callback | None, checkpoint: Any = None
 ) -> LabelVerdict:
     """Choose a probe and fit it; return the verdict on every label, judged block by block."""
     known: Any = None if labels.labelled.all() else is_labelled(labels.codes)
     # A row without a label is in no fit: it has no weight there.
     coded = Labels(code_or_first(labels.codes), labels.classes)
-    search = probe.search_and_fit(X, coded, known, callback).search
+    search = probe.search_and_fit(X, coded, known, callback, checkpoint=checkpoint).search
     counted, rng = np.flatnonzero(labels.labelled), check_generator(probe.random_state)
     sample = np.sort(draw_rows(counted, labels.codes, SEARCH_ROWS, rng))
     rows = search.coordinates.rows

@@ -1,6 +1,8 @@
 """The table of an audit whose columns stay in the chunks of the features."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from twohot.audit.issue_table import COLUMNS
 from twohot.audit.row_judge import VERDICT
 from twohot.audit.two_likeliest import CLOSE
 from twohot.rows.chunked import ChunkedColumn
+from twohot.tables.part_folder import PartFolder, write_part
+from twohot.tables.row_ids import RowIds
 
 DTYPES = {"is_label_issue": "bool", "is_undecided": "bool"}
 NAMED = ("given_label", "predicted_label", "second_label")
@@ -73,20 +77,25 @@ class LazyLabelIssues:
         list of str
             The files, in the order of the rows.
         """
-        load_extra("pyarrow", "parquet", "Parquet files")
         fsspec = load_extra("fsspec", "parquet", "Parquet files")
         filesystem, path = fsspec.core.url_to_fs(str(folder))
         filesystem.makedirs(path, exist_ok=True)
-        url = filesystem.unstrip_protocol(path)
-        firsts = self.verdicts.bounds[:-1].tolist()
+        target = PartFolder(filesystem.unstrip_protocol(path), len(self.verdicts.chunks))
+        paths = [target.path_of(number) for number in range(target.n_parts)]
         tasks = self.verdicts.tasks
-        calls = [
-            (verdicts, flags, self.classes, first, f"{url}/part-{number:05d}.parquet")
-            for number, (verdicts, flags, first) in enumerate(
-                zip(self.verdicts.chunks, self.flags.chunks, firsts, strict=True)
-            )
-        ]
-        return tasks.results(tasks.run(write_chunk, calls))
+        missing = {target.path_of(number) for number in target.missing()}
+        calls = [call for call in self.part_calls(paths) if call[-1] in missing]
+        tasks.results(tasks.run(write_chunk, calls) if calls else [])
+        return paths
+
+    def part_calls(
+        self, paths: Sequence[str], ids: RowIds | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the arguments of `write_chunk` for each chunk, whose rows are called by the ids."""
+        names = RowIds.by_position(len(self)) if ids is None else ids
+        for number, (first, end) in enumerate(pairwise(self.verdicts.bounds.tolist())):
+            handles = self.verdicts.chunks[number], self.flags.chunks[number]
+            yield *handles, self.classes, names.cells(slice(first, end)), paths[number]
 
     def __repr__(self) -> str:
         least, most = self.noise_interval
@@ -121,24 +130,18 @@ def write_chunk(
     verdicts: FloatArray,
     flags: NDArray[np.bool_],
     classes: NDArray[Any],
-    first: int,
+    ids: Any,
     path: str,
 ) -> str:
-    """Write the rows of a chunk to a file, unless it is there; return its path."""
+    """Write the rows of a chunk to a file; return its path."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
-    parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, place = fsspec.core.url_to_fs(path)
-    if filesystem.exists(place):
-        return path
-    columns: dict[str, Any] = {"id": np.arange(first, first + len(verdicts))}
+    # Of a chunk without labels, too: all files have one schema.
+    kind = arrow.array(classes.tolist()).type
+    columns: dict[str, Any] = {"id": arrow.array(ids)}
     for name in COLUMNS:
-        columns[name] = column_of_chunk(verdicts, flags, classes, name)
-    unfinished = f"{place}.unfinished"
-    with filesystem.open(unfinished, "wb") as file:
-        parquet.write_table(arrow.table({k: arrow.array(v) for k, v in columns.items()}), file)
-    filesystem.mv(unfinished, place)
-    return path
+        cells = column_of_chunk(verdicts, flags, classes, name)
+        columns[name] = arrow.array(cells, kind if name in NAMED else None)
+    return write_part(path, [arrow.table(columns)])
 
 
 def decisive(verdicts: FloatArray) -> IntArray:

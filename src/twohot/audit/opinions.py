@@ -9,6 +9,7 @@ Two of them, each in log-probabilities of every class up to a constant per row:
 A user's own probe or probabilities are taken for both.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,15 +43,20 @@ def given_opinions(blocks: Iterator[FloatArray]) -> Opinions:
 
 
 def unseen_opinions(
-    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callback | None
+    probe: AutoProbe,
+    X: Matrix,
+    labels: Labels,
+    callback: Callback | None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Opinions:
     """Fit a probe on the rows that have a label; return opinions of fits without each row's label.
 
-    Rows without a label get the probe's own opinion: there is no label to have been seen.
+    What is finished of the probe is kept in the checkpoint. Rows without a label get the probe's
+    own opinion: there is no label to have been seen.
     """
     labelled = labels.labelled
     X_known, known = labelled_rows(X, labels), labels.take(labelled)
-    outputs = probe.fit_out_of_fold(X_known, known, callback=callback)
+    outputs = probe.fit_out_of_fold(X_known, known, callback, checkpoint=checkpoint)
     found = with_density(probe, outputs, X_known, known)
     if labelled.all():
         return found

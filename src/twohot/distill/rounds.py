@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from twohot._types import Round
-from twohot.distill.checkpoint import Checkpoint, evaluate_again
+from twohot.distill.checkpoint import Checkpoint
 from twohot.distill.recipe import Recipe
 from twohot.distill.targets import CANDIDATES, next_targets, tied_classes
 from twohot.rows.coordinates import Coordinates
@@ -41,13 +41,10 @@ def run_rounds(
 
     Rounds that a checkpoint has are not made again, and every round that is made is added to it.
     """
-    rounds = [] if checkpoint is None else checkpoint.load()
-    last: Evaluation | None = None
-    steps = recipe.rounds
-    if 0 < len(rounds) < len(steps):
-        last = evaluate_again(coordinates, given, steps[len(rounds) - 1], rounds[-1])
+    rounds = [] if checkpoint is None else checkpoint.rounds()
+    last = None if checkpoint is None else checkpoint.last_end()
     solver = Solver(coordinates, settings)
-    for number, step in enumerate(steps[len(rounds) :], start=len(rounds) + 1):
+    for number, step in enumerate(recipe.rounds[len(rounds) :], start=len(rounds) + 1):
         if say is not None:
             solver.callback = _in_words(say, number, step, given)
         try:
@@ -58,7 +55,7 @@ def run_rounds(
             raise lost_after(error, len(rounds), checkpoint.path) from error
         rounds.append(made)
         if checkpoint is not None:
-            checkpoint.save(rounds)
+            checkpoint.add_round(made, last)
     return rounds
 
 

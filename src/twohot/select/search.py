@@ -15,6 +15,7 @@ import numpy as np
 
 from twohot._types import IntArray, Round
 from twohot.distill.average_recipe import AnyRecipe
+from twohot.distill.checkpoint import Checkpoint
 from twohot.distill.recipe import ROBUST, Recipe
 from twohot.distill.rounds import make_round
 from twohot.distill.targets import LABELS, LabelTargets
@@ -71,11 +72,13 @@ class Search(SplitFits):
         callback: Callback | None = None,
         *,
         n_axes: int | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         super().__init__(coordinates, splits, settings, n_axes=n_axes)
         self.coordinates = coordinates
         # Those of its classes that are looked at.
         self.classes: IntArray = np.arange(coordinates.rows.n_classes)
+        self.checkpoint = checkpoint
         self.callback = callback
         self.trials: dict[Recipe, Trial] = {}
         rows = coordinates.rows
@@ -132,7 +135,14 @@ class Search(SplitFits):
 
     def attempt(self, candidate: Candidate) -> Trial:
         """Fit a candidate on every split and score it on the held-out rows."""
-        recipe, n_passes = candidate.recipe, self.fit(candidate)
+        recipe = candidate.recipe
+        ends, n_passes = self._tried_before(candidate)
+        if ends:
+            self.ends[recipe] = ends
+        else:
+            n_passes = self.fit(candidate)
+            if self.checkpoint is not None:
+                self.checkpoint.add_tried(candidate.key, self.ends[recipe], n_passes)
         pairs = zip(self.splits, self.on_rows(recipe), strict=True)
         parts = [predict_held_out(split.held_out, fit) for split, fit in pairs]
         scored = self.score(recipe, parts, n_passes)
@@ -140,6 +150,12 @@ class Search(SplitFits):
         trial = Trial(**about, candidate=candidate, evaluations=self.ends[recipe])
         self.trials[recipe] = trial
         return trial
+
+    def _tried_before(self, candidate: Candidate) -> tuple[list[Evaluation], float]:
+        """Return where a search that was stopped has left a candidate on each split; passes."""
+        if self.checkpoint is None:
+            return [], 0.0
+        return self.checkpoint.tried(candidate.key, len(self.splits))
 
     def score(self, recipe: AnyRecipe, parts: list[HeldOut], n_passes: float) -> Scored:
         """Return how predictions for the held-out rows of each split do on all of them.
@@ -176,10 +192,13 @@ class Search(SplitFits):
 
     def refit(self, chosen: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""
-        rounds, last = [], None
-        recipe, n_classes = chosen.candidate.recipe, self.coordinates.rows.n_classes
+        recipe, name = chosen.candidate.recipe, f"{chosen.candidate.key} on all rows, "
+        n_classes = self.coordinates.rows.n_classes
         coordinates = recipe.coordinates(self.coordinates)
-        for step in recipe.rounds:
+        file = self.checkpoint
+        rounds = [] if file is None else file.rounds(name)
+        last = None if file is None else file.last_end(name)
+        for step in recipe.rounds[len(rounds) :]:
             # Only the last round is predicted with; what it learns from need not be finished.
             tol = scaled_tol(step, self.settings.tol) if step is recipe else coarse_tol(step)
             settings = replace(self.settings, tol=tol)
@@ -189,6 +208,8 @@ class Search(SplitFits):
             solver = Solver(coordinates, settings)
             made, last = make_round(solver, LabelTargets(n_classes), step, last)
             rounds.append(made)
+            if file is not None:
+                file.add_round(made, last, name)
         return rounds
 
     def _best_of(self, trials: list[Trial]) -> Trial:
