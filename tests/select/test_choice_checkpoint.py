@@ -6,6 +6,7 @@ import pytest
 import problems
 from twohot import AutoProbe
 from twohot.select import search as search_module
+from twohot.select import split_fits
 
 DATA = problems.digits(noise_rate=0.4, n_train=500)
 X, Y = DATA.X, DATA.given_labels
@@ -28,8 +29,8 @@ def stop_at(number, monkeypatch):
 
         return made_or_stopped
 
-    for name in ("fit_round", "make_round"):
-        monkeypatch.setattr(search_module, name, stopping(getattr(search_module, name)))
+    for module, name in ((split_fits, "fit_round"), (search_module, "make_round")):
+        monkeypatch.setattr(module, name, stopping(getattr(module, name)))
     return made
 
 
