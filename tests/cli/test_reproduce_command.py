@@ -40,7 +40,7 @@ def test_the_list_names_everything_with_what_it_needs():
 
 
 def test_a_list_in_a_narrow_terminal_has_titles_below_their_ids(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("twohot.cli.reproduce.NARROW", 10_000)
     printed = run("reproduce", "list")
     lines = [line.split("│")[1].strip() for line in printed.output.splitlines() if "│" in line]
     assert "Figure 3a: Training accuracy" in lines[lines.index("fig:acc_gain") + 1]
