@@ -155,4 +155,4 @@ def test_other_files_than_were_audited(audit, decided, tmp_path):
     inside = run(
         "apply", decided, "--audit", audit / "audit", "--to", source, "-o", source / "clean"
     )
-    assert "are one in the other: choose a folder beside it" in inside.output
+    assert "whose rows it would become: choose a folder beside it" in inside.output

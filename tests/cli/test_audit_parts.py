@@ -132,7 +132,7 @@ def test_rows_of_a_split_are_in_parts_of_their_own(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("tiny_memory")
 def test_what_parts_cannot_have(source, tmp_path):
     inside = audited(source, source / "audit")
-    assert "are one in the other: choose a folder beside it" in inside.output
+    assert "whose rows it would become: choose a folder beside it" in inside.output
     probe = tmp_path / "p.safetensors"
     assert run("fit", source, "-o", probe, "--label-column", "kind", "--quiet").exit_code == 0
     refused = audited(source, tmp_path / "audit", "--probe", probe)

@@ -1,5 +1,9 @@
 """`twohot predict` into Parquet: one part for each of the source, and resumed where stopped."""
 
+import signal
+import subprocess
+import sys
+
 import fsspec
 import numpy as np
 import pyarrow as pa
@@ -11,6 +15,7 @@ from parquet_source import FILES, GIVEN, IDS, N_ROWS, X, small_parts, write_sour
 from twohot import LinearProbe
 from twohot.distill import part_predictions
 from twohot.distill.fitted import load
+from twohot.tables import parquet_files
 
 
 @pytest.fixture
@@ -107,14 +112,15 @@ def test_a_folder_of_another_run_is_refused(source, probe, tmp_path):
     check_predictions(sorted(folder.glob("*.parquet")), other)
 
 
-def test_outputs_that_may_not_be(source, probe, tmp_path):
+def test_what_is_refused(source, probe, tmp_path, monkeypatch):
     def refused(output, *more):
         result = run("predict", probe, source, "-o", output, "--quiet", *more)
         assert result.exit_code == 1
         return result.output
 
-    assert "are one in the other: choose a folder beside it" in refused(source / "predictions")
-    assert "are one in the other: choose a folder beside it" in refused(tmp_path)
+    for inside in (source, source / "predictions"):
+        assert "whose rows it would become: choose a folder beside it" in refused(inside)
+    assert "holds 'embeddings', which is no part that twohot wrote" in refused(tmp_path)
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "notes.txt").touch()
@@ -124,6 +130,11 @@ def test_outputs_that_may_not_be(source, probe, tmp_path):
     assert "does not end in .csv or .parquet" in refused(tmp_path / "all.txt")
     one = refused(tmp_path / "all.parquet", "--scheduler", "tcp://127.0.0.1:9")
     assert "is one file, and workers write one for each part" in one
+    folder = tmp_path / "predictions"
+    assert "--id-column='nr' is missing" in refused(folder, "--id-column", "nr")
+    monkeypatch.setattr("twohot.cli._cluster.PATIENCE", 0.5)
+    assert "does not answer" in refused(folder, "--scheduler", "tcp://127.0.0.1:9")
+    assert not folder.exists()
     table = pq.read_table(source / "1.parquet").rename_columns(["id", "other", "kind"])
     pq.write_table(table, source / "1.parquet")
     assert "has files of two schemas" in refused(tmp_path / "predictions")
@@ -154,3 +165,42 @@ def test_workers_write_the_parts(source, probe, tmp_path, cluster):
     assert "(5 parts, 4 of them there already)" in result.output
     for mine, theirs in zip(sorted(here.iterdir()), sorted(there.iterdir()), strict=True):
         assert mine.read_bytes() == theirs.read_bytes()
+
+
+KILLED = """
+import os, signal, sys
+from twohot.cli import app
+from twohot.distill.part_predictions import Predictor
+from twohot.tables import parquet_files
+
+parquet_files.PART_BYTES = int(sys.argv.pop(1))
+outputs, n_blocks = Predictor.outputs, 0
+
+def dying(self, features):
+    global n_blocks
+    n_blocks += 1
+    if n_blocks == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return outputs(self, features)
+
+Predictor.outputs = dying
+app(sys.argv[1:])
+"""
+
+
+def test_a_killed_run_is_resumed(source, probe, tmp_path):
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    arguments = ["predict", probe, source, "--quiet", "-o"]
+    child = [sys.executable, "-c", KILLED, str(parquet_files.PART_BYTES), *map(str, arguments)]
+    died = subprocess.run([*child, str(killed)], check=False)  # noqa: S603 - our own command
+    assert died.returncode == -signal.SIGKILL
+    left = sorted(path.name for path in killed.iterdir())
+    assert left[0].endswith(".unfinished")
+    assert left[1:] == ["_twohot.json", "part-00000.parquet", "part-00001.parquet"]
+    for folder in (killed, whole):
+        assert run(*arguments, folder).exit_code == 0
+    found, expected = (
+        {path.name: path.read_bytes() for path in folder.glob("[!.]*")}
+        for folder in (killed, whole)
+    )
+    assert found == expected

@@ -79,7 +79,8 @@ def write_audit_folder(
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
     write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
     write_json(target / "summary.json", json_safe(summary_fields(rows, summary, report)))
-    remove_parts(target / ISSUE_PARTS)
+    if (target / ISSUE_PARTS).is_dir():
+        remove_parts(target / ISSUE_PARTS)
     (target / UNFINISHED).unlink()
     return report
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from twohot._extras import load_extra
 from twohot.audit.corrected_file import (
     CorrectedFile,
@@ -19,10 +21,13 @@ from twohot.audit.corrected_file import (
 )
 from twohot.audit.decisions import Applied
 from twohot.audit.reviewed_parts import Review, ReviewedRows, count_together
+from twohot.tables.column_roles import pick
 from twohot.tables.own_file import OwnParquet
 from twohot.tables.parquet_files import ParquetFiles
 from twohot.tables.part_folder import PartFolder, write_part
 from twohot.tables.row_ids import COLUMN, RowIds
+
+NOTHING = np.empty(0)  # of columns whose names alone are asked for
 
 
 class CorrectedParts:
@@ -85,7 +90,10 @@ class CorrectedParts:
 
     def _check(self, label_column: str | None) -> Iterator[tuple[list[LabelReading], Applied]]:
         """Yield for each part how its columns may be read, and the labels that follow."""
-        names = _columns_of_labels(self.files.schema) if label_column is None else None
+        names = _columns_of_labels(self.files.schema)
+        if label_column is not None:
+            pick("label_column", label_column, (), dict.fromkeys(self.files.schema.names, NOTHING))
+            names = [label_column]
         for number, found in enumerate(self._reviewed()):
             file = OwnParquet(self.path, self.files.read_part(number, names))
             yield read_labels(file, found.rows, found.place, label_column), found.applied

@@ -15,7 +15,7 @@ import numpy as np
 
 from twohot._checks.column_cells import as_text
 from twohot._checks.labels import NO_LABEL
-from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._checks.messages import ArgumentError, cause_of, counted, first_few
 from twohot._extras import load_extra
 from twohot._types import IntArray
 from twohot.audit.audit_folder import ISSUE_PARTS, read_audit_folder
@@ -150,11 +150,18 @@ class PartedReview(Review):
         waiting = _WaitingRows(self.files)
         for ids in ids_of_parts:
             place_of = {name: place for place, name in enumerate(ids)}
-            rows = self._rows(waiting.take_while(place_of))
+            rows = self._read(waiting.take_while(place_of))
             yield [place_of[name] for name in rows.id_texts()], rows
         left = waiting.next_id()
         if left is not None:
             raise _other_rows(f"lacks row {left} of the audit, or has it in another place", self)
+
+    def _read(self, table: Any) -> ReviewRows:
+        try:
+            return self._rows(table)
+        except (LookupError, ValueError, TypeError) as error:
+            problem = f"{self.files.paths[0]} or another part was changed ({cause_of(error)})"
+            raise ValueError(f"{problem}: run the audit again.") from error
 
     def _rows(self, table: Any) -> ReviewRows:
         code: dict[str | None, int] = {name: number for number, name in enumerate(self.classes)}

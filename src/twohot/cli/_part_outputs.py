@@ -25,15 +25,13 @@ def is_part_folder(output: Path) -> bool:
 
 
 def check_apart(output: Path, sources: Iterable[Path | None]) -> None:
-    """Raise if an output is in a source folder, whose rows it would become, or around it."""
+    """Raise if an output is in a source folder, whose rows it would become."""
     target = _absolute(output)
     for source in filter(None, sources):
         place = _absolute(source)
-        inside = target == place or place in target.parents or target in place.parents
-        if inside:
-            what = f"and the source {source} are one in the other"
-            advice = "choose a folder beside it: files are never written among those that are read."
-            raise ArgumentError({"output": output}, what, advice)
+        if target == place or place in target.parents:
+            problem = f"is in the source {source}, whose rows it would become"
+            raise ArgumentError({"output": output}, problem, "choose a folder beside it.")
 
 
 def _absolute(path: Path) -> Path:

@@ -1,7 +1,7 @@
 """An audit whose rows stay on workers: a table in parts, and a report that shows some rows."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from twohot.audit.lazy_issues import LazyLabelIssues, write_chunk
 from twohot.audit.review_content import review_summary, rows_of_issues
 from twohot.cli._cluster import tasks_of
 from twohot.cli._part_outputs import writing_parts
+from twohot.cli._printed_findings import print_findings
 from twohot.cli._resumed_fit import fit_with_checkpoint
-from twohot.cli._terminal import choosing, print_table, say
+from twohot.cli._terminal import choosing, say
 from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables import FeatureTable
 from twohot.tables.dask_features import as_dask
@@ -28,8 +29,6 @@ from twohot.tables.source_parts import source_parts
 
 # In the folder of an audit until it is finished: what is finished of the choice and the fit.
 CHECKPOINT = ".fit.checkpoint"
-# The most frequent confusions that are printed.
-SHOWN_CONFUSIONS = 5
 
 
 def held_bytes(table: FeatureTable) -> int:
@@ -117,14 +116,3 @@ class PartedAudit:
             Counter(pairs), [message for message in summary.messages if message not in noted]
         )
         say(f"Report {name}: open {self.output / 'report.html'} in a browser.")
-
-
-def print_findings(confusions: Counter[tuple[str, str]], messages: Sequence[str]) -> None:
-    """Print what was found, and which labels are most often given for which."""
-    for message in messages:
-        say(message)
-    frequent = confusions.most_common(SHOWN_CONFUSIONS)
-    if frequent:
-        names, title = ("given", "suggested"), "Most frequent corrections"
-        rows = ((*pair, count) for pair, count in frequent)
-        print_table((*names, "rows"), rows, names=names, title=title)

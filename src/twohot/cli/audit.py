@@ -13,7 +13,8 @@ from twohot.audit.find_issues import check_flagging, find_label_issues
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._cluster import connected, exceeds_memory, workers_here
 from twohot.cli._part_outputs import Scheduler, check_apart
-from twohot.cli._parted_audit import PartedAudit, held_bytes, print_findings
+from twohot.cli._parted_audit import PartedAudit, held_bytes
+from twohot.cli._printed_findings import print_findings
 from twohot.cli._table_options import SpreadsheetSafe, TableOptions
 from twohot.cli._terminal import choosing, say
 from twohot.distill.fitted import load

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +130,10 @@ class ReviewRows:
 
     def id_texts(self) -> list[str]:
         """Return the ids as text that any file can hold."""
+        return list(self._id_texts)
+
+    @cached_property
+    def _id_texts(self) -> list[str]:
         return [readable(text) for text in self.ids]
 
     def item(self, position: int) -> str:
@@ -145,6 +150,10 @@ class ReviewRows:
         Scores do not count: they may differ in the last digit between two machines, and what a
         person decided does not depend on them.
         """
+        return self._report_id
+
+    @cached_property
+    def _report_id(self) -> str:
         content = [
             *(list(self.classes), self.id_texts(), self.given_labels.tolist()),
             *(self.suggested_labels.tolist(), self.second_labels.tolist()),
