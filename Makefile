@@ -74,7 +74,7 @@ package:       ## build sdist and wheel into dist/, check both, type-check a cli
 SITE := docs/_build/html
 docs: $(VENV)/.docs   ## the site, its tutorials run; opens offline at docs/_build/html/index.html
 	rm -rf docs/_build docs/reference/api docs/reference/used_in docs/tutorials
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs $(SITE)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs $(SITE)
 	$(BIN)/python .ci/check_site.py $(SITE)
 
 lint: $(VENV)/.dev    ## style and types

