@@ -25,9 +25,8 @@ X = pixels / 16
 C = 1.0
 theirs = LogisticRegression(C=C, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, digits)
 ours = LinearProbe(l2=1 / (C * len(X)), center=False, normalize=False, tol=1e-8).fit(X, digits)
-print(
-    f"largest difference of a probability: {np.abs(theirs.predict_proba(X) - ours.predict_proba(X)).max():.0e}"
-)
+difference = np.abs(theirs.predict_proba(X) - ours.predict_proba(X)).max()
+print(f"largest difference of a probability: {difference:.0e}")
 
 # %%
 # Every fit says how well it ended: the norm of the gradient, relative to that at zero.
@@ -57,9 +56,9 @@ print(f"best ridge: {search.best_params_['ridge']}")
 #    * - LogisticRegression
 #      - LinearProbe
 #    * - ``C``
-#      - ``l2`` = 1 / (C · rows), or ``ridge``, a penalty without units that suits any number of rows
+#      - ``l2`` = 1 / (C · rows), or ``ridge``, without units and for any number of rows
 #    * - ``fit_intercept=True``
-#      - ``fit_intercept=False`` by default, as in the paper; pass True if classes differ much in size
+#      - none by default, as in the paper; pass True if classes differ much in size
 #    * - ``class_weight``, ``sample_weight``
 #      - the same
 #    * - ``tol``: change of the largest gradient
