@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from twohot.cli._examples import EXAMPLES
 from twohot.cli._parsers import parser_of
 from twohot_command.commands import COMMANDS
 
@@ -26,8 +27,7 @@ def _about(parser: Any, context: Any) -> Iterator[str]:
         if record is not None:
             names, about = (" ".join(text.split()).replace("|", "\\|") for text in record)
             yield f"| `{names}` | {about} |"
-    if parser.epilog:
-        yield from ("", "```", *map(str.strip, parser.epilog.strip().splitlines()), "```")
+    yield from ("", "Examples:", "", "```", *EXAMPLES[str(parser.name)], "```")
 
 
 def add_commands(_app: Any, page: str, source: list[str]) -> None:
