@@ -42,7 +42,10 @@ for name, answer in answers.items():
 # %%
 # Everything that is known of one case, in words:
 
-print(answers["70% wrong"])
+from textwrap import fill
+
+for line in str(answers["70% wrong"]).splitlines():
+    print(fill(line, 95, subsequent_indent="  "))
 
 # %%
 # Was it right?
