@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo test coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction bench-scale reproduction clean help
+.PHONY: demo docs test coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction bench-scale reproduction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -71,6 +71,13 @@ package:       ## build sdist and wheel into dist/, check both, type-check a cli
 	cd $(PACKAGE)/sdist/.ci && $(PACKAGE_BIN)/python -m mypy --strict --config-file= typed_client.py
 	cd $(PACKAGE)/sdist && OPENBLAS_NUM_THREADS=1 $(PACKAGE_BIN)/python $(RUN_FAST) $(FAST)
 
+# What is made on the way is removed first: a page of a name that is gone would stay.
+SITE := docs/_build/html
+docs: $(VENV)/.docs   ## the site, its tutorials run; opens offline at docs/_build/html/index.html
+	rm -rf docs/_build docs/reference/api docs/reference/used_in docs/tutorials
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs $(SITE)
+	$(BIN)/python .ci/check_site.py $(SITE)
+
 lint: $(VENV)/.dev    ## style and types
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
@@ -109,7 +116,7 @@ bench-extraction: $(VENV)/.bench ## throughput of extract() beside its parts alo
 	$(BIN)/python -m benchmarks.extraction
 
 clean:         ## remove the environment and caches
-	rm -rf $(VENV) $(LOWEST) $(NEWEST) $(PACKAGE) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) $(PACKAGE) dist docs/_build docs/reference/api docs/reference/used_in docs/tutorials .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -121,6 +128,10 @@ $(VENV)/.user: $(VENV)/bin/python $(STAMPS)
 $(VENV)/.dev: $(VENV)/bin/python $(STAMPS)
 	$(PIP) -e ".[dev]"
 	@touch $@ $(VENV)/.user
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) -e ".[dev,docs]"
+	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(PIP) -e ".[dev,bench]"

@@ -46,18 +46,29 @@ def demo_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def demo(demo_folder):
-    return run("demo", "--noise", "0.6", "--seed", "1", "-o", str(demo_folder))
+    return run(
+        "demo", "--noise", "0.6", "--kind", "symmetric", "--seed", "1", "-o", str(demo_folder)
+    )
 
 
 def test_the_demo_says_what_the_data_are(demo):
     assert demo.exit_code == 0
-    data = demo_data(0.6, 1)
+    data = demo_data(0.6, 1, "symmetric")
     wrong = data.given_labels != data.true_labels
     n_wrong = int(wrong.sum())
     # The share is that of every class, up to one image.
     by_class = np.bincount(data.true_labels, wrong) - 0.6 * np.bincount(data.true_labels)
     assert np.abs(by_class).max() < 1
     assert f"1257 images to train on, {n_wrong} of them with a wrong label, 540" in demo.output
+
+
+def test_mixed_noise_takes_the_next_digit_for_half_of_the_wrong_labels():
+    data = demo_data(0.3, 0)
+    wrong = data.given_labels != data.true_labels
+    is_next = (data.given_labels - data.true_labels) % 10 == 1
+    assert wrong.mean() == pytest.approx(0.3, abs=0.01)
+    # The next digit is also one of the nine that the other half are drawn from.
+    assert is_next[wrong].mean() == pytest.approx(0.5 + 0.5 / 9, abs=0.02)
 
 
 def test_the_demo_lists_every_method(demo):
@@ -76,7 +87,7 @@ def test_the_demo_lists_every_method(demo):
 
 
 def test_the_demo_counts_errors_as_the_probes_do(demo):
-    rows, data = table_rows(demo.output), demo_data(0.6, 1)
+    rows, data = table_rows(demo.output), demo_data(0.6, 1, "symmetric")
     for method, probe in {
         "teacher (round 1)": LinearProbe(ridge=10),
         "partial labels (two-hot)": PartialLabelProbe(),
@@ -100,7 +111,7 @@ def test_the_demo_shows_that_students_gain(demo):
 
 @pytest.mark.usefixtures("demo")
 def test_the_demo_ends_with_an_audit_that_shows_every_digit(demo_folder):
-    data, rows = demo_data(0.6, 1), read_audit_folder(demo_folder)
+    data, rows = demo_data(0.6, 1, "symmetric"), read_audit_folder(demo_folder)
     assert rows.given_labels.tolist() == data.given_labels.tolist()
     wrong, found = data.given_labels != data.true_labels, rows.is_label_issue
     assert (found & wrong).sum() > 0.9 * wrong.sum()
@@ -112,7 +123,7 @@ def test_the_demo_ends_with_an_audit_that_shows_every_digit(demo_folder):
 
 
 def test_the_demo_counts_what_its_audit_found(demo, demo_folder):
-    data, rows = demo_data(0.6, 1), read_audit_folder(demo_folder)
+    data, rows = demo_data(0.6, 1, "symmetric"), read_audit_folder(demo_folder)
     wrong, found = data.given_labels != data.true_labels, rows.is_label_issue
     right = rows.suggested_labels == data.true_labels
     assert (
@@ -141,6 +152,7 @@ def test_the_demo_replaces_nothing_but_a_demo(demo_folder, demo, tmp_path):
         ["demo", "--noise", "1.5"],
         ["demo", "--noise", "-0.1"],
         ["demo", "--noise", "much"],
+        ["demo", "--kind", "human"],
         ["demo", "--seed", "-1"],
         ["demo", "--seed", "x"],
         ["demo", "--unknown"],

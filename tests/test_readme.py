@@ -1,5 +1,7 @@
-"""The README tells the truth: its demo table is what the demo prints."""
+"""The README tells the truth: its tables are what the demo prints, its chart is of the records."""
 
+import csv
+import importlib.util
 import re
 from pathlib import Path
 
@@ -8,19 +10,28 @@ import pytest
 from twohot import AutoProbe
 from twohot.digits_demo import demo_data, demo_rows
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+# The marks before the tables, and the data of each.
+DEMOS = {"demo": (0.3, 0, "mixed"), "demo 70 %": (0.7, 0, "symmetric")}
 
 
-def shown_rows() -> dict[str, list[float]]:
-    """Return the rows of the demo table in the README: method, then accuracy and counts."""
-    table = README.read_text().split("<!-- demo -->")[1].split("```")[1]
+def shown_table(mark: str) -> str:
+    """Return the block of the README behind a mark."""
+    return README.read_text(encoding="utf-8").split(f"<!-- {mark} -->")[1].split("```")[1]
+
+
+def shown_rows(mark: str) -> dict[str, list[float]]:
+    """Return the rows of a table: method, then accuracy and counts."""
     pattern = re.compile(r"^(\S.*?)  +([\d.]+)%\s+(\d+)\s+(\d+)\s+([\d.]+)$", re.MULTILINE)
-    return {name: [float(cell) for cell in cells] for name, *cells in pattern.findall(table)}
+    found = pattern.findall(shown_table(mark))
+    return {name: [float(cell) for cell in cells] for name, *cells in found}
 
 
-def test_the_demo_table_is_the_one_the_demo_prints() -> None:
-    data = demo_data(0.7, 0)
-    shown = shown_rows()
+@pytest.mark.parametrize("mark", DEMOS)
+def test_the_demo_tables_are_those_that_the_demo_prints(mark: str) -> None:
+    data = demo_data(*DEMOS[mark])
+    shown = shown_rows(mark)
     rows = list(demo_rows(data, AutoProbe()))
     assert list(shown) == [row.method for row in rows]
     for row in rows:
@@ -32,9 +43,36 @@ def test_the_demo_table_is_the_one_the_demo_prints() -> None:
         assert accuracy == pytest.approx(100 * (1 - test_errors / len(data.test_labels)), abs=0.06)
 
 
-def test_the_share_of_wrong_labels_is_the_one_stated() -> None:
-    data = demo_data(0.7, 0)
+@pytest.mark.parametrize("mark", DEMOS)
+def test_the_shares_of_wrong_labels_are_those_stated(mark: str) -> None:
+    data = demo_data(*DEMOS[mark])
     n_wrong = (data.given_labels != data.true_labels).sum()
-    text = README.read_text()
+    text = shown_table(mark)
     assert f"{len(data.true_labels)} images to train on, {n_wrong} of them" in text
     assert f"{len(data.test_labels)} to test on" in text
+
+
+def test_the_chart_has_the_numbers_of_the_records() -> None:
+    spec = importlib.util.spec_from_file_location("readme_figures", ROOT / "docs/readme_figures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    figures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(figures)
+    with figures.NUMBERS.open(encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == figures.HEADER
+    # If this fails the records have changed: run `python docs/readme_figures.py`.
+    assert rows == figures.chart_rows()
+
+
+def test_what_the_readme_says_of_its_chart_is_in_the_numbers() -> None:
+    with (ROOT / "docs/figures/readme_comparison.csv").open(encoding="utf-8") as file:
+        rows = {(row["setting"], row["method"]): row for row in csv.DictReader(file)}
+
+    def score(setting: str, method: str, name: str) -> float:
+        return float(rows[setting, method][name])
+
+    clean, boundary = "digits, clean", "digits, 40 % where classes meet"
+    plain = score(clean, "LogisticRegression", "accuracy")
+    assert plain >= score(clean, "twohot", "accuracy")  # "plain regression is as good or better"
+    assert score(boundary, "cleanlab", "f1") > score(boundary, "twohot", "f1")  # "finds more"

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -18,12 +18,13 @@ from twohot.audit.find_issues import find_label_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.noise.corruption import corrupt_labels, symmetric
+from twohot.noise.corruption import corrupt_labels, pair_flip, symmetric
 from twohot.select.auto_probe import AutoProbe
 from twohot.tables.table import FeatureTable
 
 N_ROUNDS = 4
 TEST_SHARE = 0.3
+DemoNoise: TypeAlias = Literal["mixed", "symmetric"]
 TITLE = "Labels of scikit-learn's digits"  # of the audit, by which its folder is known
 
 
@@ -48,13 +49,20 @@ class DemoRow:
     n_passes: float  # over the training rows
 
 
-def demo_data(noise_rate: float, seed: int) -> DemoData:
-    """Return digits, a share of the training labels replaced by another digit."""
+def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoData:
+    """Return digits, a share of the training labels replaced by another digit.
+
+    "symmetric" noise takes any other digit; "mixed" does so with half of the wrong labels, and
+    takes the next digit with the other half, so that some mistakes are likelier than others.
+    """
     pixels, digits = load_digits(return_X_y=True)
     features, test_features, true_labels, test_labels = train_test_split(
         pixels, digits, test_size=TEST_SHARE, stratify=digits, random_state=seed
     )
-    noise = corrupt_labels(true_labels, symmetric(10, noise_rate), exact=True, random_state=seed)
+    corruption = symmetric(10, noise_rate)
+    if kind == "mixed":
+        corruption = (corruption + pair_flip(10, noise_rate)) / 2
+    noise = corrupt_labels(true_labels, corruption, exact=True, random_state=seed)
     return DemoData(features, noise.given_labels, true_labels, test_features, test_labels)
 
 

@@ -11,24 +11,38 @@ from typer.core import TyperCommand
 
 from twohot_command import interruptible
 
-# In the order in which they are listed. Each is the function of its name in `twohot.cli.<name>`,
-# and the line is the first of what that says of itself.
-COMMANDS = {
-    "extract": "Turn images or texts into a feature file; run it again to resume after an "
-    "interruption.",
-    "describe": "Describe classes, their correlations and superclasses, by the given labels.",
-    "corrupt": "Make labels wrong on purpose; the right ones are kept apart in the file.",
-    "forecast": "Say whether a plain probe will do, which student will help, or that nothing will.",
-    "fit": "Choose penalty, rounds and student from the noisy labels, and fit the probe.",
-    "predict": "Predict images, texts or features, with probability and second candidate.",
-    "evaluate": "Compare what a probe predicts with labels that are known to be right.",
-    "audit": "Find the wrong labels, correct them, and write a report to review them in.",
-    "apply": "Write the labels that follow from the decisions of a review, into a copy of your own "
-    "data.",
-    "demo": "Learn scikit-learn's digits from labels many of which are wrong, and find the wrong "
-    "ones.",
-    "reproduce": "Reproduce the paper: run what is missing, draw the figures and judge the claims.",
+# What one wants to do, and the commands for it, in the order in which they are listed. Each is the
+# function of its name in `twohot.cli.<name>`, and the line is the first of what it says of itself.
+PANELS = {
+    "Make features": {
+        "extract": "Turn images or texts into a feature file; run it again to resume after an "
+        "interruption.",
+    },
+    "Understand": {
+        "describe": "Describe classes, their correlations and superclasses, by the given labels.",
+        "forecast": "Say whether a plain probe will do, which student will help, or that nothing "
+        "will.",
+        "explain": "Explain a word of the messages, and say which page has more.",
+    },
+    "Clean": {
+        "audit": "Find the wrong labels, correct them, and write a report to review them in.",
+        "apply": "Write the labels that follow from the decisions of a review, into a copy of your "
+        "own data.",
+    },
+    "Train": {
+        "fit": "Choose penalty, rounds and student from the noisy labels, and fit the probe.",
+        "predict": "Predict images, texts or features, with probability and second candidate.",
+        "evaluate": "Compare what a probe predicts with labels that are known to be right.",
+    },
+    "Research": {
+        "demo": "Learn scikit-learn's digits from labels many of which are wrong, and find the "
+        "wrong ones.",
+        "corrupt": "Make labels wrong on purpose; the right ones are kept apart in the file.",
+        "reproduce": "Reproduce the paper: run what is missing, draw the figures and judge the "
+        "claims.",
+    },
 }
+COMMANDS = {name: line for panel in PANELS.values() for name, line in panel.items()}
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -49,8 +63,10 @@ def _import_first() -> None:
     raise AssertionError("a deferred command was run itself")
 
 
-for name, line in COMMANDS.items():
-    app.command(name, cls=DeferredCommand, help=line)(_import_first)
+for panel, commands in PANELS.items():
+    for name, line in commands.items():
+        listed = app.command(name, cls=DeferredCommand, help=line, rich_help_panel=panel)
+        listed(_import_first)
 
 
 def _show_version(wanted: Any) -> None:

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 from twohot.cli._errors import friendly
+from twohot.cli._examples import EXAMPLES
 from twohot.cli._table_options import with_table_options
 
 
@@ -18,5 +19,7 @@ def command_function(name: str) -> Callable[..., None]:
 def parser_of(name: str) -> TyperCommand:
     """Return what parses the arguments of a command and calls it."""
     alone = typer.Typer(add_completion=False)
-    alone.command(name)(command_function(name))
+    # An empty line between two, or the help would write them as one paragraph.
+    examples = "\n\n".join(["Examples:", *EXAMPLES[name]])
+    alone.command(name, epilog=examples)(command_function(name))
     return typer.main.get_command(alone)  # type: ignore[return-value]

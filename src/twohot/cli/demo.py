@@ -16,7 +16,11 @@ def demo(
     *,
     noise: Annotated[
         float, Option(min=0, max=1, help="Share of the training labels made wrong.")
-    ] = 0.7,
+    ] = 0.3,
+    kind: Annotated[
+        digits.DemoNoise,
+        Option(help="Wrong labels are half any digit and half the next one, or any digit."),
+    ] = "mixed",
     seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
     output: Annotated[
         Path,
@@ -26,7 +30,7 @@ def demo(
     """Learn scikit-learn's digits from labels many of which are wrong, and find the wrong ones."""
     digits.check_demo_folder(output)
     console = Console(stderr=True)
-    data, auto = digits.demo_data(noise, seed), AutoProbe()
+    data, auto = digits.demo_data(noise, seed, kind), AutoProbe()
     wrong = data.given_labels != data.true_labels
     n_wrong = int(wrong.sum())
     say(

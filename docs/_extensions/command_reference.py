@@ -1,0 +1,42 @@
+"""Every command with every option on one page, from what parses them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from twohot.cli._examples import EXAMPLES
+from twohot.cli._parsers import parser_of
+from twohot_command.commands import COMMANDS
+
+PAGE = "reference/commands"
+
+
+def command_sections() -> Iterator[str]:
+    """Yield a section of Markdown for every command."""
+    for name in COMMANDS:
+        parser = parser_of(name)
+        context = parser.make_context(f"twohot {name}", [], resilient_parsing=True)
+        yield "\n".join([f"## twohot {name}", "", *_about(parser, context), ""])
+
+
+def _about(parser: Any, context: Any) -> Iterator[str]:
+    yield parser.help or ""
+    yield from ("", "```", context.get_usage().removeprefix("Usage:").strip(), "```", "")
+    yield from ("| argument or option | what it is for |", "|---|---|")
+    for parameter in parser.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None:
+            names, about = (" ".join(text.split()).replace("|", "\\|") for text in record)
+            yield f"| `{names}` | {about} |"
+    yield from ("", "Examples:", "", "```", *EXAMPLES[str(parser.name)], "```")
+
+
+def add_commands(_app: Any, page: str, source: list[str]) -> None:
+    """Put the sections behind the text of the page."""
+    if page == PAGE:
+        source[0] += "\n" + "\n".join(command_sections())
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect where a page is read."""
+    app.connect("source-read", add_commands)
+    return {"parallel_read_safe": True}

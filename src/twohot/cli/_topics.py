@@ -1,0 +1,128 @@
+"""What `twohot explain` knows: words that messages and tables use, and the page of each."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A word."""
+
+    meaning: str  # a few sentences; the first tells alone
+    page: str  # with the anchor of its section
+
+
+AUDIT = "docs/audit.md#which-labels-are-wrong"
+CHOICE = "docs/audit.md#autoprobe"
+
+TOPICS = {
+    "agreement": Topic(
+        "The share of held-out given labels that a candidate predicts. It is the accuracy on noisy "
+        "labels, and lower than that on true ones: with 60 % of the labels wrong even a perfect "
+        "probe agrees with 40 %.",
+        CHOICE,
+    ),
+    "average": Topic(
+        "Several probes that cannot be told apart by held-out labels, their logits averaged. It is "
+        "a linear probe again, and often better than each.",
+        CHOICE,
+    ),
+    "backbone": Topic(
+        "The frozen model that turns an image or a text into features. A probe remembers the one "
+        "that made its features, and features of another are refused.",
+        "docs/extraction.md#backbones",
+    ),
+    "budget": Topic(
+        "The largest number of labels that are flagged, the most doubtful ones: what somebody has "
+        "time to look at.",
+        "docs/howto/flag.md",
+    ),
+    "discriminant": Topic(
+        "Linear discriminant analysis: class means and one shrunk covariance, in closed form. It "
+        "is ahead where labels are wrong at the boundaries of classes.",
+        CHOICE,
+    ),
+    "half-whitened": Topic(
+        "Rows whose leading principal axes are brought nearer to one length. What tells classes "
+        "apart is often not what varies most, and a penalty on plain rows holds exactly that back.",
+        CHOICE,
+    ),
+    "id": Topic(
+        "What a row is called in your data: your own column, the path of an image, or else the "
+        "position in your file, from 0. Everything is joined by it.",
+        "docs/feature_files.md#ids",
+    ),
+    "learnt-by-heart": Topic(
+        "A label looks right to a model that was trained on it. Rows are therefore judged by fits "
+        "that have not seen them; probabilities of your own should come from such fits too.",
+        "docs/howto/own_probabilities.md",
+    ),
+    "missing": Topic(
+        "A row without a label: an empty cell, None, NaN or NA. It is predicted and never counted. "
+        "The texts NA, NaN and None are classes unless --missing names them.",
+        "docs/feature_files.md#other-formats",
+    ),
+    "near-duplicates": Topic(
+        "Rows that are nearly the same. Two with different labels are the strongest evidence there "
+        "is that one of them is wrong; one in the test data makes results look too good.",
+        "docs/review.md#beside-wrong-labels",
+    ),
+    "noise-interval": Topic(
+        "The least and the most of the labels that may be wrong. Where classes overlap, the labels "
+        "alone cannot tell more, and the interval is wide.",
+        AUDIT,
+    ),
+    "overlap": Topic(
+        "Rows of two classes that look alike. A label there may be wrong or right, and features do "
+        "not say which; other features may.",
+        "docs/explanation/limits.md#classes-overlap",
+    ),
+    "passes": Topic(
+        "Reads of all rows, each with two matrix products: the cost of a fit, the same on any "
+        "machine.",
+        "docs/explanation/solver.md#one-pass",
+    ),
+    "plain-probe": Topic(
+        "Softmax regression on the given labels, with nothing against wrong ones. Where few labels "
+        "are wrong it is as good as anything, and simpler.",
+        "docs/explanation/limits.md#labels-are-clean-enough",
+    ),
+    "precision": Topic(
+        "The share of the flagged labels that are truly wrong. --precision flags as many labels as "
+        "keep it, as far as that can be promised: what may be overlap does not count.",
+        "docs/howto/flag.md",
+    ),
+    "rare-classes": Topic(
+        "Labels less than a tenth as frequent as the mean. Mostly they are misspellings, so that "
+        "nothing is suggested to be of them; correct the spelling first.",
+        AUDIT,
+    ),
+    "ridge": Topic(
+        "The strength of the penalty, without units: the same number means the same for any number "
+        "of rows and classes. Large is simple, small follows the labels.",
+        "docs/reference/glossary.md#words",
+    ),
+    "robust": Topic(
+        "By a loss that bounds what one wrong label can cost: generalised cross-entropy.",
+        CHOICE,
+    ),
+    "rounds": Topic(
+        "A probe fitted again to its own outputs: round 1 is the teacher, fitted to the given "
+        "labels, and each round averages labels over rows that are alike.",
+        "docs/theory.md#ask",
+    ),
+    "spreadsheet-safe": Topic(
+        "Spreadsheets execute cells that begin like a formula. --spreadsheet-safe puts an "
+        "apostrophe before them, which every command takes off again.",
+        "docs/review.md#from-decisions-to-labels",
+    ),
+    "two-hot": Topic(
+        "A target that gives equal weight to the two likeliest labels of the teacher. A student "
+        "fitted to such targets needs only one of the two to be true.",
+        "docs/theory.md#ask",
+    ),
+    "undecided": Topic(
+        "Two candidates are about equally likely for the row. Such suggestions are not taken "
+        "unless a person does.",
+        AUDIT,
+    ),
+}

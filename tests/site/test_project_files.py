@@ -1,0 +1,62 @@
+"""What a code host reads agrees with what the project does."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def read_yaml(name):
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_workflow_runs_what_a_change_must_pass_on_every_supported_python():
+    job = read_yaml(".github/workflows/ci.yml")["jobs"]["check"]
+    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+    pythons = job["strategy"]["matrix"]["python"]
+    assert PROJECT["requires-python"] == f">={pythons[0]}"
+    named = [entry.rpartition(" ")[2] for entry in PROJECT["classifiers"] if ":: 3." in entry]
+    assert pythons == named
+    (site,) = [step["with"]["path"] for step in job["steps"] if step.get("with", {}).get("path")]
+    assert f"SITE := {site}\n" in (ROOT / "Makefile").read_text()
+    assert "make docs\n" in (ROOT / ".ci/run").read_text()
+
+
+def test_hooks_before_a_commit_are_those_of_the_style_check():
+    hooks = read_yaml(".pre-commit-config.yaml")["repos"][0]["hooks"]
+    entries = [hook["entry"].removeprefix(".venv/bin/") for hook in hooks]
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    lines = [line.strip().removeprefix("$(BIN)/") for line in recipe[1].splitlines()]
+    # The hooks mend what the check refuses.
+    assert [entry.replace(" --fix", "") for entry in entries] == [
+        line.removesuffix(" .").replace(" --check", "") for line in lines
+    ]
+
+
+def test_the_citation_is_of_the_paper_and_says_no_version():
+    citation = read_yaml("CITATION.cff")
+    assert citation["license"] == PROJECT["license"]
+    assert "version" not in citation
+    title = citation["preferred-citation"]["title"]
+    page = " ".join((ROOT / "docs/reproduction.md").read_text(encoding="utf-8").split())
+    assert title in page
+
+
+@pytest.mark.parametrize("form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")))
+def test_forms_of_issues_ask_for_something(form):
+    content = read_yaml(form)
+    assert content["name"]
+    assert content["description"]
+    assert any(entry.get("validations", {}).get("required") for entry in content["body"])
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
+def test_links_of_pages_beside_the_code_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        assert target.startswith("https://") or (ROOT / target).exists(), target

@@ -1,0 +1,67 @@
+"""What the reference is made of: the options of every command, the comments of every field."""
+
+from dataclasses import dataclass, fields
+
+import pytest
+from command_reference import command_sections
+from field_comments import add_fields, field_comments
+
+from twohot.cli._parsers import parser_of
+from twohot.noise import Corrupted
+from twohot_command.commands import COMMANDS
+
+
+def test_every_option_of_every_command_has_its_line():
+    sections = dict(zip(COMMANDS, command_sections(), strict=True))
+    for name, section in sections.items():
+        assert section.startswith(f"## twohot {name}\n")
+        listed = [line.split("`")[1] for line in section.splitlines() if line.startswith("| `")]
+        for parameter in parser_of(name).params:
+            assert any(parameter.opts[0] in names for names in listed), (name, parameter.opts)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Something."""
+
+    # In metres,
+    # above the sea.
+    height: float
+    width: float = 0.0  # of the door
+    depth: float = 0.0
+
+
+def test_a_field_is_described_by_the_comments_above_and_beside_it():
+    assert field_comments(Measured) == {
+        "height": "In metres, above the sea.",
+        "width": "of the door",
+        "depth": "",
+    }
+
+
+def test_fields_become_a_section_of_their_own():
+    lines = ["Something."]
+    add_fields(None, "class", "Measured", Measured, None, lines)
+    assert lines[1:] == [
+        "",
+        "Attributes",
+        "----------",
+        "height",
+        "    In metres, above the sea.",
+        "width",
+        "    of the door",
+        "depth",
+    ]
+
+
+@pytest.mark.parametrize("heading", ["Attributes", "Parameters"])
+def test_a_docstring_that_says_it_itself_is_left_alone(heading):
+    lines = ["Something.", "", heading, "-" * len(heading)]
+    before = list(lines)
+    add_fields(None, "class", "Measured", Measured, None, lines)
+    assert lines == before
+
+
+def test_a_record_of_the_package_has_all_its_fields():
+    assert list(field_comments(Corrupted)) == [entry.name for entry in fields(Corrupted)]
+    assert all(field_comments(Corrupted).values())
