@@ -14,6 +14,7 @@ from twohot.audit.audit_folder import ISSUE_PARTS
 from twohot.audit.audit_parts import begin_audit_parts, labels_digest, write_parts_report
 from twohot.audit.doubtful_rows import DoubtfulRows, most_doubtful
 from twohot.audit.find_issues import find_label_issues
+from twohot.audit.judged_rows import HELD_CELLS
 from twohot.audit.lazy_issues import LazyLabelIssues, write_chunk
 from twohot.audit.review_content import review_summary, rows_of_issues
 from twohot.cli._cluster import tasks_of
@@ -32,8 +33,9 @@ CHECKPOINT = ".fit.checkpoint"
 
 
 def held_bytes(table: FeatureTable) -> int:
-    """Return about how much an audit in memory holds: two opinions, and prepared features."""
-    return table.n_rows * 4 * (2 * len(table.classes) + table.n_features)
+    """Return about how much an audit in memory holds: two opinions if few, prepared features."""
+    opinions = min(table.n_rows * len(table.classes), HELD_CELLS)
+    return 4 * (2 * opinions + table.n_rows * table.n_features)
 
 
 @dataclass(frozen=True, eq=False)
