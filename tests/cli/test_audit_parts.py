@@ -121,9 +121,12 @@ def test_rows_of_a_split_are_in_parts_of_their_own(tmp_path, monkeypatch):
     small_parts(monkeypatch, 2)
     is_used = np.arange(len(IDS)) >= 250  # none of the first file
     split = np.where(is_used, "train", "test")
-    source = write_source(tmp_path / "embeddings", split=split)
+    texts = np.array([f"text of {name}" for name in IDS])
+    source = write_source(tmp_path / "embeddings", split=split, text=texts)
     assert audited(source, tmp_path / "audit").exit_code == 0
     assert pq.read_table(tmp_path / "audit" / "issues.parquet")["id"].to_pylist() == [*IDS[is_used]]
+    items = pq.read_table(tmp_path / "audit" / "issues.parquet")["item"].to_pylist()
+    assert items == texts[is_used].tolist()
     record = json.loads((tmp_path / "audit" / "issues.parquet" / "_twohot.json").read_text())
     files = list((tmp_path / "audit").glob("*/*.parquet"))
     assert record["n_parts"] == len(files)

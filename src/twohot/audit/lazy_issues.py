@@ -1,6 +1,6 @@
 """The table of an audit whose columns stay in the chunks of the features."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -89,13 +89,16 @@ class LazyLabelIssues:
         return paths
 
     def part_calls(
-        self, paths: Sequence[str], ids: RowIds | None = None
+        self, paths: Sequence[str], ids: RowIds | None = None, items: Sequence[str] | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the arguments of `write_chunk` for each chunk, whose rows are called by the ids."""
+        """Yield the arguments of `write_chunk` for each chunk, with ids, and items if given."""
         names = RowIds.by_position(len(self)) if ids is None else ids
         for number, (first, end) in enumerate(pairwise(self.verdicts.bounds.tolist())):
+            rows: dict[str, Any] = {"id": names.cells(slice(first, end))}
+            if items is not None:
+                rows["item"] = list(items[first:end])
             handles = self.verdicts.chunks[number], self.flags.chunks[number]
-            yield *handles, self.classes, names.cells(slice(first, end)), paths[number]
+            yield *handles, self.classes, rows, paths[number]
 
     def __repr__(self) -> str:
         least, most = self.noise_interval
@@ -130,14 +133,14 @@ def write_chunk(
     verdicts: FloatArray,
     flags: NDArray[np.bool_],
     classes: NDArray[Any],
-    ids: Any,
+    rows: Mapping[str, Any],
     path: str,
 ) -> str:
-    """Write the rows of a chunk to a file; return its path."""
+    """Write the rows of a chunk to a file, what they are called first; return its path."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
     # Of a chunk without labels, too: all files have one schema.
     kind = arrow.array(classes.tolist()).type
-    columns: dict[str, Any] = {"id": arrow.array(ids)}
+    columns: dict[str, Any] = {name: arrow.array(cells) for name, cells in rows.items()}
     for name in COLUMNS:
         cells = column_of_chunk(verdicts, flags, classes, name)
         columns[name] = arrow.array(cells, kind if name in NAMED else None)

@@ -96,7 +96,8 @@ class PartedAudit:
         """Write the parts that are not there yet; return what was done."""
         paths = [folder.path_of(number) for number in range(folder.n_parts)]
         missing = {paths[number] for number in folder.missing()}
-        calls = (call for call in issues.part_calls(paths, self.table.ids) if call[-1] in missing)
+        everything = issues.part_calls(paths, self.table.ids, self.table.items)
+        calls = (call for call in everything if call[-1] in missing)
         n_there = len(paths) - len(missing)
         with writing_parts(len(paths), n_there=n_there, quiet=quiet) as done:
             write_parts(write_chunk, calls, tasks, done)
