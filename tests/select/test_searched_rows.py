@@ -1,5 +1,6 @@
 """With thousands of classes a choice is made on rows of some; what is chosen knows all of them."""
 
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -68,6 +69,18 @@ def test_what_is_chosen_on_some_classes_is_fitted_on_all():
     scores = [each.score(DATA.X_test, DATA.test_labels) for each in (probe, alone)]
     assert scores[0] > scores[1] - 0.1
     assert scores[0] > 0.5
+
+
+@pytest.mark.usefixtures("few_cells")
+def test_rows_in_chunks_are_of_some_classes_too():
+    X, y = (
+        da.from_array(each, chunks=(each.shape[0] // 3,) + each.shape[1:])
+        for each in (DATA.X, DATA.given_labels)
+    )
+    probe = AutoProbe(n_jobs=1).fit(X, y)
+    assert probe.coef_.shape == (12, DATA.X.shape[1])
+    assert probe.choice_.n_held_out < len(DATA.X) / 2
+    assert probe.score(DATA.X_test, DATA.test_labels) > 0.5
 
 
 @pytest.mark.usefixtures("few_cells")
