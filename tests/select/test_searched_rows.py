@@ -73,10 +73,7 @@ def test_what_is_chosen_on_some_classes_is_fitted_on_all():
 
 @pytest.mark.usefixtures("few_cells")
 def test_rows_in_chunks_are_of_some_classes_too():
-    X, y = (
-        da.from_array(each, chunks=(each.shape[0] // 3,) + each.shape[1:])
-        for each in (DATA.X, DATA.given_labels)
-    )
+    X, y = da.from_array(DATA.X, chunks=(170, -1)), da.from_array(DATA.given_labels, chunks=170)
     probe = AutoProbe(n_jobs=1).fit(X, y)
     assert probe.coef_.shape == (12, DATA.X.shape[1])
     assert probe.choice_.n_held_out < len(DATA.X) / 2
