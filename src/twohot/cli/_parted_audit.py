@@ -26,7 +26,7 @@ from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables import FeatureTable
 from twohot.tables.dask_features import as_dask
 from twohot.tables.part_folder import PartFolder, parts_in_words, write_parts
-from twohot.tables.source_parts import source_parts
+from twohot.tables.source_parts import known_by, source_parts
 
 # In the folder of an audit until it is finished: what is finished of the choice and the fit.
 CHECKPOINT = ".fit.checkpoint"
@@ -63,9 +63,8 @@ class PartedAudit:
             raise ArgumentError("", problem, "audit so few without {scheduler}.", scheduler=...)
         parts = source_parts(table.features)
         known = {
-            "source": parts.digest(),
+            **known_by(table, parts),
             "labels": labels_digest(table.coded),
-            "columns": table.columns_in_words,
             **self.asked,
         }
         # Chunks are the parts that have rows of the split.

@@ -32,7 +32,7 @@ from twohot.tables.csv_file import write_csv
 from twohot.tables.dask_features import features_opener
 from twohot.tables.parquet_files import SUFFIX
 from twohot.tables.part_folder import begin_parts, parts_in_words, write_part, write_parts
-from twohot.tables.source_parts import source_parts
+from twohot.tables.source_parts import known_by, source_parts
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
@@ -109,8 +109,7 @@ class _PartWriter:
     ) -> str:
         """Write one file for each part that is not there yet; return what was done."""
         parts = self.parts
-        columns = self.table.columns_in_words
-        known = {"kind": "predictions", **about, "columns": columns, "source": parts.digest()}
+        known = {"kind": "predictions", **about, **known_by(self.table, parts)}
         folder = begin_parts(output, known, parts.n_parts, force=force)
         missing = folder.missing()
         predictor: Any = self.predictor

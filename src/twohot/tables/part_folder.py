@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import twohot
 from twohot._checks.messages import ArgumentError, FileThereError, counted
 from twohot._extras import load_extra
 from twohot._files import whole_stored_file
@@ -52,7 +53,7 @@ def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
     folder : path
         Any that fsspec writes.
     about : mapping of JSON
-        What the run is known by.
+        What the run is known by, beside the version of twohot.
     n_parts : int
         How many files there will be.
     force : bool
@@ -60,7 +61,8 @@ def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
     """
     fsspec = load_extra("fsspec", "parquet", "Parquet files")
     filesystem, path = fsspec.core.url_to_fs(as_url(folder))
-    record = json.loads(json.dumps({**about, "n_parts": n_parts}))
+    known = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
+    record = json.loads(json.dumps(known))
     target = PartFolder(filesystem.unstrip_protocol(path), n_parts)
     if filesystem.exists(path) and not filesystem.isdir(path):
         raise ArgumentError({"output": folder}, "is a file", "pass the name of a folder.")
