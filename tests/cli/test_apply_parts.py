@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -120,6 +121,18 @@ def test_a_stopped_copy_is_resumed(audit, decided, tmp_path, monkeypatch):
         for name in ("clean", "whole")
     )
     assert found == whole
+
+
+@pytest.mark.parametrize("audit", ["in parts"], indirect=True)
+def test_a_copy_by_another_audit_is_refused(audit, decided, tmp_path):
+    root = tmp_path / "audited"
+    shutil.copytree(audit, root)  # with the times of its files
+    assert applied(audit, tmp_path / "clean", decided).exit_code == 0
+    assert "there already" in applied(root, tmp_path / "clean", decided).output
+    file = root / "audit" / "issues.parquet" / "_twohot.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"budget": 3}))
+    refused = applied(root, tmp_path / "clean", decided)
+    assert "parts of another run, which differs in audit:" in refused.output
 
 
 def test_other_files_than_were_audited(audit, decided, tmp_path):
