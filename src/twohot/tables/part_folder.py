@@ -59,38 +59,39 @@ def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
     force : bool
         Replace the parts of another run.
     """
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
-    known = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
-    record = json.loads(json.dumps(known))
-    target = PartFolder(filesystem.unstrip_protocol(path), n_parts)
+    check_parts(folder, about, n_parts, force=force)
+    filesystem, path = _place(folder)
+    record = _record_of(about, n_parts)
+    if read_record(folder) != record:
+        remove_parts(folder)
+        filesystem.makedirs(path, exist_ok=True)
+        with whole_stored_file(f"{filesystem.unstrip_protocol(path)}/{RECORD}") as file:
+            file.write(json.dumps(record, indent=1).encode())
+    return PartFolder(filesystem.unstrip_protocol(path), n_parts)
+
+
+def check_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
+    """Raise if `begin_parts` would, and leave what is there."""
+    filesystem, path = _place(folder)
+    record = _record_of(about, n_parts)
     if filesystem.exists(path) and not filesystem.isdir(path):
         raise ArgumentError({"output": folder}, "is a file", "pass the name of a folder.")
-    there, names = read_record(target.url), _names(target.url)
+    there, names = read_record(folder), _names(as_url(folder))
     if there is None and names:
         problem = f"holds {names[0]!r}, which is no part that twohot wrote"
         raise ArgumentError({"output": folder}, problem, "pass a new or an empty folder.")
-    if there is not None and there != record:
-        if not force:
-            others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
-            problem = f"holds parts of another run, which differs in {', '.join(others)}"
-            advice = "choose another folder, or replace them by {force}."
-            raise FileThereError({"output": folder}, problem, advice, force=True)
-        remove_parts(folder)
-        there = None
-    if there is None:
-        filesystem.makedirs(path, exist_ok=True)
-        with whole_stored_file(f"{target.url}/{RECORD}") as file:
-            file.write(json.dumps(record, indent=1).encode())
-    return target
+    if there is not None and there != record and not force:
+        others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
+        problem = f"holds parts of another run, which differs in {', '.join(others)}"
+        advice = "choose another folder, or replace them by {force}."
+        raise FileThereError({"output": folder}, problem, advice, force=True)
 
 
 def remove_parts(folder: Any) -> None:
     """Remove the parts that twohot wrote to a folder, and the folder if nothing else is in it."""
     if read_record(folder) is None:
         return
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
+    filesystem, path = _place(folder)
     names = _names(as_url(folder))
     others = [name for name in names if name != RECORD and not PART.fullmatch(name)]
     for name in names:
@@ -151,10 +152,22 @@ def parts_in_words(folder: PartFolder, n_written: int) -> str:
     return f"{counted(folder.n_parts, 'part')}{there}"
 
 
+def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
+    """Return what is written of a run, as it is read again."""
+    record = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
+    return dict(json.loads(json.dumps(record)))
+
+
+def _place(folder: Any) -> tuple[Any, str]:
+    """Return the file system of a folder, and its path there."""
+    fsspec = load_extra("fsspec", "parquet", "Parquet files")
+    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
+    return filesystem, path
+
+
 def _names(url: str) -> list[str]:
     """Return the names of what a folder holds; files that begin with a dot do not count."""
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(url)
+    filesystem, path = _place(url)
     if not filesystem.isdir(path):
         return []
     filesystem.invalidate_cache(path)
