@@ -93,11 +93,11 @@ def remove_parts(folder: Any) -> None:
         return
     filesystem, path = _place(folder)
     names = _names(as_url(folder))
-    others = [name for name in names if name != RECORD and not PART.fullmatch(name)]
-    for name in names:
-        if name not in others:
-            filesystem.rm_file(f"{path}/{name}")
-    if not others:
+    parts = [name for name in names if PART.fullmatch(name)]
+    # The record comes last: while it is there, what is left is known to be ours, and not whole.
+    for name in (*parts, RECORD):
+        filesystem.rm_file(f"{path}/{name}")
+    if len(names) == len(parts) + 1:
         with suppress(OSError):  # what a process that died was writing is for the next to remove
             filesystem.rmdir(path)
 
