@@ -26,3 +26,14 @@ def test_parts_that_are_half_removed_are_not_taken_for_whole(tmp_path, monkeypat
     with pytest.raises(ValueError, match="has 2 of 3 parts: finish it"):
         open_files([tmp_path / "parts"])
     assert begin_parts(tmp_path / "parts", {"run": 2}, 3, force=True).missing() == [0, 1, 2]
+
+
+def test_a_part_that_fails_says_nothing_else(tmp_path):
+    def tables():
+        yield pa.table({"x": [1]})
+        raise KeyError("x")
+
+    # What a writer that was left open says when it is collected is a warning, and so an error.
+    with pytest.raises(KeyError):
+        write_part(str(tmp_path / "part-00000.parquet"), tables())
+    assert not list(tmp_path.iterdir())

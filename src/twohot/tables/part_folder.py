@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import twohot
@@ -105,15 +105,14 @@ def remove_parts(folder: Any) -> None:
 def write_part(url: str, tables: Iterable[Any]) -> str:
     """Write tables of pyarrow of one schema to a file, a row group each; return its path."""
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
-    writer = None
-    with whole_stored_file(url) as file:
-        for table in tables:
-            if writer is None:
-                writer = parquet.ParquetWriter(file, table.schema)
+    waiting = iter(tables)
+    first = next(waiting, None)
+    if first is None:
+        raise ValueError(f"{url} has no tables: write at least one, which may have no rows.")
+    # The writer is closed before its file, also where a table fails.
+    with whole_stored_file(url) as file, parquet.ParquetWriter(file, first.schema) as writer:
+        for table in chain([first], waiting):
             writer.write_table(table)
-        if writer is None:
-            raise ValueError(f"{url} has no tables: write at least one, which may have no rows.")
-        writer.close()
     return url
 
 
