@@ -142,6 +142,16 @@ def test_a_source_that_was_changed_is_another(source, probe, tmp_path, monkeypat
     assert "parts of another run, which differs in twohot:" in output_of(array)
 
 
+@pytest.mark.parametrize("output", ["folder", "all.parquet", "all.csv"])
+def test_a_row_that_is_not_finite_is_named_by_its_id(output, probe, tmp_path, monkeypatch):
+    monkeypatch.setattr(part_predictions, "BLOCK_ROWS", 70)
+    holed = X.copy()
+    holed[333, 2] = np.nan
+    table = write_table(tmp_path / "table.csv", holed, id=[f"a{row}" for row in IDS])
+    result = run("predict", probe, table, "-o", tmp_path / output, "--quiet")
+    assert f"contains NaN at row a{IDS[333]}, column 2: features" in result.output
+
+
 def test_what_is_refused(source, probe, tmp_path, monkeypatch):
     def refused(output, *more):
         result = run("predict", probe, source, "-o", output, "--quiet", *more)

@@ -76,18 +76,18 @@ def predict(
     ):
         table = whole if split is None else whole.take(whole.rows_of_split(split))
         done = ""
-        if in_parts:
-            about = {"probe": file_digest(probe), "probabilities": probabilities}
-            writer = _PartWriter(predictor, table, options.source)
-            done = writer.write_folder(output, about, tasks_of(client), force=force, quiet=quiet)
-        else:
-            with naming_rows(table.features, table.ids):
-                if output.suffix == SUFFIX:
-                    _PartWriter(predictor, table, options.source).write_file(output, quiet=quiet)
-                else:
-                    columns = [*COLUMNS, *predictor.probability_columns]
-                    lines = _lines(predictor, table)
-                    write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
+        writer = _PartWriter(predictor, table, options.source)
+        with naming_rows(table.features, table.ids):
+            if in_parts:
+                about = {"probe": file_digest(probe), "probabilities": probabilities}
+                tasks = tasks_of(client)
+                done = writer.write_folder(output, about, tasks, force=force, quiet=quiet)
+            elif output.suffix == SUFFIX:
+                writer.write_file(output, quiet=quiet)
+            else:
+                columns = [*COLUMNS, *predictor.probability_columns]
+                lines = _lines(predictor, table)
+                write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
     say(f"Predicted {counted(table.n_rows, 'row')}: {output}{done}")
 
 

@@ -106,13 +106,14 @@ def write_part(url: str, tables: Iterable[Any]) -> str:
     """Write tables of pyarrow of one schema to a file, a row group each; return its path."""
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
     waiting = iter(tables)
-    first = next(waiting, None)
-    if first is None:
-        raise ValueError(f"{url} has no tables: write at least one, which may have no rows.")
-    # The writer is closed before its file, also where a table fails.
-    with whole_stored_file(url) as file, parquet.ParquetWriter(file, first.schema) as writer:
-        for table in chain([first], waiting):
-            writer.write_table(table)
+    with whole_stored_file(url) as file:
+        first = next(waiting, None)
+        if first is None:
+            raise ValueError(f"{url} has no tables: write at least one, which may have no rows.")
+        # Closed before its file, also where a table fails.
+        with parquet.ParquetWriter(file, first.schema) as writer:
+            for table in chain([first], waiting):
+                writer.write_table(table)
     return url
 
 
