@@ -76,6 +76,22 @@ def stored_file(url: str) -> Iterator[BinaryIO | None]:
         yield file
 
 
+def why_not_written(url: str) -> str:
+    """Return why no file can be written at a path, in words; nothing if one can.
+
+    Examples
+    --------
+    >>> why_not_written("."), why_not_written("nowhere/fit.npz"), why_not_written("fit.npz")
+    ('is a folder', 'is in a folder that is not there', '')
+    """
+    filesystem, path = _place(url)
+    if Path(path).is_dir() if filesystem is None else filesystem.isdir(path):
+        return "is a folder"
+    if filesystem is None and not Path(path).parent.is_dir():
+        return "is in a folder that is not there"
+    return ""
+
+
 def _place(url: str) -> tuple[Any, str]:
     """Return the file system of fsspec, None for that of this machine, and the path there."""
     if "://" not in url:

@@ -90,6 +90,14 @@ def test_other_rows_and_weights_of_no_mean_are_refused(tmp_path):
     assert np.array_equal(probe.fit(X, Y, weights, checkpoint=file).coef_, fitted)
 
 
+@pytest.mark.parametrize("name", ["", "nowhere/fit.npz"])
+def test_a_path_that_cannot_be_written_is_refused_at_once(name, tmp_path, monkeypatch):
+    made = stop_at(0, monkeypatch)
+    with pytest.raises(ValueError, match=r"checkpoint=.* is (a folder|in a folder that is not)"):
+        DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=tmp_path / name)
+    assert not made
+
+
 def test_a_damaged_record_is_refused(tmp_path):
     file = tmp_path / "fit.npz"
     DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=file)

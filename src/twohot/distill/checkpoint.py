@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.messages import ArgumentError
-from twohot._files import stored_file, whole_stored_file
+from twohot._files import stored_file, whole_stored_file, why_not_written
 from twohot._types import FloatArray, Matrix, Round
 from twohot.rows.chunked import ChunkedColumn
 from twohot.rows.coordinates import Coordinates
@@ -55,6 +55,9 @@ class Checkpoint:
 
     def __init__(self, path: str, about: Mapping[str, Any], sums: Mapping[str, FloatArray]) -> None:
         self.path = path
+        if problem := why_not_written(path):
+            advice = "pass the name of a file, in a folder that is there."
+            raise ArgumentError({"checkpoint": path}, problem, advice)
         self.about = json.loads(json.dumps(about))
         self.sums = sums
         # Fields of the records that are finished, by their names: numbers, text and arrays.
