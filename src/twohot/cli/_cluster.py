@@ -1,5 +1,6 @@
 """The workers that a command uses, and what a fit will take of them."""
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,11 +44,17 @@ def connected(scheduler: str | None) -> Iterator[Any]:
 
 @contextmanager
 def workers_here() -> Iterator[Any]:
-    """Give the client of a worker in this process, which reckons with the memory that there is."""
+    """Give the client of a worker in this process, which reckons with the memory that there is.
+
+    Dask logs what fails there with a traceback, and again when it closes. It is raised here.
+    """
     distributed = load_extra("distributed", "dask", "data larger than memory")
     with (
         distributed.LocalCluster(
-            n_workers=1, processes=False, dashboard_address="127.0.0.1:0"
+            n_workers=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
