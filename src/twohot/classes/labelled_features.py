@@ -105,7 +105,11 @@ def center_labelled(X: Matrix, labels: Labels | ChunkedLabels, n_jobs: int = 1) 
 
 def as_codes(cells: Any) -> IntArray:
     """Return the classes of a chunk, which must be integers."""
-    return check_integers("labels", cells, len(cells)).astype(np.intp)
+    array = np.asarray(cells)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        problem = f"has dtype {array.dtype} in {counted(array.ndim, 'dimension')}"
+        raise ArgumentError("labels", problem, "pass one integer for each row, in one dimension.")
+    return array.astype(np.intp)
 
 
 def extremes(codes: IntArray) -> tuple[int, int]:
