@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from label_tables import column, everything, run
-from parquet_source import GIVEN, IDS, WRONG, small_parts, write_source
+from label_tables import column, everything, run, write_table
+from parquet_source import GIVEN, IDS, WRONG, X, small_parts, write_source
 
 from twohot._checks.messages import FileThereError
 from twohot.audit import doubtful_rows
@@ -160,3 +160,7 @@ def test_what_parts_cannot_have(source, tmp_path):
     assert run("fit", source, "-o", probe, "--label-column", "kind", "--quiet").exit_code == 0
     refused = audited(source, tmp_path / "audit", "--probe", probe)
     assert "judges rows in memory, and these are read in parts: leave it out" in refused.output
+    few = write_table(tmp_path / "few.csv", X[:6], kind=GIVEN[:6])
+    assert "6 rows of 6 features: an audit of so few needs them" in audited(few, tmp_path).output
+    on_workers = audited(few, tmp_path, "--scheduler", "tcp://127.0.0.1:9")
+    assert "6 rows of 6 features: audit so few without --scheduler" in on_workers.output

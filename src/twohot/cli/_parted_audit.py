@@ -43,6 +43,17 @@ def held_bytes(table: FeatureTable) -> int:
     return 4 * (2 * opinions + table.n_rows * table.n_features)
 
 
+def check_enough_rows(table: FeatureTable, source: Path, scheduler: str | None) -> None:
+    """Raise if there are no more rows than features, which are not audited in parts."""
+    if table.n_rows > table.n_features:
+        return
+    problem = f"{source} has {table.n_rows} rows of {table.n_features} features"
+    if scheduler is None:
+        advice = "an audit of so few needs them in memory: run it where there is more."
+        raise ArgumentError("", problem, advice)
+    raise ArgumentError("", problem, "audit so few without {scheduler}.", scheduler=...)
+
+
 @dataclass(frozen=True, eq=False)
 class PartedAudit:
     """An audit of a table in the parts of its source."""
@@ -63,9 +74,6 @@ class PartedAudit:
     ) -> None:
         """Find the wrong labels on the workers of a client, and write the folder of the audit."""
         table, tasks = self.table, tasks_of(client)
-        if table.n_rows <= table.n_features:
-            problem = f"{self.source} has {table.n_rows} rows of {table.n_features} features"
-            raise ArgumentError("", problem, "audit so few without {scheduler}.", scheduler=...)
         parts = source_parts(table.features)
         known = {
             **known_by(table, parts),

@@ -13,7 +13,7 @@ from twohot.audit.find_issues import check_flagging, find_label_issues
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._cluster import connected, exceeds_memory, workers_here
 from twohot.cli._part_outputs import Scheduler, check_apart
-from twohot.cli._parted_audit import PartedAudit, held_bytes
+from twohot.cli._parted_audit import PartedAudit, check_enough_rows, held_bytes
 from twohot.cli._printed_findings import print_findings
 from twohot.cli._table_options import SpreadsheetSafe, TableOptions
 from twohot.cli._terminal import choosing, say
@@ -65,6 +65,7 @@ def audit(
             problem = "judges rows in memory, and these are read in parts"
             raise ArgumentError({"probe": probe}, problem, "leave it out, and one is chosen.")
         check_apart(output, options.inputs)
+        check_enough_rows(table, options.source, scheduler)
         parted = PartedAudit(table, options.source, output, asked)
         with workers_here() if scheduler is None else connected(scheduler) as client:
             parted.run(client, about, pictures, force=force, quiet=quiet)
