@@ -22,6 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_reference",
     "field_comments",
+    "returned_by",
 ]
 exclude_patterns = ["_build", "_templates", "examples", "reproduction"]
 templates_path = ["_templates"]
