@@ -149,8 +149,8 @@ def _generalized(results: Results) -> list[str]:
     return [
         "## Generalised cross-entropy",
         (
-            "Passes after the cross-entropy start, which is solved to the same relative gradient; "
-            "on candidates, the half pass that finds them is included."
+            "On given labels with the coarse cross-entropy fit that it starts from; on candidates "
+            "without the teacher, and with the half pass that finds them."
         ),
         table(["problem", "penalty", "fitted to", "relative gradient", "passes"], rows),
     ]

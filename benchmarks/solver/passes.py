@@ -1,7 +1,7 @@
 """Passes per round, as the fitted probes report them. Counts are the same on any machine."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.solver.problems import Load, Problem, Source
 from benchmarks.solver.results import Penalty, RoundCount
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, Round
-from twohot.solve.solver import START_TOLERANCE
 
 PLL = "PLL"
 
@@ -47,7 +46,7 @@ class CountRounds:
 
 @dataclass(frozen=True)
 class CountGeneralized:
-    """Passes of generalised cross-entropy after its cross-entropy start."""
+    """Passes of generalised cross-entropy, the fit that it starts from included."""
 
     source: Source
     penalty: Penalty
@@ -59,11 +58,7 @@ class CountGeneralized:
     def measure(self, load: Load) -> list[RoundCount]:
         problem = load(self.source)
         common: dict[str, Any] = {"tol": self.tol, **self.penalty.arguments}
-        # On given labels the record counts the start as well, so the same start is made once more.
-        start = LinearProbe(loss="ce", **(common | {"tol": max(self.tol, START_TOLERANCE)}))
-        n_before = quietly(start, problem).rounds_[0].n_passes
         labels = quietly(LinearProbe(loss="gce", **common), problem).rounds_[-1]
-        labels = replace(labels, n_passes=labels.n_passes - n_before)
         candidates = quietly(PartialLabelProbe(loss="gce", **common), problem).rounds_[-1]
         return [_count(self, "given labels", labels), _count(self, "candidates", candidates)]
 

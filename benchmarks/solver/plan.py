@@ -79,6 +79,8 @@ def _on_real(source: Source) -> Iterator[Any]:
     for penalty in RIDGES:
         yield from _rounds(source, penalty, n_rounds=3, partial=False)
     yield CountGeneralized(source, Penalty("ridge", 10), COARSE)
+    if source.name == "Flowers-102":
+        yield TimeOverProducts(source, Penalty("ridge", 10), 1, 1, 3)
     if source.name == "BANKING77":
         yield TimeOverSklearn(source, Penalty("ridge", 10), n_repeats=3)
         yield _late(source)

@@ -21,7 +21,7 @@ SAME_CLASS, SAME_SUPERCLASS, PRINTED_ELSEWHERE = 0.25, 0.02, -0.03  # as the pap
 N_SUPERCLASSES = 3
 MAIN_NAME, MANY_NAME = "synthetic", "synthetic, many classes"
 DIGITS_AS = "digits, "  # float64 or float32
-REAL = ("BANKING77", "CIFAR-100", "Flowers-102")
+REAL = ("BANKING77", "CIFAR-100", "Flowers-102", "Caltech-101", "StanfordCars")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from benchmarks.solver.problems import MAIN_NAME, MANY_NAME, REAL
 from benchmarks.solver.results import Penalty, Ratio, Results, RoundCount
 
 COARSE, FINE = 1e-4, 1e-6  # the two relative gradients passes are counted at
+SLOWEST = "Caltech-101"  # of the real features, for any method
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,20 @@ def targets(results: Results) -> list[Target]:
             (16, 11),
         ),
         _rounds("the same on real features, ridge 100", _on_real(results, strong), (22, 15)),
-        _rounds("the same, ridge 10", _on_real(results, weak), (44, 26)),
-        _rounds("the same, ridge 10: the aim", _on_real(results, weak), (22, 13)),
+        limited(
+            "passes of a teacher at 1e-6 on real features, ridge 10: Caltech-101 / all others",
+            Limit(most_passes(_teachers(results, weak, SLOWEST), FINE), 40),
+            Limit(most_passes(_teachers(results, weak, *_others()), FINE), 24),
+        ),
         limited(
             "passes of teacher + 6 students + PLL (cross-entropy) at 1e-6, synthetic, λ 5e-5",
             Limit(total_passes(results, MAIN_NAME, Penalty("l2", 5e-5)), 120),
         ),
         limited(
-            "passes of generalised cross-entropy after its start at 1e-4, synthetic",
-            Limit(
-                most_passes([e for e in results.generalized if e.problem == MAIN_NAME], COARSE), 25
-            ),
+            "passes of generalised cross-entropy on given labels at 1e-4, its start included: "
+            "synthetic / real features, ridge 10",
+            Limit(most_passes(_generalized(results, MAIN_NAME), COARSE), 25),
+            Limit(most_passes(_generalized(results, *REAL), COARSE), 40),
         ),
         *_time_targets(results),
         limited(
@@ -98,19 +102,36 @@ def _on_real(results: Results, penalty: Penalty) -> list[RoundCount]:
     return [e for e in results.rounds if e.problem in REAL and e.penalty == penalty]
 
 
+def _others() -> list[str]:
+    return [name for name in REAL if name != SLOWEST]
+
+
+def _teachers(results: Results, penalty: Penalty, *problems: str) -> list[RoundCount]:
+    found = _on_real(results, penalty)
+    return [each for each in found if each.problem in problems and each.name == "teacher"]
+
+
+def _generalized(results: Results, *problems: str) -> list[RoundCount]:
+    found = [each for each in results.generalized if each.problem in problems]
+    return [each for each in found if each.name == "given labels"]
+
+
 def _time_targets(results: Results) -> list[Target]:
-    teacher = [r for r in results.gemm if r.clock == "CPU" and "blocks" in r.note]
+    fits = [r for r in results.gemm if r.clock == "CPU" and "blocks" in r.note]
     return [
         limited(
-            "CPU of a fit over that of its matrix products, one thread, synthetic: "
-            + " / ".join(ratio.name for ratio in teacher),
-            *(Limit(ratio.value, 1.3, form="{:.2f}") for ratio in teacher),
+            "CPU of a fit over that of its matrix products, one thread: "
+            + " / ".join(ratio.name for ratio in fits),
+            *(
+                Limit(ratio.value, 1.3 if MAIN_NAME in ratio.name else 1.8, form="{:.2f}")
+                for ratio in fits
+            ),
         ),
         limited(
             "CPU of scikit-learn's lbfgs (float64) over ours, teacher at the same gradient: "
             "synthetic / BANKING77 at ridge 10",
-            Limit(_named(results.sklearn, MAIN_NAME), 6, at_least=True, form="{:.1f}"),
-            Limit(_named(results.sklearn, "BANKING77"), 10, at_least=True, form="{:.1f}"),
+            Limit(_named(results.sklearn, MAIN_NAME), 7, at_least=True, form="{:.1f}"),
+            Limit(_named(results.sklearn, "BANKING77"), 11, at_least=True, form="{:.1f}"),
         ),
         limited(
             "CPU of 200 epochs of SGD at one learning rate over ours, teacher at 1e-6, synthetic",

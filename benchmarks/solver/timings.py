@@ -93,8 +93,9 @@ class TimeOverProducts:
                 call = partial(multiply_on_threads, x, coef, blocks, n_passes, n_threads)
                 products[limit].append(seconds(call, clock))
         students = f" and {counted(self.n_rounds - 1, 'student')}" if self.n_rounds > 1 else ""
+        name = f"{self.source.name}: teacher{students}"
         return [
-            Ratio(f"teacher{students}", clock, n_threads, fit, times, f"{n_passes} passes, {limit}")
+            Ratio(name, clock, n_threads, fit, times, f"{n_passes} passes, {limit}")
             for limit, times in products.items()
         ]
 

@@ -1,9 +1,11 @@
 """Files that are whole or not there at all, and what JSON can hold."""
 
+import hashlib
 import json
 import math
 import os
 import stat
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from twohot._extras import load_extra
 from twohot._unfinished import new_unfinished
 
 
@@ -41,6 +44,46 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
+@contextmanager
+def whole_stored_file(url: str) -> Iterator[BinaryIO]:
+    """Open a file as `whole_file` does, at any path that fsspec writes."""
+    filesystem, path = _place(url)
+    if filesystem is None:
+        with whole_file(path) as file:
+            yield file
+        return
+    # A name of its own: two workers may write the same file, one that was taken for lost too.
+    folder, name = path.rsplit("/", maxsplit=1)
+    unfinished = f"{folder}/.{name}.{uuid.uuid4().hex}.unfinished"
+    try:
+        with filesystem.open(unfinished, "wb") as file:
+            yield file
+        filesystem.mv(unfinished, path)
+    except BaseException:
+        if filesystem.exists(unfinished):
+            filesystem.rm_file(unfinished)
+        raise
+
+
+@contextmanager
+def stored_file(url: str) -> Iterator[BinaryIO | None]:
+    """Open a file for reading, at any path that fsspec reads; None if it is not there."""
+    filesystem, path = _place(url)
+    if not (Path(path).exists() if filesystem is None else filesystem.exists(path)):
+        yield None
+        return
+    with Path(path).open("rb") if filesystem is None else filesystem.open(path, "rb") as file:
+        yield file
+
+
+def _place(url: str) -> tuple[Any, str]:
+    """Return the file system of fsspec, None for that of this machine, and the path there."""
+    if "://" not in url:
+        return None, url
+    filesystem, path = load_extra("fsspec", "parquet", "URLs").core.url_to_fs(url)
+    return (None if "file" in filesystem.protocol else filesystem), path
+
+
 def final_path(path: str | os.PathLike[str]) -> Path:
     """Return the file that a path leads to, through links; it must be a regular file, or none yet.
 
@@ -65,6 +108,12 @@ def put_in_place(finished: Path, target: Path) -> None:
         mode = 0o666 & ~umask
     finished.chmod(mode)
     finished.replace(target)
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """Return the sha256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:

@@ -16,6 +16,10 @@ X, Y = DATA.X.astype(np.float32), DATA.given_labels
 CHUNKS = (300, 0, 150, 250)
 
 
+def given_rows(labels):
+    return sum(label not in (None, "unknown") for label in labels)
+
+
 def chunked(values):
     return da.from_array(values, chunks=(CHUNKS, *((-1,) * (values.ndim - 1))))
 
@@ -58,9 +62,10 @@ def test_the_verdicts_are_those_on_arrays(tmp_path):
     assert pq.read_table(tmp_path).num_rows == 700
 
 
-def test_rows_without_a_label_and_a_budget():
+def test_rows_without_a_label_and_a_budget(tmp_path):
     labels = Y.astype(str).astype(object)
     labels[::50], labels[1::100] = None, "unknown"
+    labels[300:450] = None  # a whole chunk
     found = find_label_issues(chunked(X), chunked(labels), budget=20, missing=["unknown"])
     expected = find_label_issues(X, labels, budget=20, missing=["unknown"])
     assert found.n_issues == expected.n_issues == 20
@@ -68,6 +73,10 @@ def test_rows_without_a_label_and_a_budget():
     quality = found["label_quality"].compute()
     assert np.array_equal(np.isnan(quality), np.isnan(expected.label_quality))
     assert np.mean(found["predicted_label"].compute() == expected.predicted_label) > 0.98
+    # Files have one schema, also that of a chunk without labels.
+    schemas = [pq.read_schema(each.removeprefix("file://")) for each in found.to_parquet(tmp_path)]
+    assert all(schema.equals(schemas[0]) for schema in schemas)
+    assert len(pq.read_table(tmp_path, filters=[("given_label", "!=", "")])) == given_rows(labels)
 
 
 def test_labels_of_pure_chance_are_not_flagged():

@@ -77,7 +77,7 @@ def test_quick_and_full_runs_share_a_log_but_no_page(tmp_path: Path) -> None:
 def test_a_fit_is_timed_in_turn_with_its_products() -> None:
     run = TimeOverProducts(TINY, SMALL_L2, n_rounds=2, n_threads=1, n_repeats=3)
     found = run.measure(problems.load)
-    assert [ratio.name for ratio in found] == ["teacher and 1 student"] * 2
+    assert [ratio.name for ratio in found] == ["synthetic: teacher and 1 student"] * 2
     assert [len(ratio.each) for ratio in found] == [3, 3]
     assert str(run) == "synthetic: 2 rounds over matrix products, 1 thread"
 

@@ -39,6 +39,15 @@ def test_the_list_names_everything_with_what_it_needs():
     assert "CIFAR-100" in printed.output
 
 
+def test_a_list_in_a_narrow_terminal_has_titles_below_their_ids(monkeypatch):
+    monkeypatch.setattr("twohot.cli.reproduce.NARROW", 10_000)
+    printed = run("reproduce", "list")
+    lines = [line.split("│")[1].strip() for line in printed.output.splitlines() if "│" in line]
+    assert "Figure 3a: Training accuracy" in lines[lines.index("fig:acc_gain") + 1]
+    assert "'" not in printed.output.replace("paper's", "")
+    assert "\\n" not in printed.output
+
+
 def test_a_figure_is_written_in_all_formats(made):
     folder, _, printed = made
     assert printed.exit_code == 0, printed.output

@@ -68,6 +68,7 @@ def test_rounds_of_another_fit_are_refused(tmp_path):
         (DistilledProbe(n_rounds=2, ridge=3.0), X, Y),
         (DistilledProbe(n_rounds=2), X + 0.01, Y),
         (DistilledProbe(n_rounds=2), X, np.roll(Y, 1)),
+        (DistilledProbe(n_rounds=2, normalize=False), X, Y),
     ]
     for probe, rows, labels in others:
         with pytest.raises(ValueError, match=r"checkpoint=.* holds rounds of another fit"):

@@ -1,7 +1,9 @@
 """What a reproduction finds in its log, and what it judges its claims by."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from small_data import write_small_data
@@ -14,6 +16,7 @@ from twohot.reproduce.claims.theory_optimisation import (
 )
 from twohot.reproduce.data_set import read_data_set
 from twohot.reproduce.exhibit import choose_exhibits
+from twohot.reproduce.probe_run import PRODUCT_SECONDS
 from twohot.reproduce.reproduction import Reproduction
 
 RECORDS = Path(__file__).parents[2] / "docs" / "reproduction" / "runs.jsonl"
@@ -72,3 +75,19 @@ def test_what_is_about_other_data_is_not_run_and_leaves_no_empty_table(tmp_path)
     assert "a file whose name starts with cifar100" in missing["fig:topk"]
     tables = [table for each in work.able().exhibits for table in work.make(each, {}).tables]
     assert tables == ["not_run"]  # the paper's tables whose data is not at hand
+
+
+def test_runs_on_more_rows_are_said_to_take_longer(tmp_path):
+    path = write_small_data(tmp_path)
+    data = read_data_set(path)
+    more = replace(data, X=np.repeat(data.X, 10_000, axis=0))
+    [figure] = choose_exhibits(["fig:real_gain"])
+
+    def minutes(of):
+        work = Reproduction([figure], {str(path): of}, Log(tmp_path / "runs.jsonl"))
+        return work.core_minutes(figure, work.runs_of(figure))
+
+    n_runs = len(Reproduction([figure], {str(path): data}, Log(path)).runs_of(figure))
+    expected = n_runs * PRODUCT_SECONDS / 60 * 9_999 * data.X.size * data.n_classes
+    assert minutes(more) - minutes(data) == pytest.approx(expected)
+    assert Reproduction([figure], {}, Log(path)).core_minutes(figure, []) == figure.minutes

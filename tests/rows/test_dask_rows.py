@@ -1,9 +1,6 @@
 """Fits on Dask arrays and frames are those in memory, and hardly anything travels."""
 
 import multiprocessing
-import operator
-import os
-import signal
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 
@@ -14,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
 from distributed.comm.tcp import TCP
 
 from twohot import (
@@ -25,9 +21,9 @@ from twohot import (
     PartialLabelProbe,
     find_label_issues,
 )
-from twohot.rows import dask_rows, dask_tasks
+from twohot.rows import chunk_passes, dask_tasks
 from twohot.rows.chunked import open_chunks, split_index
-from twohot.rows.dask_rows import ChunkError, DaskRows
+from twohot.rows.dask_rows import DaskRows
 from twohot.rows.dask_tasks import LocalTasks, active_tasks
 from twohot.rows.rows import Rows
 
@@ -86,7 +82,7 @@ def test_an_active_client_is_used_by_itself(client):
     client.map = lambda *args, **kwargs: asked.append(args[0]) or original(*args, **kwargs)
     found = probe.fit(chunked(X), chunked(Y), chunked(WEIGHTS)).coef_
     assert relative(found, expected) <= 1e-5
-    assert dask_rows.sum_chunk in asked
+    assert chunk_passes.sum_chunk in asked
 
 
 def test_features_beyond_the_memory_of_the_workers_are_read_again(client, monkeypatch):
@@ -200,70 +196,6 @@ def test_coefficients_and_sums_are_all_that_travels(client, loss, monkeypatch):
     many, n_many = bytes_of_client(client, fit(7), pytest.MonkeyPatch()), passes[-1]
     bound = 2 * n_classes * (n_features + 1) * 8 + 64 * n_classes + 64_000
     assert (many - few) / (n_many - n_few) <= bound
-
-
-# Faults ------------------------------------------------------------------------------------------
-
-
-def test_a_worker_that_is_killed_is_made_up_for(client, monkeypatch):
-    kill_and_compare(4, client, monkeypatch)
-
-
-@pytest.mark.slow
-def test_workers_killed_at_ten_random_moments(monkeypatch):
-    for moment in np.random.default_rng(0).integers(1, 14, 10).tolist():
-        with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started,
-            Client(started) as own,
-        ):
-            kill_and_compare(moment, own, monkeypatch)
-
-
-def kill_and_compare(moment, client, monkeypatch):
-    """Kill a worker while the tasks of a pass run; compare with a fit that is left alone."""
-    probe = PartialLabelProbe(tol=1e-3)
-    array, labels = chunked(X, (500,) * 3), chunked(Y, (500,) * 3)
-    expected = probe.fit(array, labels).coef_
-    n_calls, run = 0, DaskRows._run
-
-    def killing(self, *args):
-        nonlocal n_calls
-        handles = run(self, *args)
-        n_calls += 1
-        if n_calls == moment:
-            # A signal that cannot be caught.
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        return handles
-
-    monkeypatch.setattr(DaskRows, "_run", killing)
-    found = probe.fit(array, labels).coef_
-    monkeypatch.undo()
-    assert n_calls >= moment
-    assert relative(found, expected) <= 1e-6
-
-
-def test_a_stopped_fit_resumes_from_its_checkpoint(tmp_path):
-    probe, file = DistilledProbe(n_rounds=2), tmp_path / "fit.npz"
-    expected = probe.fit(chunked(X), chunked(Y), checkpoint=file).coef_
-    assert np.array_equal(probe.fit(chunked(X), chunked(Y), checkpoint=file).coef_, expected)
-    with pytest.raises(ValueError, match="holds rounds of another fit"):
-        probe.fit(chunked(X), chunked(np.roll(Y, 1)), checkpoint=file)
-
-
-@pytest.mark.usefixtures("client")
-def test_a_chunk_that_fails_is_named():
-    rows = DaskRows(open_chunks(chunked(X), np.dtype(np.float32)))
-    some = r"chunk [0-3] \(rows [0-9]+ to [0-9]+\) failed: TypeError"
-    with pytest.raises(ChunkError, match=some):
-        rows.sum(operator.truediv, 2)  # of which a block knows nothing
-
-
-def test_a_cluster_that_goes_away():
-    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as own:
-        with Client(own):
-            rows = DaskRows(open_chunks(chunked(X), np.dtype(np.float32)))
-        with pytest.raises(ValueError, match=r"the Dask cluster at .* went away"):
-            rows.tasks.results(rows.X.column.chunks)
 
 
 @pytest.mark.usefixtures("client")

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.select.sampling import FEWEST, draw_rows, shares_of_labels
+from twohot.rows.stratified import FEWEST, shares_of_labels
+from twohot.select.sampling import draw_rows
 
 sizes_of_labels = st.lists(st.integers(0, 500), min_size=1, max_size=12).map(np.array)
 

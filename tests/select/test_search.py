@@ -20,7 +20,7 @@ from twohot.rows.preparation import AS_THEY_ARE
 from twohot.rows.rows import Rows
 from twohot.rows.stores import LOOK_ROWS
 from twohot.select import auto_probe as auto_probe_module
-from twohot.select import grid
+from twohot.select import grid, split_fits
 from twohot.select import search as search_module
 from twohot.select.agreement import TEMPERATURES
 from twohot.select.auto_probe import search_probe
@@ -142,13 +142,13 @@ def test_a_robust_candidate_starts_where_it_says(monkeypatch, whiten):
     search, _ = make_search(DATA, n_splits=1)
     first = attempt_all(search, candidate)
     starts = []
-    fit_round = search_module.fit_round
+    fit_round = split_fits.fit_round
 
     def spy(solver, given, step, last):
         starts.append(last)
         return fit_round(solver, given, step, last)
 
-    monkeypatch.setattr(search_module, "fit_round", spy)
+    monkeypatch.setattr(split_fits, "fit_round", spy)
     search.attempt(grid.weaker(candidate))
     search.attempt(grid.stronger(candidate))
     assert starts[0] is first.evaluations[0]
@@ -345,7 +345,7 @@ def test_the_set_up_happens_once_for_all_splits_and_candidates(monkeypatch):
 
 
 def test_passes_of_a_search_are_those_of_its_fits(monkeypatch):
-    fits = count_calls(monkeypatch, search_module, "fit_round")
+    fits = count_calls(monkeypatch, split_fits, "fit_round")
     refits = count_calls(monkeypatch, search_module, "make_round")
     _, selection = search_probe(AutoProbe(cv=3), DATA.X, code_labels(DATA.given_labels))
     search = selection.search
@@ -399,7 +399,7 @@ def test_the_rows_that_are_searched_are_held_once_along_few_axes(data, monkeypat
 def test_predictions_are_the_same_for_any_blocks_and_threads():
     search, splits = make_search(DATA)
     trial = search.attempt(grid.TEACHER_30)
-    evaluation, fit = trial.evaluations[0], search.fits(trial)[0]
+    evaluation, fit = trial.evaluations[0], search.on_wide_rows(trial.recipe)[0]
     held_out = search.splits[0].held_out
     labels = held_out.rows.columns[LABELS]
     one = predict_held_out(held_out, fit)

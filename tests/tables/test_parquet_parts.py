@@ -103,6 +103,15 @@ def test_without_room_for_a_scratch_file_rows_are_decoded_again(tmp_path, monkey
         assert np.array_equal(np.asarray(features), X)
 
 
+def test_rows_that_are_taken_stay_where_they_are(tmp_path):
+    table = read_table(write_folder(tmp_path / "t"))
+    for rows in (np.arange(600), np.arange(100, 500), np.flatnonzero(Y == "ant")):
+        taken = table.take(rows)
+        assert table.features.n_reads == 0
+        assert np.array_equal(np.asarray(taken.take(np.arange(len(rows))).features), X[rows])
+        table.features.n_reads = 0
+
+
 def test_several_sources_are_one_table(tmp_path):
     folder = write_folder(tmp_path / "t")
     files = sorted(folder.glob("*.parquet"))

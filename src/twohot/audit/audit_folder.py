@@ -24,10 +24,13 @@ from twohot._files import json_safe, parse_json, write_json
 from twohot.audit.issue_files import read_issues, write_findings, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.tables.part_folder import remove_parts
 from twohot.tables.row_ids import COLUMN, ID_KINDS
 
 FORMAT_VERSION = 3
 FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
+# In the place of issues.csv, of what is larger than memory: a folder.
+ISSUE_PARTS = "issues.parquet"
 # There while the files are written: what an interruption leaves may be replaced by the next audit.
 UNFINISHED = ".unfinished_audit"
 DIGEST = "given_labels_sha256"
@@ -75,7 +78,9 @@ def write_audit_folder(
     taken = rows.is_label_issue & ~rows.is_undecided
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
     write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
-    write_json(target / "summary.json", json_safe(_summary_fields(rows, summary, report)))
+    write_json(target / "summary.json", json_safe(summary_fields(rows, summary, report)))
+    if (target / ISSUE_PARTS).is_dir():
+        remove_parts(target / ISSUE_PARTS)
     (target / UNFINISHED).unlink()
     return report
 
@@ -105,7 +110,11 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
         Exactly what was written, but for text that UTF-8 cannot hold.
     """
     source = Path(folder)
-    fields = _read_summary(source / "summary.json")
+    fields = read_summary(source / "summary.json")
+    if fields.pop("issues") == ISSUE_PARTS:
+        problem = f"{source} is an audit of more rows than are held, in {ISSUE_PARTS}"
+        advice = "pass the Parquet files that were audited by {to}, and a folder by {output}."
+        raise ArgumentError("", problem, advice, to=..., output=...)
     issues, report, digest = source / "issues.csv", fields.pop("report"), fields.pop(DIGEST)
     rows = read_issues(issues, **fields)
     if (rows.report_id(), rows.given_labels_digest()) != (report, digest):
@@ -114,17 +123,18 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     return rows
 
 
-def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:
+def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:
     """Return what summary.json holds."""
+    counts = summary.counts or rows.counts()
     return {
         "format_version": FORMAT_VERSION,
         "report": report,
         DIGEST: rows.given_labels_digest(),
         "title": summary.title,
-        "n_rows": rows.n_rows,
-        "n_unlabelled": rows.n_unlabelled,
-        "n_issues": int(rows.is_label_issue.sum()),
-        "n_undecided": int(np.sum(rows.is_label_issue & rows.is_undecided)),
+        "n_rows": counts.n_rows,
+        "n_unlabelled": counts.n_unlabelled,
+        "n_issues": counts.n_flagged,
+        "n_undecided": counts.n_undecided,
         "noise_rate": summary.noise_rate,
         "noise_interval": summary.noise_interval,
         "classes": rows.classes,
@@ -140,15 +150,18 @@ def _summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> di
     }
 
 
-def _read_summary(path: Path) -> dict[str, Any]:
-    """Return the fields of summary.json that reading needs, or say what is wrong with it."""
+def read_summary(path: Path) -> dict[str, Any]:
+    """Return the fields of summary.json that reading needs, or say what is wrong with it.
+
+    `issues` is the folder of the full table, if that is in parts.
+    """
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: pass the folder that `twohot audit` wrote.")
     try:
         fields = parse_json(path.read_text(encoding="utf-8"))
         version = fields["format_version"]
         needed = ("report", DIGEST, "classes", "has_items", "item_kind", "id_kind", "id_column")
-        found = {name: fields[name] for name in needed}
+        found = {name: fields[name] for name in needed} | {"issues": fields.get("issues", "")}
         _check_fields(found)
     except (ValueError, LookupError, TypeError) as error:
         problem = f"{path} is no summary of an audit ({cause_of(error)})"

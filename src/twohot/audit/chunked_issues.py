@@ -4,29 +4,32 @@ What comes here is a sample of rows, for the choice of a probe and for the noise
 four numbers: its label, the suggestion and two doubts, by which rows are flagged.
 """
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from twohot._checks.labels import NO_LABEL, Labels, label_notes
+from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError
 from twohot._types import FloatArray
-from twohot.audit.chunked_opinions import (
+from twohot.audit.lazy_issues import LazyLabelIssues, decisive
+from twohot.audit.noise_model import NoiseModel
+from twohot.audit.row_judge import (
     GIVEN,
     code_or_first,
     is_labelled,
     make_judge,
     row_verdicts,
 )
-from twohot.audit.doubt import combined_doubt, share_wrong
-from twohot.audit.lazy_issues import LazyLabelIssues, decisive
 from twohot.audit.two_likeliest import Candidates
-from twohot.audit.verdict import FEWEST_ROWS, LabelVerdict
-from twohot.distill._chunked_inputs import ChunkedLabels, chunked_labels
+from twohot.audit.verdict import LabelVerdict, verdict_of
+from twohot.distill._chunked_inputs import chunked_labels
 from twohot.distill._inputs import check_features
 from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures
+from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.select.auto_probe import AutoProbe
+from twohot.select.chunked_sample import sample_rows
 
 VERDICTS = "verdict"
 
@@ -41,6 +44,7 @@ def find_chunked_issues(
     doubts: Callable[[LabelVerdict, Labels, Any], Sequence[str]],
     messages: Callable[[Labels, Any], Sequence[str]],
     callback: Callable[[str], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
 ) -> LazyLabelIssues:
     """Return the verdict on every label.
 
@@ -57,8 +61,9 @@ def find_chunked_issues(
         # A row without a label is in no fit: it has no weight there.
         weights = given.codes.derive(is_labelled)
         fitted = ChunkedLabels(given.codes.derive(code_or_first), given.classes, given.sizes)
-    search = probe.search_and_fit(features, fitted, weights, callback).search
-    judge = make_judge(search, fitted, weights, probe.random_state)
+    search = probe.search_and_fit(features, fitted, weights, callback, checkpoint=checkpoint).search
+    sample, codes = sample_rows(fitted, weights, probe.random_state)
+    judge = make_judge(search, sample, codes, probe.random_state)
     rows: Any = search.coordinates.rows
     rows.attach(GIVEN, given.codes)
     rows.derive(VERDICTS, row_verdicts, judge)
@@ -88,25 +93,13 @@ def find_chunked_issues(
 
 
 def _decide(
-    numbers: FloatArray, given: ChunkedLabels, at_random_model: Any
+    numbers: FloatArray, given: ChunkedLabels, random_noise: NoiseModel
 ) -> tuple[LabelVerdict, Labels]:
     codes, first = numbers[:, 0].astype(np.intp), numbers[:, 1].astype(np.intp)
-    at_random, at_boundary = numbers[:, 2], numbers[:, 3]
-    frequent = given.sizes[np.maximum(codes, 0)] >= FEWEST_ROWS
     nothing = np.empty(0)
-    verdict = LabelVerdict(
-        candidates=Candidates(first, np.empty(0, dtype=np.intp), nothing, nothing),
-        eligible=(codes != NO_LABEL) & frequent & (first != codes),
-        at_random=at_random,
-        at_boundary=at_boundary,
-        doubt=combined_doubt(at_random, at_boundary),
-        share=share_wrong(
-            at_random,
-            at_boundary,
-            at_random_model.noise_rate,
-            at_random_model.noise_rate_interval,
-        ),
-        codes=codes,
-        n_classes=given.n_classes,
+    candidates = Candidates(first, np.empty(0, dtype=np.intp), nothing, nothing)
+    at_random, at_boundary = numbers[:, 2], numbers[:, 3]
+    verdict = verdict_of(
+        candidates, at_random, at_boundary, random_noise, codes=codes, sizes=given.sizes
     )
     return verdict, Labels(codes, given.classes)

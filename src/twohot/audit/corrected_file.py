@@ -4,8 +4,8 @@ Rows are found by their ids. The labels of the file have to be those that were a
 is another, or was changed since, is refused before anything is written.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +30,23 @@ class CorrectedFile:
     new_classes: tuple[str, ...]  # what the file calls classes that the audit did not know
 
 
-@dataclass(frozen=True, eq=False)
-class _LabelColumn:
-    """A column of the file, read as labels of the audit."""
+@dataclass(frozen=True)
+class LabelReading:
+    """A column read as the labels of an audit, and what contradicts that."""
 
     name: str
     by_name: bool  # whether classes are called by their names there, else by their positions
-    wrong: IntArray  # positions in the audit whose given label is another
+    n_wrong: int = 0  # rows whose given label is another
+    example: str = ""  # one of them, in words
+
+    def with_more(self, other: "LabelReading") -> "LabelReading":
+        """Return the reading of more rows of the same column."""
+        n_wrong = self.n_wrong + other.n_wrong
+        return replace(self, n_wrong=n_wrong, example=self.example or other.example)
+
+    def spelling(self, classes: tuple[str, ...]) -> tuple[str, ...]:
+        """Return what the file calls each class."""
+        return classes if self.by_name else tuple(map(str, range(len(classes))))
 
 
 def write_corrected_file(
@@ -92,76 +102,98 @@ def write_corrected_file(
     """
     file = open_own_file(source)
     place = _file_ids(file, rows).places_of(rows.id_texts(), "the audit")
-    found = _label_column(file, rows, place, label_column)
-    spelling = _spelling(applied.classes, by_name=found.by_name)
-    cells: list[str | None] = [*file.cells(found.name)]
+    found = choose_reading(read_labels(file, rows, place, label_column), source)
+    cells = corrected_cells(file, found, rows, applied, place, drop_excluded=drop_excluded)
+    before = file.write(target, found.name, cells)
+    new = found.spelling(applied.classes)[len(rows.classes) :]
+    return CorrectedFile(found.name, before, len(cells) - rows.n_rows, new)
+
+
+def corrected_cells(
+    file: OwnFile,
+    column: LabelReading,
+    rows: ReviewRows,
+    applied: Applied,
+    place: IntArray,
+    *,
+    drop_excluded: bool,
+) -> list[str | None]:
+    """Return the cells of the labels as they are now, of all rows of a file.
+
+    `place` says where in the file the audited rows are; None stands for a row to be left out.
+    """
+    spelling = column.spelling(applied.classes)
+    cells: list[str | None] = [*file.cells(column.name)]
     for position in np.flatnonzero(applied.labels != rows.given_labels):
         code = applied.labels[position]
         cells[place[position]] = "" if code == NO_LABEL else spelling[code]
     if drop_excluded:
         for position in np.flatnonzero(applied.excluded):
             cells[place[position]] = None
-    before = file.write(target, found.name, cells)
-    new = spelling[len(rows.classes) :]
-    return CorrectedFile(found.name, before, len(cells) - rows.n_rows, new)
+    return cells
 
 
 def _file_ids(file: OwnFile, rows: ReviewRows) -> RowIds:
     """Return the ids of the rows of a file."""
-    if rows.ids.kind == PATH:
-        problem = "is a file, and the rows that were audited are images of a folder"
-        raise ArgumentError({"to": file.path}, problem, "pass that folder.")
+    check_id_column(rows.ids, file.path, file.names)
     if rows.ids.kind == COLUMN:
-        if rows.ids.column not in file.names:
-            problem = f"has no column {rows.ids.column!r}, by which rows were audited"
-            columns = f"its columns are {first_few(file.names)}."
-            raise ArgumentError({"to": file.path}, problem, columns)
         return RowIds.of_column(rows.ids.column, file.cells(rows.ids.column))
     return RowIds.by_position(len(file.cells(file.names[0])))
 
 
-def _label_column(
+def check_id_column(ids: RowIds, path: Path, names: Sequence[str]) -> None:
+    """Raise unless a file with such columns names its rows as an audit did."""
+    if ids.kind == PATH:
+        problem = "is a file, and the rows that were audited are images of a folder"
+        raise ArgumentError({"to": path}, problem, "pass that folder.")
+    if ids.kind == COLUMN and ids.column not in names:
+        problem = f"has no column {ids.column!r}, by which rows were audited"
+        raise ArgumentError({"to": path}, problem, f"its columns are {first_few(names)}.")
+
+
+def read_labels(
     file: OwnFile, rows: ReviewRows, place: IntArray, chosen: str | None
-) -> _LabelColumn:
-    """Return the column that holds the labels which were audited, or say what differs."""
+) -> list[LabelReading]:
+    """Return the columns that may hold the labels which were audited; two readings of each."""
     # What an earlier correction kept as it was is not corrected.
     names = [name for name in file.names if not OLD_LABELS.fullmatch(name)]
     if chosen is not None:
         pick("label_column", chosen, (), dict.fromkeys(file.names, np.empty(0)))
         names = [chosen]
-    read = [column for name in names for column in _readings(file, name, rows, place)]
-    right = [column for column in read if not column.wrong.size]
+    return [
+        _reading(LabelReading(name, by_name), file.cells(name), rows, place)
+        for name in names
+        for by_name in (True, False)
+    ]
+
+
+def choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
+    """Return the column that holds the labels which were audited, or say what differs."""
+    right = [column for column in read if not column.n_wrong]
     several = list(dict.fromkeys(column.name for column in right))
     if len(several) > 1:
         raise both_meant("label_column", *several[:2])
     if right:
         return right[0]
-    best = min(read, key=lambda column: column.wrong.size)
-    row = int(best.wrong[0])
-    cell = file.cells(best.name)[place[row]]
-    given = rows.label_name(int(rows.given_labels[row]))
-    problem = (
-        f"holds other labels than those that were audited: in row {rows.ids[row]} the column "
-        f"{best.name!r} has {cell!r}, and the audit {given!r}"
-    )
+    best = min(read, key=lambda column: column.n_wrong)
+    problem = f"holds other labels than those that were audited: {best.example}"
     advice = "pass the file that was audited, name its column by {label_column}, or audit it again."
-    raise ArgumentError({"to": file.path}, problem, advice, label_column=...)
+    raise ArgumentError({"to": path}, problem, advice, label_column=...)
 
 
-def _readings(
-    file: OwnFile, name: str, rows: ReviewRows, place: IntArray
-) -> Iterator[_LabelColumn]:
-    """Yield a column read as the names of classes, and as their positions."""
-    cells = file.cells(name)
+def _reading(
+    column: LabelReading, cells: Sequence[str], rows: ReviewRows, place: IntArray
+) -> LabelReading:
+    """Return a column with what contradicts its being the labels of some rows."""
+    spelling = column.spelling(rows.classes)
     found = [cells[row] for row in place.tolist()]
-    for by_name in (True, False):
-        spelling = _spelling(rows.classes, by_name=by_name)
-        yield _LabelColumn(name, by_name, _differing(found, rows.given_labels, spelling))
-
-
-def _spelling(classes: tuple[str, ...], *, by_name: bool) -> tuple[str, ...]:
-    """Return what a file calls each class."""
-    return classes if by_name else tuple(map(str, range(len(classes))))
+    wrong = _differing(found, rows.given_labels, spelling)
+    if not wrong.size:
+        return column
+    row = int(wrong[0])
+    given = rows.label_name(int(rows.given_labels[row]))
+    said = f"in row {rows.ids[row]} the column {column.name!r} has {found[row]!r}"
+    return replace(column, n_wrong=wrong.size, example=f"{said}, and the audit {given!r}")
 
 
 def _differing(found: Sequence[str], given: IntArray, spelling: tuple[str, ...]) -> IntArray:

@@ -36,6 +36,14 @@ class Decision:
     suggested_label: str | None = None  # likewise; None: not in the file
     note: str = ""  # what the reviewer wrote about the row
 
+    def check_report(self, report: str) -> None:
+        """Raise if it was made in another report."""
+        if self.report != report:
+            seen = f"report {self.report!r}, and the audit's is {report!r}"
+            problem = f"row {self.id} was decided in {seen}"
+            advice = "pass the folder of the report that was reviewed by {audit}."
+            raise ArgumentError("", problem, advice, audit=...)
+
 
 @dataclass(frozen=True, eq=False)
 class Applied:
@@ -50,7 +58,9 @@ class Applied:
     n_open: int  # flagged rows without a decision
 
 
-def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
+def apply_decisions(
+    rows: ReviewRows, decisions: Iterable[Decision], *, new_classes: Iterable[str] = ()
+) -> Applied:
     """Return the labels that follow from a review; what was not decided keeps its given label.
 
     Parameters
@@ -59,6 +69,8 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
         The rows of the audit that was reviewed.
     decisions : iterable of Decision
         In any order; a row may stand there twice if the outcome is the same.
+    new_classes : iterable of str
+        Classes that reviewers named for other rows of the same audit.
 
     Returns
     -------
@@ -109,14 +121,17 @@ def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
                 f"{_in_words(label)}: keep one of the two lines."
             )
     written = {place: "\n".join(texts) for place, texts in notes.items()}
-    return _applied(rows, outcomes, written)
+    return _applied(rows, outcomes, written, new_classes)
 
 
 def _applied(
-    rows: ReviewRows, outcomes: Mapping[int, tuple[str | None, str]], notes: Mapping[int, str]
+    rows: ReviewRows,
+    outcomes: Mapping[int, tuple[str | None, str]],
+    notes: Mapping[int, str],
+    new_classes: Iterable[str],
 ) -> Applied:
     names = [name for name, _ in outcomes.values()]
-    new = {name for name in names if name} - {*rows.classes}
+    new = {name for name in (*names, *new_classes) if name} - {*rows.classes}
     classes = (*rows.classes, *sorted(new))
     code = {name: i for i, name in enumerate(classes)}
     decided = np.fromiter(outcomes, np.intp, len(outcomes))
@@ -172,16 +187,16 @@ def accept_above(
 
 def _place(decision: Decision, report: str, position: Mapping[str, int]) -> int:
     """Return where the row of a decision is, or say that it is not there."""
-    if decision.report != report:
-        seen = f"report {decision.report!r}, and the audit's is {report!r}"
-        problem = f"row {decision.id} was decided in {seen}"
-        advice = "pass the folder of the report that was reviewed by {audit}."
-        raise ArgumentError("", problem, advice, audit=...)
+    decision.check_report(report)
     if decision.id not in position:
-        audit = f"the audit, which has {counted(len(position), 'row')}"
-        problem = f"row {decision.id} was decided and is not in {audit}"
-        raise ValueError(f"{problem}: take the decisions exported from its report.html.")
+        raise not_in_audit(decision.id, len(position))
     return position[decision.id]
+
+
+def not_in_audit(row: str, n_rows: int) -> ValueError:
+    """Return what to say of a decision about a row that was not audited."""
+    problem = f"row {row} was decided and is not in the audit, which has {counted(n_rows, 'row')}"
+    return ValueError(f"{problem}: take the decisions exported from its report.html.")
 
 
 def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[str]) -> str | None:

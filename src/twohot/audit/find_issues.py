@@ -1,5 +1,6 @@
 """Which labels are wrong, what they should be, and how sure that is."""
 
+import os
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, cast
@@ -19,7 +20,8 @@ from twohot.audit.chunked_issues import find_chunked_issues
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
 from twohot.audit.issue_ids import audited_ids, check_same_index, repeated_index_note
 from twohot.audit.issue_table import LabelIssues
-from twohot.audit.opinions import Opinions, given_opinions, unseen_opinions
+from twohot.audit.judged_rows import is_held, judge_held, judge_rows
+from twohot.audit.opinions import given_opinions
 from twohot.audit.partly_labelled import check_lengths, naming_rows
 from twohot.audit.two_likeliest import CLOSE
 from twohot.audit.verdict import LabelVerdict, reach_verdict
@@ -42,6 +44,7 @@ def find_label_issues(
     n_jobs: int | None = None,
     random_state: Any = 0,
     callback: Callable[[str], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> LabelIssues:
     """Find the labels that are wrong, and what they should be.
 
@@ -77,6 +80,8 @@ def find_label_issues(
         Of the `AutoProbe`.
     callback : callable, optional
         Is called with a line for every candidate that was tried. By default a notebook shows a bar.
+    checkpoint : path, optional
+        File of what the `AutoProbe` has finished, as for its `fit`.
 
     Returns
     -------
@@ -114,6 +119,7 @@ def find_label_issues(
             ),
             messages=row_notes,
             callback=callback,
+            checkpoint=checkpoint,
         )
         return cast(LabelIssues, lazy)  # the same columns and estimates
     given = code_labels(y, missing=missing)
@@ -121,23 +127,25 @@ def find_label_issues(
         X = _check_rows(X, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
-    by_heart: tuple[str, ...] = ()
     # Coded as the columns of the probabilities are; the result is coded as the labels came.
     labels = given.among(known_classes(given, probe, classes))
     check_two_classes(labels)
+    by_heart: tuple[str, ...] = ()
     with naming_rows(X, row_ids):
         if probabilities is not None:
-            opinions = given_opinions(given_blocks(probabilities, labels))
+            verdict = reach_verdict(given_opinions(given_blocks(probabilities, labels)), labels)
         elif probe is not None:
             opinions = given_opinions(probe_blocks(probe, X, len(labels.codes)))
             by_heart = learnt_by_heart(labels, probe, opinions)
+            verdict = reach_verdict(opinions, labels)
         else:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
-            opinions = unseen_opinions(probe, X, labels, callback)
+            judge = judge_held if is_held(labels) else judge_rows
+            verdict = judge(probe, X, labels, callback, checkpoint)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
     messages = (*by_heart, *row_notes(labels, probe), *notes)
-    found = _issues(labels, opinions, offered, budget, precision, probe=probe, messages=messages)
+    found = _issues(labels, verdict, offered, budget, precision, probe=probe, messages=messages)
     return replace(found, ids=row_ids)
 
 
@@ -171,7 +179,7 @@ def _check_rows(X: Matrix, labels: Labels) -> Matrix:
 
 def _issues(
     labels: Labels,
-    opinions: Opinions,
+    verdict: LabelVerdict,
     offered: OfferedClasses,
     budget: int | None,
     precision: float | None,
@@ -179,7 +187,6 @@ def _issues(
     messages: tuple[str, ...],
     probe: Any,
 ) -> LabelIssues:
-    verdict = reach_verdict(opinions, labels)
     learnt = getattr(getattr(probe, "choice_", None), "learnt", True)
     candidates, codes = verdict.candidates, labels.codes
     flagged = _flags(verdict, budget, precision, learnt=learnt)

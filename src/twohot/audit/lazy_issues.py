@@ -1,6 +1,8 @@
 """The table of an audit whose columns stay in the chunks of the features."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,13 @@ from numpy.typing import NDArray
 from twohot._checks.labels import Labels
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.chunked_opinions import VERDICT
 from twohot.audit.doubt import combined_doubt
 from twohot.audit.issue_table import COLUMNS
+from twohot.audit.row_judge import VERDICT
 from twohot.audit.two_likeliest import CLOSE
 from twohot.rows.chunked import ChunkedColumn
+from twohot.tables.part_folder import PartFolder, write_part
+from twohot.tables.row_ids import RowIds
 
 DTYPES = {"is_label_issue": "bool", "is_undecided": "bool"}
 NAMED = ("given_label", "predicted_label", "second_label")
@@ -73,20 +77,28 @@ class LazyLabelIssues:
         list of str
             The files, in the order of the rows.
         """
-        load_extra("pyarrow", "parquet", "Parquet files")
         fsspec = load_extra("fsspec", "parquet", "Parquet files")
         filesystem, path = fsspec.core.url_to_fs(str(folder))
         filesystem.makedirs(path, exist_ok=True)
-        url = filesystem.unstrip_protocol(path)
-        firsts = self.verdicts.bounds[:-1].tolist()
+        target = PartFolder(filesystem.unstrip_protocol(path), len(self.verdicts.chunks))
+        paths = [target.path_of(number) for number in range(target.n_parts)]
         tasks = self.verdicts.tasks
-        calls = [
-            (verdicts, flags, self.classes, first, f"{url}/part-{number:05d}.parquet")
-            for number, (verdicts, flags, first) in enumerate(
-                zip(self.verdicts.chunks, self.flags.chunks, firsts, strict=True)
-            )
-        ]
-        return tasks.results(tasks.run(write_chunk, calls))
+        missing = {target.path_of(number) for number in target.missing()}
+        calls = [call for call in self.part_calls(paths) if call[-1] in missing]
+        tasks.results(tasks.run(write_chunk, calls) if calls else [])
+        return paths
+
+    def part_calls(
+        self, paths: Sequence[str], ids: RowIds | None = None, items: Sequence[str] | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the arguments of `write_chunk` for each chunk, with ids, and items if given."""
+        names = RowIds.by_position(len(self)) if ids is None else ids
+        for number, (first, end) in enumerate(pairwise(self.verdicts.bounds.tolist())):
+            rows: dict[str, Any] = {"id": names.cells(slice(first, end))}
+            if items is not None:
+                rows["item"] = list(items[first:end])
+            handles = self.verdicts.chunks[number], self.flags.chunks[number]
+            yield *handles, self.classes, rows, paths[number]
 
     def __repr__(self) -> str:
         least, most = self.noise_interval
@@ -121,24 +133,18 @@ def write_chunk(
     verdicts: FloatArray,
     flags: NDArray[np.bool_],
     classes: NDArray[Any],
-    first: int,
+    rows: Mapping[str, Any],
     path: str,
 ) -> str:
-    """Write the rows of a chunk to a file, unless it is there; return its path."""
+    """Write the rows of a chunk to a file, what they are called first; return its path."""
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
-    parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, place = fsspec.core.url_to_fs(path)
-    if filesystem.exists(place):
-        return path
-    columns: dict[str, Any] = {"id": np.arange(first, first + len(verdicts))}
+    # Of a chunk without labels, too: all files have one schema.
+    kind = arrow.array(classes.tolist()).type
+    columns: dict[str, Any] = {name: arrow.array(cells) for name, cells in rows.items()}
     for name in COLUMNS:
-        columns[name] = column_of_chunk(verdicts, flags, classes, name)
-    unfinished = f"{place}.unfinished"
-    with filesystem.open(unfinished, "wb") as file:
-        parquet.write_table(arrow.table({k: arrow.array(v) for k, v in columns.items()}), file)
-    filesystem.mv(unfinished, place)
-    return path
+        cells = column_of_chunk(verdicts, flags, classes, name)
+        columns[name] = arrow.array(cells, kind if name in NAMED else None)
+    return write_part(path, [arrow.table(columns)])
 
 
 def decisive(verdicts: FloatArray) -> IntArray:

@@ -33,8 +33,10 @@ from twohot.audit.even_noise import (
 from twohot.audit.noise_model import NoiseModel
 from twohot.audit.tempered import less_the_largest, tempered_at
 
-# Rows that a model is fitted on; a share of wrong labels among them is known to a point.
-MOST_ROWS = 10_000
+# Rows that a model is fitted on; a share of wrong labels among them is known to a point. With more
+# than 2,000 classes they are fewer, and it is known to two.
+MOST_ROWS, FEWEST_ROWS = 10_000, 2_000
+MOST_CELLS = 20_000_000
 # Share of the mean size of a class below which it hardly occurs.
 RARE = 0.1
 # Classes up to which noise may differ between them. With more there is less than a row for 25
@@ -70,9 +72,10 @@ def fit_noise_model(
 ) -> NoiseModel:
     """Return the noise model of the greatest likelihood of the given labels.
 
-    At most 10,000 rows are looked at, always the same. They are held in float32, and as much again
-    for what is thought of their true classes; with what is held per pair of classes and per block
-    of rows that is some 30 MB with 100 classes and 300 MB with 2,000.
+    At most 10,000 rows are looked at, always the same; fewer of more than 2,000 classes. They are
+    held in float32, and as much again for what is thought of their true classes; with what is held
+    per pair of classes and per block of rows that is some 30 MB with 100 classes and 300 MB with
+    2,000 or 10,000.
 
     Parameters
     ----------
@@ -114,6 +117,11 @@ def best_temperature(log_probabilities: FloatArray, labels: IntArray) -> float:
     return _best_centre(*_scores_of(log_probabilities, labels, common))
 
 
+def most_rows(n_classes: int) -> int:
+    """Return how many rows a model is fitted on at the most."""
+    return min(MOST_ROWS, max(FEWEST_ROWS, MOST_CELLS // n_classes))
+
+
 def rare_classes(labels: IntArray, n_classes: int) -> IntArray:
     """Return the classes that hardly occur: less than a tenth as often as the mean."""
     return np.setdiff1d(np.arange(n_classes), _common_classes(labels, n_classes))
@@ -139,7 +147,7 @@ def _scores_of(
     place = np.full(log_probabilities.shape[1] + 1, -1)
     place[classes] = np.arange(len(classes))  # the last stays -1, for no label
     coded = place[labels]
-    chosen = _chosen_rows(coded)
+    chosen = _chosen_rows(coded, most_rows(len(classes)))
     scores = log_probabilities[chosen]
     if len(classes) < scores.shape[1]:
         scores = scores[:, classes]
@@ -176,14 +184,14 @@ def _fit(scores: FloatArray, label: IntArray, temperatures: FloatArray | None) -
     return best
 
 
-def _chosen_rows(labels: IntArray) -> IntArray:
+def _chosen_rows(labels: IntArray, most: int) -> IntArray:
     """Return the rows to fit on, in order of their labels."""
     chosen = np.flatnonzero(labels >= 0)
     if not len(chosen):
         raise ArgumentError("labels", "are all missing", "pass some labelled rows.")
-    if len(chosen) > MOST_ROWS:
+    if len(chosen) > most:
         # At random, since every fifth row may be of one class, but always the same.
-        chosen = np.random.default_rng(0).choice(chosen, MOST_ROWS, replace=False)
+        chosen = np.random.default_rng(0).choice(chosen, most, replace=False)
     return chosen[np.argsort(labels[chosen], kind="stable")]
 
 

@@ -9,6 +9,7 @@ Two of them, each in log-probabilities of every class up to a constant per row:
 A user's own probe or probabilities are taken for both.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,15 +43,20 @@ def given_opinions(blocks: Iterator[FloatArray]) -> Opinions:
 
 
 def unseen_opinions(
-    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callback | None
+    probe: AutoProbe,
+    X: Matrix,
+    labels: Labels,
+    callback: Callback | None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Opinions:
     """Fit a probe on the rows that have a label; return opinions of fits without each row's label.
 
-    Rows without a label get the probe's own opinion: there is no label to have been seen.
+    What is finished of the probe is kept in the checkpoint. Rows without a label get the probe's
+    own opinion: there is no label to have been seen.
     """
     labelled = labels.labelled
     X_known, known = labelled_rows(X, labels), labels.take(labelled)
-    outputs = probe.fit_out_of_fold(X_known, known, callback=callback)
+    outputs = probe.fit_out_of_fold(X_known, known, callback, checkpoint=checkpoint)
     found = with_density(probe, outputs, X_known, known)
     if labelled.all():
         return found
@@ -71,7 +77,11 @@ def with_density(probe: AutoProbe, outputs: FloatArray, X: Matrix, labels: Label
         center=probe.center, normalize=probe.normalize, n_jobs=probe.n_jobs, dtype=probe.dtype
     )
     density = model.fit_leave_one_out(X, labels).astype(np.float32)
-    return Opinions(_average(outputs, density, labels), density)
+    temperatures = (
+        label_temperature(outputs, labels.codes),
+        label_temperature(density, labels.codes),
+    )
+    return Opinions(mean_opinion(outputs, density, temperatures), density)
 
 
 def rule_out(said: FloatArray, classes: IntArray, codes: IntArray) -> None:
@@ -84,11 +94,17 @@ def rule_out(said: FloatArray, classes: IntArray, codes: IntArray) -> None:
         said[codes != label, label] = -np.inf
 
 
-def _average(outputs: FloatArray, density: FloatArray, labels: Labels) -> FloatArray:
-    """Return the mean of two opinions, each as sure as the labels say it should be."""
-    mean = np.zeros_like(outputs)
-    for said in (outputs, density):
-        # One that says nothing keeps its order of the classes, and counts for little.
-        temperature = min(best_temperature(said, labels.codes), MOST_TEMPERATURE)
+def mean_opinion(
+    logits: FloatArray, density: FloatArray, temperatures: tuple[float, float]
+) -> FloatArray:
+    """Return the mean of two opinions, each divided by its temperature."""
+    mean = np.zeros_like(logits)
+    for said, temperature in zip((logits, density), temperatures, strict=True):
         mean += said / np.float32(2 * temperature)
     return mean
+
+
+def label_temperature(said: FloatArray, codes: IntArray) -> float:
+    """Return the temperature at which an opinion is as sure as the labels say it should be."""
+    # One that says nothing keeps its order of the classes, and counts for little.
+    return min(best_temperature(said, codes), MOST_TEMPERATURE)

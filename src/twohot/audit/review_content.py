@@ -14,7 +14,7 @@ from twohot.audit.issue_table import LabelIssues
 from twohot.audit.nearest import label_evidence
 from twohot.audit.partly_labelled import check_audited_rows
 from twohot.classes import class_correlation, cluster_classes
-from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary
+from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary, RowCounts
 from twohot.select.result import Choice, Tried
 from twohot.tables.table import FeatureTable
 
@@ -24,8 +24,12 @@ FEWEST_CLASSES, MOST_CLASSES = 3, 400
 
 
 NO_MATRICES = (
-    "Matrices of {n_classes:,} classes are left out, here and in summary.json: issues.csv says "
+    "Matrices of {n_classes:,} classes are left out, here and in summary.json: {table} says "
     "which labels are confused."
+)
+SOME_ROWS = (
+    "Of the flagged rows, the {n_shown:,} most doubtful are here; what the features say of their "
+    "neighbours is not looked for in so many rows."
 )
 
 
@@ -64,20 +68,32 @@ def rows_of_issues(
 
 
 def review_summary(
-    X: Matrix | None, issues: LabelIssues, *, title: str, details: Mapping[str, str]
+    X: Matrix | None,
+    issues: LabelIssues,
+    *,
+    title: str,
+    details: Mapping[str, str],
+    counts: RowCounts | None = None,
 ) -> ReviewSummary:
-    """Return what a review shows of the data as a whole; without features, of the labels alone."""
+    """Return what a review shows of the data as a whole; without features, of the labels alone.
+
+    `counts` are those of all rows, where `issues` has only some of them.
+    """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
-    n_classes = len(issues.classes)
-    left_out = () if _has_matrices(issues) else (NO_MATRICES.format(n_classes=n_classes),)
+    n_classes, known = len(issues.classes), counts or _counts(issues)
+    table = known.full_table or "issues.csv"
+    left_out = [] if counts is None else [SOME_ROWS.format(n_shown=len(issues))]
+    if not _has_matrices(issues):
+        left_out.append(NO_MATRICES.format(n_classes=n_classes, table=table))
     summary = ReviewSummary(
         title=title,
         noise_rate=issues.noise_rate,
         noise_interval=issues.noise_interval,
-        corruption=None if left_out else issues.corruption,
+        corruption=issues.corruption if _has_matrices(issues) else None,
         methods=() if choice is None else _methods(choice),
         choice=None if choice is None else _choice_curve(choice),
-        messages=(*_messages(issues, choice), *issues.messages, *left_out),
+        counts=counts,
+        messages=(*_messages(issues, choice, known), *issues.messages, *left_out),
         details={"twohot": twohot.__version__, **details},
     )
     return summary if X is None else _with_features(summary, check_audited_rows(X, issues), issues)
@@ -96,6 +112,12 @@ def _with_features(summary: ReviewSummary, X: Matrix, issues: LabelIssues) -> Re
         alike_classes=found.alike_classes,
         messages=(*summary.messages, *found.messages),
     )
+
+
+def _counts(issues: LabelIssues) -> RowCounts:
+    n_undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
+    n_unlabelled = int(np.count_nonzero(issues.given == NO_LABEL))
+    return RowCounts(len(issues), n_unlabelled, issues.n_issues, n_undecided)
 
 
 def _has_matrices(issues: LabelIssues) -> bool:
@@ -158,12 +180,11 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
     return ChoiceCurve("ridge", curves, marked, levels)
 
 
-def _messages(issues: LabelIssues, choice: Choice | None) -> tuple[str, ...]:
-    labelled = int(np.count_nonzero(issues.given != NO_LABEL))
-    undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
+def _messages(issues: LabelIssues, choice: Choice | None, counts: RowCounts) -> tuple[str, ...]:
+    labelled = counts.n_rows - counts.n_unlabelled
     found = (
-        f"Of {labelled:,} labels, {issues.share_in_words()}; {issues.n_issues:,} are flagged, "
-        f"{undecided:,} of them with two candidates that are close."
+        f"Of {labelled:,} labels, {issues.share_in_words()}; {counts.n_flagged:,} are flagged, "
+        f"{counts.n_undecided:,} of them with two candidates that are close."
     )
     if choice is None:
         return (found,)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twohot._checks.labels import Labels
+from twohot._checks.labels import NO_LABEL, Labels
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.doubt import (
     ShareWrong,
@@ -111,14 +111,36 @@ def reach_verdict(
         rule_out(said, rare, codes)
     random_noise = fit_noise_model(opinions.outputs, codes)
     boundary_noise = fit_noise_model(opinions.density, codes, temperatures=AS_IT_IS)
-    candidates = _candidates(random_noise, opinions.outputs)
-    at_random = random_noise.probability_wrong(opinions.outputs, codes)
-    at_boundary = boundary_noise.probability_wrong(opinions.density, codes)
+    return verdict_of(
+        _candidates(random_noise, opinions.outputs),
+        random_noise.probability_wrong(opinions.outputs, codes),
+        boundary_noise.probability_wrong(opinions.density, codes),
+        random_noise,
+        codes=codes,
+        sizes=sizes,
+        fewest_rows=fewest_rows,
+    )
+
+
+def verdict_of(
+    candidates: Candidates,
+    at_random: FloatArray,
+    at_boundary: FloatArray,
+    random_noise: NoiseModel,
+    *,
+    codes: IntArray,
+    sizes: IntArray,
+    fewest_rows: int = FEWEST_ROWS,
+) -> LabelVerdict:
+    """Return the verdict on labels (n_rows,), of classes of given sizes, from what is said of each.
+
+    The names are those of `LabelVerdict`; `random_noise` is the noise if all else is overlap.
+    """
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
-    eligible = labels.labelled & (sizes[codes] >= fewest_rows) & (candidates.first != codes)
+    frequent = sizes[np.maximum(codes, 0)] >= fewest_rows
     return LabelVerdict(
         candidates=candidates,
-        eligible=eligible,
+        eligible=(codes != NO_LABEL) & frequent & (candidates.first != codes),
         at_random=at_random,
         at_boundary=at_boundary,
         doubt=combined_doubt(at_random, at_boundary),
@@ -126,7 +148,7 @@ def reach_verdict(
             at_random, at_boundary, random_noise.noise_rate, random_noise.noise_rate_interval
         ),
         codes=codes,
-        n_classes=labels.n_classes,
+        n_classes=len(sizes),
     )
 
 

@@ -15,11 +15,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.classes.labelled_features import center_labelled, check_labelled
 from twohot.rows.block import Block
+from twohot.rows.chunked_labels import ChunkedLabels
+from twohot.rows.preparation import Preparation
 from twohot.rows.stores import open_rows
 from twohot.rows.threads import count_threads
+
+# A number for every two of so many classes takes 3.2 GB, and twice that while it is made.
+MOST_CLASSES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +69,12 @@ def class_correlation(
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
-        Features as they are; memory maps and float16 are read block by block.
-    labels : array of shape (n_rows,)
-        Class of each row, 0 … n_classes - 1. A row of -1 has no label and takes no part, not
-        in the mean either.
+    X : array, CSR matrix or Dask collection of shape (n_rows, n_features)
+        Features as they are; memory maps and float16 are read block by block. Rows of Dask stay
+        where they are: sums of classes come back.
+    labels : array or Dask array or series of shape (n_rows,)
+        Class of each row, 0 … n_classes - 1, at most 20,000 of them. A row of -1 has no label and
+        takes no part, not in the mean either.
     n_classes : int, optional
         Number of classes; by default one more than the largest label.
     n_jobs : int, optional
@@ -88,29 +95,40 @@ def class_correlation(
            [-0.14,  0.04,  0.41]])
     >>> round(found.same_class, 2), round(found.other_class, 2)
     (0.42, -0.05)
+
+    Rows in chunks have the same correlations, up to rounding.
+
+    >>> import dask.array as da
+    >>> X, labels = (da.from_array(each) for each in load_digits(return_X_y=True))
+    >>> in_chunks = class_correlation(X.rechunk({0: 500}), labels.rechunk(500))
+    >>> bool(abs(in_chunks.means - found.means).max() < 1e-12)
+    True
     """
     rows, coded = check_labelled(X, labels, n_classes)
-    sums, squares = _class_sums(rows, coded, count_threads(n_jobs))
+    if coded.n_classes > MOST_CLASSES:
+        problem = f"names {coded.n_classes} classes, and a matrix of every two of them is returned"
+        raise ArgumentError("labels", problem, f"pass rows of at most {MOST_CLASSES}.")
+    n_threads = count_threads(n_jobs)
+    preparation = center_labelled(rows, coded, n_threads)
+    sums, squares = class_sums(rows, coded, preparation, n_threads)
     sizes = coded.sizes.astype(np.float64)
-    products = sums @ sums.T
-    means = products / np.outer(sizes, sizes)
+    means = sums @ sums.T
     pairs = sizes * (sizes - 1)
     same = np.full(len(sizes), np.nan)
-    np.divide(np.diag(products) - squares, pairs, out=same, where=pairs > 0)
+    np.divide(np.diag(means) - squares, pairs, out=same, where=pairs > 0)
+    means /= np.outer(sizes, sizes)
     np.fill_diagonal(means, same)
     return ClassCorrelation(means, coded.sizes, sums / sizes[:, np.newaxis])
 
 
-def _class_sums(X: Matrix, labels: Labels, n_jobs: int) -> tuple[FloatArray, FloatArray]:
+def class_sums(
+    X: Matrix, labels: Labels | ChunkedLabels, preparation: Preparation, n_jobs: int = 1
+) -> tuple[FloatArray, FloatArray]:
     """Return the sum of the prepared rows of each class, and that of their squared norms."""
-    rows = open_rows(X, center_labelled(X, labels, n_jobs), n_jobs=n_jobs)
+    rows = open_rows(X, preparation, n_jobs=n_jobs)
     rows.attach("labels", labels.codes)
     # The last row takes the rows without a label, which stand at -1, and is dropped.
-    sums = np.zeros((labels.n_classes + 1, X.shape[1]))
-    squares = np.zeros(labels.n_classes + 1)
-    for classes, block_sums, block_squares in rows.map(sums_by_class):
-        sums[classes] += block_sums
-        squares[classes] += block_squares
+    sums, squares = rows.sum_groups(sums_by_class, labels.n_classes + 1)
     return sums[:-1], squares[:-1]
 
 

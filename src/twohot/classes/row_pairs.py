@@ -10,20 +10,24 @@ themselves (D), they give the three cases of the paper's table tab:cf_class_stat
     same class = C - D,    same superclass = S - C,    elsewhere = W - S,
 
 from d × d matrices of one class, one superclass and the whole, and never from an N × N one.
+
+Where some rows of each class are looked at, each stands for w_k rows of class k: moments are then
+multiplied by w_k, and pairs of one class by n_k (n_k - 1) over those that are looked at.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.blas import dsyrk
 
 from twohot._checks.classes import check_superclass
-from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.classes.correlation import class_sums
 from twohot.classes.labelled_features import center_labelled, check_labelled
+from twohot.classes.pair_sample import PairSample, rows_for_pairs
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
 
@@ -51,6 +55,7 @@ class PairStatistics:
     same_class: PairGroup
     same_superclass: PairGroup  # of two classes of one superclass
     elsewhere: PairGroup  # of two superclasses
+    n_sampled: int | None = None  # rows whose pairs gave the spread; None: all of them
 
 
 def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> PairStatistics:
@@ -59,9 +64,14 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     Exact, over all pairs of different rows, in two passes over X: one for its mean, one class by
     class. What a correlation is, `class_correlation` says.
 
+    Rows of Dask and of files that are read in parts (Parquet, Zarr) cannot be read class by class.
+    Counts and means of their pairs are exact too. The spread is that of a sample of 50,000 rows, or
+    of two rows of each class if these are more, in which every class counts by its rows;
+    `n_sampled` says so.
+
     Parameters
     ----------
-    X : array or CSR matrix of shape (n_rows, n_features)
+    X : array, CSR matrix or Dask collection of shape (n_rows, n_features)
         Features as they are, at most 8192 of them; three matrices of shape
         (n_features, n_features) are held.
     labels : array of shape (n_rows,)
@@ -90,31 +100,74 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
         how = "for instance the leading components of sklearn.decomposition.TruncatedSVD"
         advice = f"pass at most {MAX_FEATURES}, {how}, or take the means from class_correlation."
         raise ArgumentError("X", problem, advice)
+    preparation = center_labelled(rows, coded)
+    sample = rows_for_pairs(rows, coded)
     # On one thread the sums are the same on every machine, and small products do not wait.
     with one_blas_thread():
-        return _sum_pairs(rows, coded, superclasses)
+        found = _sum_pairs(sample, superclasses, preparation)
+        if sample.is_whole:
+            return found
+        sums = class_sums(rows, coded, preparation)
+    return _with_means(found, _exact_means(*sums, coded.sizes, superclasses), len(sample.codes))
 
 
-def _sum_pairs(X: Matrix, labels: Labels, superclass: NDArray[np.intp]) -> PairStatistics:
+def _sum_pairs(
+    sample: PairSample, superclass: NDArray[np.intp], preparation: Preparation
+) -> PairStatistics:
     """Return the statistics from the moments of one class, one superclass and the whole."""
-    preparation = center_labelled(X, labels)
-    of_class, of_superclass, of_all = (_Moments(X.shape[1]) for _ in range(3))
-    singles, within_classes, within_superclasses = np.zeros((3, 3))
+    of_class, of_superclass, of_all = (_Moments(sample.X.shape[1]) for _ in range(3))
+    same_class, within_classes, within_superclasses = np.zeros((3, 3))
+    rows_per_row, pairs_per_pair = sample.rows_per_row, sample.pairs_per_pair
     for group in range(superclass.max() + 1):
         of_superclass.clear()
         for label in np.flatnonzero(superclass == group):
             of_class.clear()
-            for x in _prepared_chunks(X, np.flatnonzero(labels.codes == label), preparation):
+            singles = np.zeros(3)
+            members = np.flatnonzero(sample.codes == label)
+            for x in _prepared_chunks(sample.X, members, preparation):
                 of_class.add_rows(x)
                 singles += _single_sums(x)
-            within_classes += of_class.pair_sums()
-            of_superclass.add(of_class)
+            own = of_class.pair_sums()
+            same_class += pairs_per_pair[label] * (own - singles)
+            within_classes += rows_per_row[label] ** 2 * own
+            of_superclass.add(of_class, rows_per_row[label])
         within_superclasses += of_superclass.pair_sums()
         of_all.add(of_superclass)
     return PairStatistics(
-        same_class=_describe(within_classes - singles),
+        same_class=_describe(same_class),
         same_superclass=_describe(within_superclasses - within_classes),
         elsewhere=_describe(of_all.pair_sums() - within_superclasses),
+    )
+
+
+def _exact_means(
+    sums: FloatArray, squares: FloatArray, sizes: IntArray, superclass: NDArray[np.intp]
+) -> FloatArray:
+    """Return the three means over all pairs of rows, from the sums of their classes."""
+    members = np.equal.outer(np.arange(superclass.max() + 1), superclass).astype(np.float64)
+    singles = np.array([sizes.sum(), squares.sum()])
+    classes, superclasses, whole = (
+        np.array([np.sum(n.astype(np.float64) ** 2), np.sum(s**2)])
+        for n, s in (
+            (sizes, sums),
+            (members @ sizes, members @ sums),
+            (np.array([sizes.sum()]), sums.sum(axis=0)),
+        )
+    )
+    cases = np.array([classes - singles, superclasses - classes, whole - superclasses])
+    means = np.full(3, np.nan)
+    np.divide(cases[:, 1], cases[:, 0], out=means, where=cases[:, 0] > 0)
+    return means
+
+
+def _with_means(found: PairStatistics, means: FloatArray, n_sampled: int) -> PairStatistics:
+    """Return the statistics of a sample with the means over all pairs."""
+    same_class, same_superclass, elsewhere = means.tolist()
+    return PairStatistics(
+        same_class=replace(found.same_class, mean=same_class),
+        same_superclass=replace(found.same_superclass, mean=same_superclass),
+        elsewhere=replace(found.elsewhere, mean=elsewhere),
+        n_sampled=n_sampled,
     )
 
 
@@ -122,14 +175,14 @@ class _Moments:
     """Number, sum and second moment of the rows of a group, in buffers that are used again."""
 
     def __init__(self, n_features: int) -> None:
-        self.n_rows = 0
+        self.n_rows = 0.0
         self.total = np.zeros(n_features)
         # Σ x xᵀ, its upper triangle alone, in the order of BLAS.
         self.second = np.zeros((n_features, n_features), order="F")
 
     def clear(self) -> None:
         """Forget all rows."""
-        self.n_rows = 0
+        self.n_rows = 0.0
         self.total.fill(0)
         self.second.fill(0)
 
@@ -139,17 +192,17 @@ class _Moments:
         self.total += x.sum(axis=0)
         self.second = dsyrk(1.0, x.T, beta=1.0, c=self.second, overwrite_c=True)
 
-    def add(self, other: "_Moments") -> None:
-        """Add the rows of another group."""
-        self.n_rows += other.n_rows
-        self.total += other.total
-        self.second += other.second
+    def add(self, other: "_Moments", times: float = 1.0) -> None:
+        """Add the rows of another group, each so many times."""
+        self.n_rows += times * other.n_rows
+        self.total += times * other.total
+        self.second += times * other.second
 
     def pair_sums(self) -> NDArray[np.float64]:
         """Return the sums of 1, c and c² over all ordered pairs, c being their correlation."""
         diagonal = np.diag(self.second)
         squares = 2 * np.linalg.norm(self.second) ** 2 - diagonal @ diagonal
-        return np.array([float(self.n_rows) ** 2, self.total @ self.total, squares])
+        return np.array([self.n_rows**2, self.total @ self.total, squares])
 
 
 def _prepared_chunks(

@@ -1,7 +1,9 @@
 """The workers that a command uses, and what a fit will take of them."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,17 @@ import numpy as np
 from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
 from twohot.cli._terminal import say
+from twohot.rows.dask_tasks import ClusterTasks
 from twohot.select.estimate import estimate_fit
 from twohot.select.sampling import SEARCH_ROWS
 from twohot.tables import FeatureTable
 
 # Seconds until a scheduler that does not answer counts as not there.
 PATIENCE = 10
+# Of the memory, what a command may hold at once: others need some too.
+HELD_SHARE = 0.5
+# Bytes that any machine has: to ask how many there are takes a second.
+SURELY_HELD = 2**29
 
 
 @contextmanager
@@ -32,6 +39,39 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
     with client:
         yield client
+
+
+@contextmanager
+def workers_here() -> Iterator[Any]:
+    """Give the client of a worker in this process, which reckons with the memory that there is."""
+    distributed = load_extra("distributed", "dask", "data larger than memory")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, processes=False, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def exceeds_memory(n_bytes: int) -> bool:
+    """Return whether so many bytes are more than this process should hold."""
+    if n_bytes <= SURELY_HELD:
+        return False
+    try:
+        limit = import_module("distributed.system").MEMORY_LIMIT  # of a container, too
+    except ImportError:
+        pages = getattr(os, "sysconf", lambda _: 2**31)  # not on every system
+        limit = pages("SC_PAGE_SIZE") * pages("SC_PHYS_PAGES")
+    return bool(n_bytes > HELD_SHARE * limit)
+
+
+def tasks_of(client: Any) -> ClusterTasks | None:
+    """Return where tasks of a client run, on workers that have our twohot; None without one."""
+    if client is None:
+        return None
+    workers_of(client)
+    return ClusterTasks(client)
 
 
 def say_estimate(table: FeatureTable, client: Any, *, asked: bool) -> None:

@@ -30,12 +30,15 @@ def print_table(
     caption: str | None = None,
     bold: Collection[int] = (),
 ) -> None:
-    """Print a table, its cells as they can be seen; columns of names stand left, numbers right."""
+    """Print a table, its cells as they can be seen; columns of names stand left, numbers right.
+
+    What is a `Text` of rich already is printed as it is, in as many lines as it has.
+    """
     table = Table(title=title, title_justify="left", caption=caption)
     for heading in headings:
         table.add_column(heading, justify="left" if heading in names else "right")
     for number, row in enumerate(rows):
-        cells = (Text(seen(str(cell))) for cell in row)
+        cells = (cell if isinstance(cell, Text) else Text(seen(str(cell))) for cell in row)
         table.add_row(*cells, style="bold" if number in bold else "")
     Console().print(table)
 

@@ -9,16 +9,23 @@ from typer import Argument, Option
 from twohot._checks.labels import other_spellings
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.outputs import check_output
-from twohot.audit.audit_folder import FILES, read_audit_folder
-from twohot.audit.corrected_file import write_corrected_file
+from twohot._files import file_digest
+from twohot.audit.audit_folder import FILES, ISSUE_PARTS, read_audit_folder, read_summary
+from twohot.audit.corrected_file import CorrectedFile, write_corrected_file
+from twohot.audit.corrected_parts import CorrectedParts
 from twohot.audit.decision_file import read_decisions
 from twohot.audit.decisions import Applied, accept_above, apply_decisions
 from twohot.audit.issue_files import write_reviewed
+from twohot.audit.reviewed_parts import Review, open_review
 from twohot.audit.sorted_folder import write_sorted_folder
+from twohot.cli._part_outputs import check_apart, writing_parts
 from twohot.cli._table_options import SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.review.records import ReviewRows
 from twohot.tables.own_file import BEFORE
+from twohot.tables.parquet_files import as_url, is_parquet_source, open_files
+from twohot.tables.part_folder import begin_parts, parts_in_words
+from twohot.tables.row_ids import PATH
 
 # In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
 DEFAULT_OUTPUT = "reviewed.csv"
@@ -44,7 +51,10 @@ def apply(
     ] = None,
     to: Annotated[
         Path | None,
-        Option(help="Your own file, CSV or Parquet, or folder of images, to write corrected."),
+        Option(
+            help="Your own file, CSV or Parquet, or folder of images or Parquet files, to write "
+            "corrected."
+        ),
     ] = None,
     label_column: Annotated[
         str | None, Option(help="With --to a file: its labels; else those that were audited.")
@@ -58,8 +68,14 @@ def apply(
     ] = False,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", help=f"Corrected labels, CSV; else the audit's {DEFAULT_OUTPUT}."),
+        Option(
+            "--output",
+            "-o",
+            help="The copy of what --to names; else corrected labels, CSV, by default the audit's "
+            f"{DEFAULT_OUTPUT}.",
+        ),
     ] = None,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
 ) -> None:
@@ -74,6 +90,18 @@ def apply(
     folder = audit or (beside if (beside / "summary.json").exists() else Path())
     target = _target(to, output, folder)
     made = [] if decisions is None else read_decisions(decisions)
+    fields = read_summary(folder / "summary.json")
+    # Images of a folder are that, whatever else is in it.
+    if to is not None and fields["id_kind"] != PATH and (fields["issues"] or is_parquet_source(to)):
+        check_apart(target, [to, folder / ISSUE_PARTS])
+        review = open_review(folder, fields, made, accept_all)
+        labels: dict[str, Any] = {"label_column": label_column, "drop_excluded": drop_excluded}
+        parts = CorrectedParts(open_files([to]), to, review, **labels)
+        about = {"report": fields["report"], "accept_all": accept_all, **labels}
+        about["decisions"] = None if decisions is None else file_digest(decisions)
+        done = _correct_parts(parts, target, about, force=force, quiet=quiet)
+        _say_done(target, done, parts.applied, review, left_out=drop_excluded)
+        return
     rows = read_audit_folder(folder)
     if to is None or not to.is_dir():
         inputs = (decisions, to, *(folder / name for name in AUDIT_FILES))
@@ -90,9 +118,24 @@ def apply(
     else:
         columns = {"label_column": label_column, "drop_excluded": drop_excluded}
         done = _correct_file(to, target, rows, applied, columns)
-    say(_account(applied, rows, left_out=drop_excluded or (to is not None and to.is_dir())))
+    left_out = drop_excluded or (to is not None and to.is_dir())
+    joined = drop_excluded and to is None
+    _say_done(target, done, applied, rows, left_out=left_out, joined=joined)
+
+
+def _say_done(
+    target: Path,
+    done: str,
+    applied: Applied,
+    rows: ReviewRows | Review,
+    *,
+    left_out: bool,
+    joined: bool = False,
+) -> None:
+    """Print what happened; `joined`: rows are left out of a file that --labels reads."""
+    say(_account(applied, rows, left_out=left_out))
     say(f"Written to {target}{done}")
-    for note in _notes(applied, rows, joined=drop_excluded and to is None):
+    for note in _notes(applied, rows, joined=joined):
         say(f"Note: {note}", stderr=True)
 
 
@@ -100,7 +143,7 @@ def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
     """Return where to write."""
     if to is None:
         return output or folder / DEFAULT_OUTPUT
-    if not to.exists():
+    if not to.exists() and "://" not in as_url(to):
         raise ArgumentError({"to": to}, "is not there", "pass your own file or folder of images.")
     if output is None:
         problem, advice = "is written again under another name", "pass {output}."
@@ -113,6 +156,25 @@ def _correct_file(
 ) -> str:
     """Write a user's file with the labels, and return where they are."""
     written = write_corrected_file(to, target, rows, applied, **columns)
+    return _where(written, applied, rows)
+
+
+def _correct_parts(
+    parts: CorrectedParts, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
+) -> str:
+    """Write a user's Parquet files with the labels, and return where they are."""
+    n_parts = len(parts.files.parts)
+    known = {"kind": "corrected", **about, "source": parts.files.digest()}
+    folder = begin_parts(target, known, n_parts, force=force)
+    n_missing = len(folder.missing())
+    with writing_parts(n_parts, n_there=n_parts - n_missing, quiet=quiet) as done:
+        parts.write(folder, done)
+    words = parts_in_words(folder, n_missing)
+    return f" ({words}){_where(parts.about(), parts.applied, parts.review)}"
+
+
+def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows | Review) -> str:
+    """Return where the labels are, in words."""
     done = f": labels in column {written.label_column!r}, as they were in {written.before_column!r}"
     if written.before_column != BEFORE:
         done += f" ({BEFORE!r} is there already, of an earlier correction for instance)"
@@ -137,8 +199,8 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied, *, 
     return done
 
 
-def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:
-    """Yield what may not be meant; `joined`: rows are left out of a file that --labels reads."""
+def _notes(applied: Applied, rows: ReviewRows | Review, *, joined: bool) -> Iterator[str]:
+    """Yield what may not be meant."""
     for group in other_spellings(applied.classes):
         *others, last = (applied.classes[code] for code in group)
         if group[-1] >= len(rows.classes):  # new classes come last
@@ -148,7 +210,7 @@ def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]
         yield f"rows that this file leaves out {keep}; without --drop-excluded they lose it."
 
 
-def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
+def _account(applied: Applied, rows: ReviewRows | Review, *, left_out: bool) -> str:
     """Return what happened, in words."""
     counts, new = applied.n_decided, applied.classes[len(rows.classes) :]
     relabelled = f"{counts['relabel'] + counts['new_class']} relabelled"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -10,16 +10,16 @@ from twohot._checks.labels import label_notes
 from twohot._checks.messages import ArgumentError
 from twohot.audit.audit_folder import check_audit_folder, write_audit_folder
 from twohot.audit.find_issues import check_flagging, find_label_issues
-from twohot.audit.issue_table import LabelIssues
 from twohot.audit.review_content import review_rows, review_summary
+from twohot.cli._cluster import connected, exceeds_memory, workers_here
+from twohot.cli._part_outputs import Scheduler, check_apart
+from twohot.cli._parted_audit import PartedAudit, held_bytes
+from twohot.cli._printed_findings import print_findings
 from twohot.cli._table_options import SpreadsheetSafe, TableOptions
-from twohot.cli._terminal import choosing, print_table, say
+from twohot.cli._terminal import choosing, say
 from twohot.distill.fitted import load
 from twohot.review.page import EMBED_LIMIT
 from twohot.tables import FeatureTable
-
-# The most frequent confusions that are printed.
-SHOWN_CONFUSIONS = 5
 
 
 def audit(
@@ -42,6 +42,7 @@ def audit(
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
+    scheduler: Scheduler = None,
     force: Annotated[bool, Option("--force", help="Replace an audit that is there.")] = False,
 ) -> None:
     """Find the wrong labels, correct them, and write a report to review them in."""
@@ -52,35 +53,37 @@ def audit(
     whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
     rows = options.rows_of(whole)
     table = whole.take(rows)
-    root = _image_root(table, options.source, images)
-    with choosing(quiet=quiet or judge is not None) as callback:
-        issues = find_label_issues(
-            table.features,
-            table.coded,
-            probe=judge,
-            budget=budget,
-            precision=precision,
-            ids=table.ids,
-            random_state=seed,
-            callback=callback,
-        )
     source = options.source.name
+    root = _image_root(table, options.source, images)
     details = {"source": source, "columns": table.columns_in_words}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
-    summary = review_summary(table.features, issues, title=f"Labels of {source}", details=details)
+    about: dict[str, Any] = {"title": f"Labels of {source}", "details": details}
+    pictures: dict[str, Any] = {"image_root": root, "embed_limit": embed}
+    asked: dict[str, Any] = {"budget": budget, "precision": precision, "random_state": seed}
+    if scheduler is not None or exceeds_memory(held_bytes(table)):
+        if probe is not None:
+            problem = "judges rows in memory, and these are read in parts"
+            raise ArgumentError({"probe": probe}, problem, "leave it out, and one is chosen.")
+        check_apart(output, options.inputs)
+        parted = PartedAudit(table, options.source, output, asked)
+        with workers_here() if scheduler is None else connected(scheduler) as client:
+            parted.run(client, about, pictures, force=force, quiet=quiet)
+        return
+    with choosing(quiet=quiet or judge is not None) as callback:
+        issues = find_label_issues(
+            table.features, table.coded, probe=judge, ids=table.ids, callback=callback, **asked
+        )
+    summary = review_summary(table.features, issues, **about)
     content = review_rows(table, issues)
-    name = write_audit_folder(
-        output,
-        content,
-        summary,
-        image_root=root,
-        embed_limit=embed,
-        force=force,
-        spreadsheet_safe=spreadsheet_safe,
-    )
+    guard: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe}
+    name = write_audit_folder(output, content, summary, **guard, **pictures)
     # What is odd about the labels was said when they were read.
     noted = label_notes(table.coded)
-    _print_findings(issues, [message for message in summary.messages if message not in noted])
+    flagged = issues.is_label_issue
+    pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
+    print_findings(
+        Counter(pairs), [message for message in summary.messages if message not in noted]
+    )
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
     say(f"Every row: {output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}.")
 
@@ -98,15 +101,3 @@ def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path 
     first = next(iter(table.items or ()), "")
     beside = source.parent
     return Path() if not (beside / first).is_file() and Path(first).is_file() else beside
-
-
-def _print_findings(issues: LabelIssues, messages: list[str]) -> None:
-    for message in messages:
-        say(message)
-    flagged = issues.is_label_issue
-    pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
-    confusions = Counter(pairs).most_common(SHOWN_CONFUSIONS)
-    if confusions:
-        names, title = ("given", "suggested"), "Most frequent corrections"
-        rows = ((*pair, count) for pair, count in confusions)
-        print_table((*names, "rows"), rows, names=names, title=title)

@@ -1,7 +1,8 @@
 """`twohot fit`: a probe chosen and fitted, written to a file."""
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from typer import Option
@@ -9,8 +10,10 @@ from typer import Option
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
+from twohot._types import Matrix
 from twohot.audit.partly_labelled import naming_rows
 from twohot.cli._cluster import connected, say_estimate, workers_of
+from twohot.cli._resumed_fit import fit_with_checkpoint
 from twohot.cli._table_options import Folds, TableOptions
 from twohot.cli._terminal import choosing, say
 from twohot.distill.fitted import FittedProbe
@@ -52,6 +55,7 @@ def fit(
         kinds = tuple(METADATA)
         check_output(figure, options.inputs, force=force, name="figure", suffixes=kinds)
         load_extra("matplotlib.figure", "plot", "figures")
+    checkpoint = output.with_name(f"{output.name}.checkpoint")
     whole = options.read()
     rows = options.rows_of(whole)
     table = whole.take(rows[whole.coded.labelled[rows]])
@@ -62,16 +66,21 @@ def fit(
         say_estimate(table, client, asked=dry_run)
         if dry_run:
             return
-        if client is None:
-            probe, choice = _fit(table, method, folds, seed, quiet=quiet)
+        if method == "plain":
+            probe, choice = _fit_plain(table, folds, seed, quiet=quiet)
         else:
-            probe, choice = _fit_on_workers(table, options.source, client, folds, seed)
+            features = table.features
+            if client is not None:
+                features = as_dask(features, options.source, n_workers=len(workers_of(client)))
+            choose = partial(_choose, table, features, folds, seed, quiet=quiet)
+            probe, choice = fit_with_checkpoint(choose, checkpoint)
     origin = FeatureOrigin.of_table(whole)
     if origin is not None:
         probe.feature_origin_ = origin.to_json()
     if table.feature_columns:
         probe.feature_names_in_ = np.array(table.feature_columns, dtype=object)
     probe.save(output)
+    checkpoint.unlink(missing_ok=True)
     say(str(choice))
     if method == "plain":
         say(f"Plain, as asked for, and not what is marked: {probe}")
@@ -82,23 +91,26 @@ def fit(
         say(f"What was tried: {figure}")
 
 
-def _fit_on_workers(
-    table: FeatureTable, source: Path, client: Any, folds: int | None, seed: int
+def _choose(
+    table: FeatureTable,
+    features: Matrix,
+    folds: int | None,
+    seed: int,
+    checkpoint: Path,
+    *,
+    quiet: bool,
 ) -> tuple[FittedProbe, Choice]:
-    """Return the probe that is chosen, fitted by the workers of a cluster."""
-    features = as_dask(table.features, source, n_workers=len(workers_of(client)))
+    """Return the probe that is chosen, fitted on the features of a table, wherever they are."""
     auto = AutoProbe(cv=folds, random_state=seed)
-    auto.fit(features, table.coded.present())
+    with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
+        auto.fit(features, table.coded.present(), callback=callback, checkpoint=checkpoint)
     return auto, auto.choice_
 
 
-def _fit(
-    table: FeatureTable, method: str, folds: int | None, seed: int, *, quiet: bool
+def _fit_plain(
+    table: FeatureTable, folds: int | None, seed: int, *, quiet: bool
 ) -> tuple[FittedProbe, Choice]:
-    """Return the probe of a method, fitted, and what was tried."""
-    features, labels = table.features, table.coded.present()
-    with naming_rows(features, table.ids), choosing(quiet=quiet) as callback:
-        if method == "plain":
-            return fit_plain(features, labels, cv=folds, random_state=seed, callback=callback)
-        auto = AutoProbe(cv=folds, random_state=seed).fit(features, labels, callback=callback)
-        return auto, auto.choice_
+    """Return the plain probe, fitted, and what was tried."""
+    with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
+        labels = table.coded.present()
+        return fit_plain(table.features, labels, cv=folds, random_state=seed, callback=callback)

@@ -1,27 +1,38 @@
 """`twohot predict`: the classes of new rows, images or texts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from typer import Argument, Option
 
-from twohot._checks.column_cells import as_text
-from twohot._checks.messages import counted
+from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.outputs import check_output
+from twohot._files import file_digest
 from twohot.audit.partly_labelled import naming_rows
+from twohot.cli._cluster import connected, tasks_of
 from twohot.cli._extraction import Cache
 from twohot.cli._items_or_features import features_for
+from twohot.cli._part_outputs import Scheduler, check_apart, is_part_folder, writing_parts
 from twohot.cli._table_options import NewRowsOptions, SpreadsheetSafe
 from twohot.cli._terminal import say
-from twohot.distill.fitted import FittedProbe, load
+from twohot.distill.fitted import load
+from twohot.distill.part_predictions import (
+    BLOCK_ROWS,
+    Predictor,
+    part_rows,
+    predicted_tables,
+    two_best,
+    write_predicted_part,
+)
+from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables import FeatureTable
 from twohot.tables.csv_file import write_csv
-
-# Rows that are predicted at once.
-BLOCK_ROWS = 10_000
+from twohot.tables.dask_features import features_opener
+from twohot.tables.parquet_files import SUFFIX
+from twohot.tables.part_folder import begin_parts, parts_in_words, write_part, write_parts
+from twohot.tables.source_parts import source_parts
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
@@ -29,48 +40,116 @@ COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 def predict(
     probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
     *,
-    output: Annotated[Path, Option("--output", "-o", help="File for the predictions, .csv.")],
+    output: Annotated[
+        Path,
+        Option(
+            "--output",
+            "-o",
+            help="The predictions: .csv, .parquet, or a folder, for one Parquet file per part.",
+        ),
+    ],
     options: NewRowsOptions,
     split: Annotated[str | None, Option(help="Split to predict; all rows without it.")] = None,
     probabilities: Annotated[
         bool, Option("--probabilities", help="Add a column for the probability of every class.")
     ] = False,
+    scheduler: Scheduler = None,
     cache: Cache = None,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Predict images, texts or features, with probability and second candidate."""
-    check_output(output, (probe, options.source), force=force, suffixes=[".csv"])
-    fitted = load(probe)
-    names = [as_text(label) for label in fitted.classes_.tolist()]
-    columns = [*COLUMNS, *(f"probability of {name}" for name in names if probabilities)]
-    with features_for(fitted, probe, options, cache=cache, quiet=quiet) as table:
-        rows = np.arange(table.n_rows) if split is None else table.rows_of_split(split)
-        with naming_rows(table.features, table.ids):
-            lines = _lines(fitted, names, table, rows, probabilities=probabilities)
-            write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
-    say(f"Predicted {counted(len(rows), 'row')}: {output}")
+    sources = (options.source, *(options.others or ()))
+    in_parts = is_part_folder(output)
+    if in_parts:
+        check_apart(output, sources)
+    else:
+        check_output(output, (probe, *sources), force=force, suffixes=[".csv", SUFFIX])
+    if scheduler is not None and not in_parts:
+        problem = "is one file, and workers write one for each part"
+        raise ArgumentError({"output": output}, problem, "pass the name of a folder.")
+    predictor = Predictor(load(probe), probabilities)
+    with (
+        features_for(predictor.probe, probe, options, cache=cache, quiet=quiet) as whole,
+        connected(scheduler) as client,
+    ):
+        table = whole if split is None else whole.take(whole.rows_of_split(split))
+        done = ""
+        if in_parts:
+            about = {"probe": file_digest(probe), "probabilities": probabilities}
+            writer = _PartWriter(predictor, table, options.source)
+            done = writer.write_folder(output, about, tasks_of(client), force=force, quiet=quiet)
+        else:
+            with naming_rows(table.features, table.ids):
+                if output.suffix == SUFFIX:
+                    _PartWriter(predictor, table, options.source).write_file(output, quiet=quiet)
+                else:
+                    columns = [*COLUMNS, *predictor.probability_columns]
+                    lines = _lines(predictor, table)
+                    write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
+    say(f"Predicted {counted(table.n_rows, 'row')}: {output}{done}")
 
 
-def _lines(
-    probe: FittedProbe,
-    classes: Sequence[str],
-    table: FeatureTable,
-    rows: NDArray[np.intp],
-    *,
-    probabilities: bool,
-) -> Iterator[tuple[str, ...]]:
+class _PartWriter:
+    """Predictions for a table in the parts of its source."""
+
+    def __init__(self, predictor: Predictor, table: FeatureTable, source: Path) -> None:
+        self.predictor, self.table, self.source = predictor, table, source
+        self.parts = source_parts(table.features)
+
+    def write_folder(
+        self,
+        output: Path,
+        about: dict[str, Any],
+        tasks: ClusterTasks | None,
+        *,
+        force: bool,
+        quiet: bool,
+    ) -> str:
+        """Write one file for each part that is not there yet; return what was done."""
+        parts = self.parts
+        columns = self.table.columns_in_words
+        known = {"kind": "predictions", **about, "columns": columns, "source": parts.digest()}
+        folder = begin_parts(output, known, parts.n_parts, force=force)
+        missing = folder.missing()
+        predictor: Any = self.predictor
+        opened: Any = features_opener(parts.stored, self.source)
+        if tasks is not None:
+            predictor, opened = tasks.share(predictor.for_workers()), tasks.share(opened)
+        calls = (
+            (folder.path_of(number), predictor, opened, part_rows(self.table, parts, number))
+            for number in missing
+        )
+        n_there = parts.n_parts - len(missing)
+        with writing_parts(parts.n_parts, n_there=n_there, quiet=quiet) as done:
+            write_parts(write_predicted_part, calls, tasks, done)
+        return f" ({parts_in_words(folder, len(missing))})"
+
+    def write_file(self, output: Path, *, quiet: bool) -> None:
+        """Write one file, whole or not at all."""
+        parts = self.parts
+        with writing_parts(parts.n_parts, n_there=0, quiet=quiet) as done:
+
+            def tables(number: int) -> Iterator[Any]:
+                rows = part_rows(self.table, parts, number)
+                yield from predicted_tables(self.predictor, parts.stored, rows)
+                done()
+
+            write_part(str(output), chain.from_iterable(map(tables, range(parts.n_parts))))
+
+
+def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...]]:
     """Yield one line per row, block by block; with the probabilities of all classes if asked."""
-    names = np.array(classes, dtype=object)
-    for first in range(0, len(rows), BLOCK_ROWS):
-        block = rows[first : first + BLOCK_ROWS].tolist()
-        outputs = probe.predict_proba(table.features[block])
-        best, second = np.argsort(-outputs, axis=1, kind="stable")[:, :2].T
+    names = predictor.class_names
+    for first in range(0, table.n_rows, BLOCK_ROWS):
+        block = range(first, min(first + BLOCK_ROWS, table.n_rows))
+        outputs = predictor.outputs(table.features[first : block.stop])
+        best, second = two_best(outputs)
         items = [""] * len(block) if table.items is None else [table.items[row] for row in block]
         confidences = (f"{confidence:.6f}" for confidence in outputs.max(axis=1))
         ids = (table.ids[row] for row in block)
         lines = zip(ids, items, names[best], confidences, names[second], strict=True)
-        shares = outputs if probabilities else outputs[:, :0]
+        shares = outputs if predictor.all_probabilities else outputs[:, :0]
         for line, row in zip(lines, shares.tolist(), strict=True):
             yield (*line, *(f"{share:.6f}" for share in row))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 from typer import Argument, Option
 
 from twohot._checks.messages import ArgumentError, counted, first_few
@@ -127,19 +128,21 @@ def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
 def _print_list(work: Reproduction, results: Results) -> None:
     """Print every figure and table: what it needs, what is done, how long it takes."""
     missing = work.missing()
-    rows = []
+    rows: list[list[object]] = []
     for exhibit in work.exhibits:
         runs = [] if exhibit in missing else work.runs_of(exhibit)
         done = f"{sum(run in results for run in runs)} of {len(runs)}" if runs else "–"
-        n_data = 1 if exhibit.needs == "nothing" else max(1, len(work.data))
-        minutes = f"{exhibit.minutes * n_data:.3g}"
+        minutes = work.core_minutes(exhibit, runs)
+        about = f"{minutes:.0f}" if minutes >= 10 else f"{minutes:.2g}"
         what = [exhibit.id, f"{exhibit.place}: {exhibit.title}"]
-        rows.append([*what, fill(exhibit.needs_words, NEEDS_WIDTH), done, minutes])
+        rows.append([*what, Text(fill(exhibit.needs_words, NEEDS_WIDTH)), done, about])
     headings = ["id", "place and title", "needs", "runs done", "core minutes"]
     if Console().width < NARROW:
         headings = ["id, place and title", *headings[2:]]
-        rows = [["\n".join(row[:2]), *row[2:]] for row in rows]
-    caption = None if work.data else "Core minutes of what needs features are for one data set."
+        rows = [[Text(f"{name}\n{title}"), *others] for name, title, *others in rows]
+    caption = "Core minutes are rough" + (
+        "." if work.data else "; of what needs features, for a data set such as Flowers-102."
+    )
     print_table(headings, rows, names=headings[:-2], caption=caption)
 
 

@@ -1,53 +1,30 @@
 """Features, labels and weights of Dask, checked: they stay in their chunks, where they are kept."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.arrays import STORED
 from twohot._checks.labels import Labels, code_labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures, open_chunks, open_column
-
-
-@dataclass(frozen=True, eq=False)
-class ChunkedLabels:
-    """One label for every row, in the chunks of the features."""
-
-    codes: ChunkedColumn
-    classes: NDArray[Any]  # (n_classes,), each once, in order
-    sizes: IntArray  # (n_classes,), rows of each class
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
+from twohot.rows.chunked_labels import ChunkedLabels, count_codes
+from twohot.rows.dask_collection import check_collection, precision_of
 
 
 def example_rows(X: Any) -> Any:
     """Return a row like those of a Dask array or frame, with its names."""
-    if getattr(X, "ndim", 0) != 2:
-        problem = f"has {counted(getattr(X, 'ndim', 0), 'dimension')}"
-        raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
+    check_collection(X)
     if hasattr(X, "columns"):  # a frame
-        kinds = {str(name): dtype for name, dtype in X.dtypes.items()}
-        other = [name for name, dtype in kinds.items() if getattr(dtype, "kind", "O") not in "fiub"]
-        if other:
-            problem = f"has a column {other[0]!r} of {kinds[other[0]]}"
-            raise ArgumentError("X", problem, "pass columns of numbers alone.")
         return X._meta_nonempty.iloc[:1] * 0.0  # noqa: SLF001 - what Dask knows without computing
-    return np.zeros((1, X.shape[1]), X.dtype if X.dtype.kind in "fiub" else np.float64)
+    return np.zeros((1, X.shape[1]), precision_of(X))
 
 
-def chunked_features(X: Any, example: NDArray[Any]) -> Matrix:
+def chunked_features(X: Any) -> Matrix:
     """Return the features in their chunks; few of them, fewer rows than columns, come here."""
-    dtype = X.dtype if hasattr(X, "dtype") else np.result_type(*X.dtypes)
-    stored = dtype if dtype in STORED else example.dtype
-    chunked = open_chunks(X, np.dtype(stored))
+    chunked = open_chunks(X)
     # Fewer coordinates than features: a fit would gather them anyway.
     return chunked[:] if len(chunked) < chunked.shape[1] else chunked
 
@@ -110,11 +87,6 @@ def distinct_labels(cells: Any, missing: Collection[str]) -> list[Any]:
 def codes_among(cells: Any, classes: NDArray[Any], missing: Collection[str]) -> IntArray:
     """Return the labels of a chunk as positions in the classes."""
     return code_labels(cells, missing=missing).among(classes).codes
-
-
-def count_codes(codes: IntArray, n_codes: int) -> IntArray:
-    """Return how often each code occurs; the last one is that of no label."""
-    return np.bincount(np.where(codes < 0, n_codes - 1, codes), minlength=n_codes)
 
 
 def ones_for(chunk: Any) -> FloatArray:

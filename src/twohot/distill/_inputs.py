@@ -51,7 +51,8 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
         check_features(estimator, np.zeros((1, X.shape[1]), X.dtype), reset=reset)
         return X
     if is_dask(X):
-        return chunked_features(X, check_features(estimator, example_rows(X), reset=reset))
+        check_features(estimator, example_rows(X), reset=reset)
+        return chunked_features(X)
     if is_polars_frame(X):  # its names are looked at here, and its numbers below
         X = X.lazy().collect()
         validate_data(estimator, X, reset=reset, skip_check_array=True)

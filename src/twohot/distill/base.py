@@ -149,11 +149,10 @@ class Probe(FittedProbe):
                 file = checkpoint_at(
                     checkpoint,
                     coordinates,
-                    recipe=recipe,
-                    settings=settings,
+                    made=_known_by(recipe, settings),
                     column=column,
                     classes=classes,
-                    mean=preparation.mean,
+                    preparation=preparation,
                 )
             rounds = run_rounds(coordinates, given, recipe, settings, say, checkpoint=file)
         self._take_rounds(rounds, classes, preparation)
@@ -189,3 +188,12 @@ class Probe(FittedProbe):
             max_iter=check_count("max_iter", self.max_iter, 1),
             start=check_choice("start", start, STARTS) if isinstance(start, str) else "teacher",
         )
+
+
+def _known_by(recipe: Recipe, settings: Settings) -> dict[str, Any]:
+    """Return what tells the fit of a recipe from others, as JSON has it."""
+    return {
+        "rounds": [step.to_json() | {"teacher": None} for step in recipe.rounds],
+        "tol": settings.tol,
+        "start": settings.start if isinstance(settings.start, str) else "given",
+    }

@@ -1,121 +1,158 @@
-"""Rounds of a fit that were finished, in a file: a fit that was stopped goes on after them.
+"""What is finished of a fit, in a file: a fit that was stopped goes on after it.
 
-The file holds coefficients and certificates, and what the fit is known by: its recipe, rows,
+The file holds finished rounds with their certificates, where the last of them ended, and the
+candidates that a choice has tried. It says what the fit is known by: how it is made, its rows,
 labels and classes. A file of another fit is refused, and never taken for this one.
 """
 
 import hashlib
-import io
 import json
-from dataclasses import dataclass, fields
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.messages import ArgumentError
-from twohot._extras import load_extra
+from twohot._files import stored_file, whole_stored_file
 from twohot._types import FloatArray, Matrix, Round
-from twohot.distill.recipe import Recipe
 from twohot.rows.chunked import ChunkedColumn
 from twohot.rows.coordinates import Coordinates
-from twohot.solve.loss_kernels import Targets
-from twohot.solve.objective import Evaluation, Objective, pose
-from twohot.solve.solver import Settings
+from twohot.rows.preparation import Preparation
+from twohot.solve.objective import Evaluation
 
-ARRAYS = ("coef", "intercept")
 # Relative difference of the mean row up to which features are the same: sums of other chunks are
 # rounded in another order.
 SAME_MEAN = 1e-5
 
+OTHER_PATH = "pass another path, or remove the file."
 
-@dataclass(frozen=True, eq=False)
+Record = TypeVar("Record", Round, Evaluation)
+
+
+class OtherFitError(ArgumentError):
+    """A checkpoint that is there, and is none of this fit."""
+
+
 class Checkpoint:
-    """A file of finished rounds, and what the fit is known by."""
+    """A file of what is finished, and what the fit is known by.
 
-    path: str  # any that fsspec reads
-    about: dict[str, Any]  # JSON: recipe, shapes, classes and labels
-    mean: FloatArray  # (d,), of the features
+    Parameters
+    ----------
+    path : str
+        Any that fsspec reads.
+    about : mapping of JSON
+        What the fit is known by.
+    mean : array of shape (n_features,)
+        Of the features.
+    """
 
-    def load(self) -> list[Round]:
-        """Return the rounds that were finished; none if there is no file."""
-        filesystem, path = self._place()
-        if not filesystem.exists(path):
-            return []
-        with filesystem.open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            header, mean = json.loads(str(stored["header"])), stored["mean"]
-            arrays = {name: stored[name] for name in stored.files}
-        close = mean.shape == self.mean.shape and np.linalg.norm(
-            mean - self.mean
-        ) <= SAME_MEAN * np.linalg.norm(self.mean)
-        if header["about"] != self.about or not close:
+    def __init__(self, path: str, about: Mapping[str, Any], mean: FloatArray) -> None:
+        self.path = path
+        self.about = json.loads(json.dumps(about))
+        self.mean = mean
+        # Fields of the records that are finished, by their names: numbers, text and arrays.
+        self._finished: dict[str, dict[str, Any]] = self._load()
+
+    def rounds(self, of: str = "") -> list[Round]:
+        """Return the rounds of a probe that are finished."""
+        names = (f"{of}round {number}" for number in range(1, len(self._finished) + 1))
+        found = (self._record(Round, name) for name in names)
+        return [made for made in found if made is not None]
+
+    def last_end(self, of: str = "") -> Evaluation | None:
+        """Return where the last of these rounds ended."""
+        return self._record(Evaluation, f"{of}end")
+
+    def add_round(self, made: Round, end: Evaluation, of: str = "") -> None:
+        """Keep one more round of a probe, and where it ended."""
+        self._finished[f"{of}round {len(self.rounds(of)) + 1}"] = dict(vars(made))
+        self._finished[f"{of}end"] = dict(vars(end))
+        self._save()
+
+    def tried(self, candidate: str, n_splits: int) -> tuple[list[Evaluation], float]:
+        """Return where a candidate ended on each split, and passes; nothing if it was not tried."""
+        names = (f"{candidate} on split {number}" for number in range(n_splits))
+        found = (self._record(Evaluation, name) for name in names)
+        n_passes: float = self._finished.get(candidate, {}).get("n_passes", 0.0)
+        return [end for end in found if end is not None], n_passes
+
+    def add_tried(self, candidate: str, ends: Sequence[Evaluation], n_passes: float) -> None:
+        """Keep where a candidate ended on each split, and the passes that it took."""
+        self._finished[candidate] = {"n_passes": n_passes}
+        for number, end in enumerate(ends):
+            self._finished[f"{candidate} on split {number}"] = dict(vars(end))
+        self._save()
+
+    def _record(self, kind: type[Record], name: str) -> Record | None:
+        stored = self._finished.get(name)
+        return None if stored is None else kind(**stored)
+
+    def _load(self) -> dict[str, dict[str, Any]]:
+        """Return what is finished; nothing if there is no file."""
+        try:
+            with stored_file(self.path) as file:
+                if file is None:
+                    return {}
+                with np.load(file, allow_pickle=False) as stored:
+                    arrays = {name: stored[name] for name in stored.files}
+            header = json.loads(str(arrays["header"]))
+            is_same = header["about"] == self.about and self._is_mean(arrays["mean"])
+        except (ValueError, LookupError, TypeError, EOFError, BadZipFile) as error:
+            problem = f"is no checkpoint, or was cut short ({error})"
+            raise OtherFitError({"checkpoint": self.path}, problem, OTHER_PATH) from error
+        if not is_same:
             problem = "holds rounds of another fit, on other rows, labels or parameters"
-            advice = "pass another path, or remove the file."
-            raise ArgumentError({"checkpoint": self.path}, problem, advice)
-        return [
-            Round(**entry, **{name: arrays[f"{name}.{number}"] for name in ARRAYS})
-            for number, entry in enumerate(header["rounds"])
-        ]
-
-    def save(self, rounds: list[Round]) -> None:
-        """Write the rounds that are finished; the file is whole at any time."""
-        numbers = [field.name for field in fields(Round) if field.name not in ARRAYS]
-        entries = [{name: getattr(entry, name) for name in numbers} for entry in rounds]
-        arrays: dict[str, Any] = {
-            f"{name}.{number}": getattr(entry, name)
-            for number, entry in enumerate(rounds)
-            for name in ARRAYS
+            raise OtherFitError({"checkpoint": self.path}, problem, OTHER_PATH)
+        return {
+            name: {field: arrays.get(f"{number}.{field}", value) for field, value in entry.items()}
+            for number, (name, entry) in enumerate(header["finished"].items())
         }
-        content = io.BytesIO()
-        header = json.dumps({"about": self.about, "rounds": entries})
-        np.savez(content, header=np.array(header), mean=self.mean, **arrays)
-        filesystem, path = self._place()
-        with filesystem.open(f"{path}.unfinished", "wb") as file:
-            file.write(content.getvalue())
-        filesystem.mv(f"{path}.unfinished", path)
 
-    def _place(self) -> tuple[Any, str]:
-        fsspec = load_extra("fsspec", "parquet", "checkpoints")
-        filesystem, path = fsspec.core.url_to_fs(self.path)
-        return filesystem, path
+    def _save(self) -> None:
+        """Write what is finished; the file is whole at any time."""
+        arrays: dict[str, Any] = {}
+        entries: dict[str, dict[str, Any]] = {}
+        for number, (name, record) in enumerate(self._finished.items()):
+            held = {key: value for key, value in record.items() if isinstance(value, np.ndarray)}
+            arrays |= {f"{number}.{key}": value for key, value in held.items()}
+            entries[name] = record | dict.fromkeys(held)
+        header = json.dumps({"about": self.about, "finished": entries})
+        with whole_stored_file(self.path) as file:
+            np.savez(file, header=np.array(header), mean=self.mean, **arrays)
+
+    def _is_mean(self, mean: FloatArray) -> bool:
+        if mean.shape != self.mean.shape:
+            return False
+        difference = np.linalg.norm(mean - self.mean)
+        return bool(difference <= SAME_MEAN * np.linalg.norm(self.mean))
 
 
 def checkpoint_at(
-    path: Any,
+    path: str | os.PathLike[str],
     coordinates: Coordinates,
     *,
-    recipe: Recipe,
-    settings: Settings,
+    made: Mapping[str, Any],
     column: Matrix,
     classes: NDArray[Any],
-    mean: FloatArray | None,
+    preparation: Preparation,
 ) -> Checkpoint:
-    """Return the checkpoint of a fit, known by all that its result depends on."""
+    """Return the checkpoint of a fit, known by how it is `made`, its rows and their labels."""
     rows = coordinates.rows
     about = {
-        "rounds": [step.to_json() | {"teacher": None} for step in recipe.rounds],
-        "tol": settings.tol,
-        "start": settings.start if isinstance(settings.start, str) else "given",
+        **made,
+        "normalize": preparation.normalize,
+        "precision": str(rows.dtype),
         "shape": [rows.n_samples, rows.n_columns],
         "intercept": rows.intercept,
         "weight": round(rows.total_weight, 6),
         "classes": [str(name) for name in classes.tolist()],
         "targets": _digest(column),
     }
-    return Checkpoint(
-        str(path), json.loads(json.dumps(about)), np.zeros(0) if mean is None else mean
-    )
-
-
-def evaluate_again(
-    coordinates: Coordinates, given: Targets, step: Recipe, entry: Round
-) -> Evaluation:
-    """Return what a pass tells at the end of a round that was finished before."""
-    coef = entry.coef
-    if coordinates.rows.intercept:
-        coef = np.column_stack([coef, entry.intercept])
-    problem = pose(coordinates, given, step.penalty(coordinates), None)
-    return Objective(problem, step.loss).evaluate(coordinates.from_features(coef))
+    mean = np.zeros(0) if preparation.mean is None else preparation.mean
+    return Checkpoint(str(path), about, mean)
 
 
 def _digest(column: Matrix) -> str:

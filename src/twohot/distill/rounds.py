@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from twohot._types import Round
-from twohot.distill.checkpoint import Checkpoint, evaluate_again
+from twohot.distill.checkpoint import Checkpoint
 from twohot.distill.recipe import Recipe
 from twohot.distill.targets import CANDIDATES, next_targets, tied_classes
 from twohot.rows.coordinates import Coordinates
+from twohot.rows.dask_errors import ClusterLostError, lost_after
 from twohot.solve.lbfgs import Solution
 from twohot.solve.loss_kernels import Targets
 from twohot.solve.objective import Evaluation
@@ -40,19 +41,21 @@ def run_rounds(
 
     Rounds that a checkpoint has are not made again, and every round that is made is added to it.
     """
-    rounds = [] if checkpoint is None else checkpoint.load()
-    last: Evaluation | None = None
-    steps = recipe.rounds
-    if 0 < len(rounds) < len(steps):
-        last = evaluate_again(coordinates, given, steps[len(rounds) - 1], rounds[-1])
+    rounds = [] if checkpoint is None else checkpoint.rounds()
+    last = None if checkpoint is None else checkpoint.last_end()
     solver = Solver(coordinates, settings)
-    for number, step in enumerate(steps[len(rounds) :], start=len(rounds) + 1):
+    for number, step in enumerate(recipe.rounds[len(rounds) :], start=len(rounds) + 1):
         if say is not None:
             solver.callback = _in_words(say, number, step, given)
-        made, last = make_round(solver, given, step, last)
+        try:
+            made, last = make_round(solver, given, step, last)
+        except ClusterLostError as error:
+            if checkpoint is None or not rounds:
+                raise
+            raise lost_after(error, len(rounds), checkpoint.path) from error
         rounds.append(made)
         if checkpoint is not None:
-            checkpoint.save(rounds)
+            checkpoint.add_round(made, last)
     return rounds
 
 

@@ -38,8 +38,8 @@ def compare(selection: Selection) -> Comparison:
     entries = dict(zip(selection.tried, choice.tried, strict=True))
     return Comparison(
         choice,
-        given=search.held_out_labels,
-        predicted={entry: scored.predicted for scored, entry in entries.items()},
+        given=search.classes[search.held_out_labels],
+        predicted={entry: search.classes[scored.predicted] for scored, entry in entries.items()},
         plain=entries[search.best(TEACHER)],
         n_rows=max(
             split.fitted.rows.n_samples + split.held_out.rows.n_samples for split in search.splits

@@ -13,6 +13,7 @@ from twohot.reproduce.claim import CLAIMS, Claim, ClaimVerdict, not_testable
 from twohot.reproduce.data_set import DataSet, two_backbones
 from twohot.reproduce.exhibit import Exhibit, exhibits, load_makers
 from twohot.reproduce.maker import RUN_KINDS, Made, Maker, Results, import_modules
+from twohot.reproduce.probe_run import ProbeRun, expected_seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,14 @@ class Reproduction:
     def runs_of(self, exhibit: Exhibit) -> list[Any]:
         """Return the runs of a figure or table on the data at hand."""
         return self._maker(exhibit).runs(self._data)
+
+    def core_minutes(self, exhibit: Exhibit, runs: Sequence[Any]) -> float:
+        """Return what a figure or table takes on one core, roughly, by the runs that it has."""
+        data = {each.key: each for each in self._data}
+        probes = [run for run in runs if isinstance(run, ProbeRun)]
+        if probes:
+            return sum(expected_seconds(run, data[run.data]) for run in probes) / 60
+        return exhibit.minutes * (1 if exhibit.needs == "nothing" else max(1, len(data)))
 
     def wanted(self) -> list[Any]:
         """Return the runs of all figures, tables and claims."""

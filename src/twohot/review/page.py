@@ -181,14 +181,13 @@ def embedded_json(data: Any) -> str:
 
 def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, str]]:
     """Return the numbers at the top of the report: what, how many, and a remark."""
-    n_flagged = int(rows.is_label_issue.sum())
-    n_undecided = int(np.sum(rows.is_label_issue & rows.is_undecided))
-    n_labelled = rows.n_rows - rows.n_unlabelled
-    share = f"{100 * n_flagged / max(n_labelled, 1):.1f} % of the labels"
+    counts = summary.counts or rows.counts()
+    n_labelled = counts.n_rows - counts.n_unlabelled
+    share = f"{100 * counts.n_flagged / max(n_labelled, 1):.1f} % of the labels"
     numbers = [
-        ("rows", f"{rows.n_rows:,}", f"{len(rows.classes):,} classes"),
-        ("flagged", f"{n_flagged:,}", share),
-        ("undecided", f"{n_undecided:,}", "flagged, top two close"),
+        ("rows", f"{counts.n_rows:,}", f"{len(rows.classes):,} classes"),
+        ("flagged", f"{counts.n_flagged:,}", share),
+        ("undecided", f"{counts.n_undecided:,}", "flagged, top two close"),
     ]
     if summary.noise_rate is not None:
         remark = "estimated"
@@ -196,8 +195,8 @@ def _numbers(rows: ReviewRows, summary: ReviewSummary) -> list[tuple[str, str, s
             least, most = (100 * share for share in summary.noise_interval)
             remark = f"estimated; between {least:.1f} and {most:.1f} %"
         numbers.insert(1, ("wrong labels", f"{100 * summary.noise_rate:.1f} %", remark))
-    if rows.n_unlabelled:
-        numbers.append(("without a label", f"{rows.n_unlabelled:,}", "never flagged"))
+    if counts.n_unlabelled:
+        numbers.append(("without a label", f"{counts.n_unlabelled:,}", "never flagged"))
     return numbers
 
 

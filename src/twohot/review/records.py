@@ -8,7 +8,8 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,17 @@ from twohot.tables.row_ids import RowIds
 ITEM_KINDS = ("image", "text", "")
 # Digits of the hash that name a report: 80 bits, so no two reports on earth share them by chance.
 ID_DIGITS = 20
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """How many rows there are of each kind."""
+
+    n_rows: int
+    n_unlabelled: int
+    n_flagged: int
+    n_undecided: int  # of those that are flagged
+    full_table: str = ""  # beside the page: where all rows are, if the page has only some of them
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -99,8 +111,29 @@ class ReviewRows:
         positions = np.flatnonzero(self.is_label_issue)
         return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
+    def take(self, positions: IntArray) -> "ReviewRows":
+        """Return some of the rows."""
+        columns = {
+            each.name: getattr(self, each.name)[positions]
+            for each in fields(self)
+            if isinstance(getattr(self, each.name), np.ndarray)
+        }
+        items = None if self.items is None else [self.items[row] for row in positions]
+        return replace(self, ids=self.ids.take(positions), items=items, **columns)
+
+    def counts(self) -> RowCounts:
+        """Return how many rows there are of each kind."""
+        n_undecided = int(np.sum(self.is_label_issue & self.is_undecided))
+        return RowCounts(
+            self.n_rows, self.n_unlabelled, int(self.is_label_issue.sum()), n_undecided
+        )
+
     def id_texts(self) -> list[str]:
         """Return the ids as text that any file can hold."""
+        return list(self._id_texts)
+
+    @cached_property
+    def _id_texts(self) -> list[str]:
         return [readable(text) for text in self.ids]
 
     def item(self, position: int) -> str:
@@ -117,6 +150,10 @@ class ReviewRows:
         Scores do not count: they may differ in the last digit between two machines, and what a
         person decided does not depend on them.
         """
+        return self._report_id
+
+    @cached_property
+    def _report_id(self) -> str:
         content = [
             *(list(self.classes), self.id_texts(), self.given_labels.tolist()),
             *(self.suggested_labels.tolist(), self.second_labels.tolist()),
@@ -169,6 +206,7 @@ class ReviewSummary:
     """What the audit found overall; parts that are None or empty are not shown."""
 
     title: str = "Label audit"
+    counts: RowCounts | None = None  # of all rows, where a page has only some of them
     noise_rate: float | None = None  # estimated share of the labels that are wrong
     noise_interval: tuple[float, float] | None = None  # the least and the most that it may be
     corruption: FloatArray | None = None  # (n_classes, n_classes), row true, column given

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
+from twohot.rows.dask_collection import precision_of
 from twohot.rows.dask_tasks import Handle, Tasks, active_tasks
 from twohot.rows.rows import stack
 from twohot.rows.selected import SelectedRows
@@ -145,8 +146,9 @@ class ChunkedFeatures:
         return ChunkedFeatures(self.column.take(index), self.shape[1], self.dtype)
 
 
-def open_chunks(X: Any, dtype: np.dtype[Any]) -> ChunkedFeatures:
+def open_chunks(X: Any, dtype: np.dtype[Any] | None = None) -> ChunkedFeatures:
     """Have the chunks of a Dask array or frame computed where they will stay."""
+    dtype = precision_of(X) if dtype is None else dtype
     tasks = active_tasks()
     n_bytes = X.shape[0] * X.shape[1] * dtype.itemsize if hasattr(X, "chunks") else np.nan
     if n_bytes > tasks.room():
@@ -154,7 +156,7 @@ def open_chunks(X: Any, dtype: np.dtype[Any]) -> ChunkedFeatures:
         warnings.warn(f"X has {sizes}: it is read again each pass.", stacklevel=6)
         column = _column_read_again(tasks, X, dtype)
     else:
-        column = _column_of(tasks, X, as_rows, tasks.share(dtype))
+        column = _column_of("X", tasks, X, as_rows, tasks.share(dtype))
     if not len(column):
         raise ArgumentError("X", "has no rows", "pass at least one.")
     return ChunkedFeatures(column, X.shape[1], dtype)
@@ -173,7 +175,7 @@ def open_column(name: str, values: Any, X: ChunkedFeatures) -> ChunkedColumn:
         _check_lengths(name, len(here), X)
         parts = np.split(here, X.bounds[1:-1])
         return ChunkedColumn(tasks, [tasks.share(part) for part in parts], X.column.sizes)
-    column = _column_of(tasks, values, as_cells_of)
+    column = _column_of(name, tasks, values, as_cells_of)
     _check_lengths(name, len(column), X)
     if np.array_equal(column.sizes, X.column.sizes):
         return column
@@ -189,14 +191,16 @@ def open_column(name: str, values: Any, X: ChunkedFeatures) -> ChunkedColumn:
 
 
 def _column_of(
-    tasks: Tasks, data: Any, function: Callable[..., Any], *shared: Any
+    name: str, tasks: Tasks, data: Any, function: Callable[..., Any], *shared: Any
 ) -> ChunkedColumn:
     """Compute the chunks of a Dask collection; those without rows are left out."""
     if getattr(data, "ndim", 1) == 2 and hasattr(data, "rechunk"):
         data = data.rechunk({1: -1})
     chunks = tasks.adopt(list(np.ravel(data.to_delayed())))
-    chunks = tasks.keep(tasks.run(function, [(chunk, *shared) for chunk in chunks]))
-    sizes = np.array(tasks.results(tasks.run(len, [(chunk,) for chunk in chunks])), dtype=np.intp)
+    with tasks.naming_chunks(name, chunks):
+        chunks = tasks.keep(tasks.run(function, [(chunk, *shared) for chunk in chunks]))
+        found = tasks.results(tasks.run(len, [(chunk,) for chunk in chunks]))
+    sizes = np.array(found, dtype=np.intp)
     kept = [chunk for chunk, size in zip(chunks, sizes.tolist(), strict=True) if size]
     return ChunkedColumn(tasks, kept, sizes[sizes > 0])
 
@@ -225,8 +229,8 @@ def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedCol
 
 def _check_lengths(name: str, n_values: int, X: ChunkedFeatures) -> None:
     if n_values != len(X):
-        noun = "label" if name == "y" else "entry"
-        problem = f"has {counted(n_values, noun, f'{noun}s')} and X has {len(X)} rows"
+        nouns = ("label", "labels") if name in {"y", "labels"} else ("entry", "entries")
+        problem = f"has {counted(n_values, *nouns)} and X has {len(X)} rows"
         raise ArgumentError(name, problem, "pass one for each row.")
 
 

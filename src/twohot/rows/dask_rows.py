@@ -6,29 +6,28 @@ derived from rows stays beside their chunk.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from twohot._checks.messages import ArgumentError
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.rows.block import Block
-from twohot.rows.chunked import Chunk, ChunkedColumn, ChunkedFeatures
+from twohot.rows.chunk_passes import (
+    WEIGHTS,
+    RowOptions,
+    add_sums,
+    add_up,
+    derive_chunk,
+    first_of,
+    map_chunk,
+    second_of,
+    sum_chunk,
+    sum_groups_of_chunk,
+)
+from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures
 from twohot.rows.dask_tasks import Handle
 from twohot.rows.preparation import AS_THEY_ARE, Preparation
-from twohot.rows.rows import (
-    Kernel,
-    Rows,
-    Terms,
-    coordinates_along,
-    copy_prepared,
-    run_kernel,
-    stack,
-)
-from twohot.rows.threads import one_blas_thread
+from twohot.rows.rows import Kernel, Rows, Terms, coordinates_along, copy_prepared, stack
 
 # Sums that a task adds up. More would wait for the slowest of many; fewer make the tree deeper.
 FAN_IN = 8
@@ -37,50 +36,6 @@ CHUNKS_AHEAD = 4
 # Coefficients of a pass, targets, and what else a kernel takes: enough that targets of a whole fit
 # are sent once.
 MOST_SHARED = 4
-WEIGHTS = "weight"  # of each row, with mean one over all of them
-
-
-Place: TypeAlias = tuple[int, int]  # number of a chunk, and of its first row
-
-
-class ChunkError(RuntimeError):
-    """A chunk on which a kernel failed."""
-
-
-@dataclass(frozen=True, eq=False)
-class RowOptions:
-    """How a chunk is read: all that `Rows` takes and all chunks share."""
-
-    preparation: Preparation | None
-    dtype: np.dtype[Any]
-    n_classes: int
-    intercept: bool
-
-    def open(self, chunk: Chunk, first: int, columns: dict[str, Matrix]) -> Rows:
-        """Return the rows of a chunk, with what stands beside them."""
-        if chunk.opened is None or chunk.opened[0] is not self:
-            rows = Rows(
-                chunk.x,
-                self.preparation,
-                dtype=self.dtype,
-                n_classes=self.n_classes,
-                intercept=self.intercept,
-            )
-            chunk.opened = self, rows
-        opened: Rows = chunk.opened[1]
-        opened.first_row = first
-        opened.columns = dict(columns)
-        opened.weights = opened.columns.pop(WEIGHTS, None)
-        return opened
-
-
-@dataclass(frozen=True, eq=False)
-class ChunkSum:
-    """Sums over some chunks."""
-
-    terms: Terms  # in float64
-    row_products: int
-    dtypes: Sequence[np.dtype[Any]] = field(default=())  # of the terms of a block
 
 
 class DaskRows(Rows):
@@ -111,11 +66,20 @@ class DaskRows(Rows):
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
         """Return the sums over all blocks of the terms that a kernel returns, in float64."""
-        sums = self._run(sum_chunk, kernel, shared)
-        while len(sums) > FAN_IN:
-            groups = [(sums[first : first + FAN_IN],) for first in range(0, len(sums), FAN_IN)]
-            sums = self.tasks.run(add_sums, groups)
-        (total,) = self.tasks.results(self.tasks.run(add_up, [(sums,)]))
+        return self._add_up(self._run(sum_chunk, kernel, shared))
+
+    def sum_groups(self, kernel: Kernel, n_groups: int, *shared: Any) -> Terms:
+        """Return sums over all blocks, in float64, one row of each term for every group."""
+        return self._add_up(self._run(sum_groups_of_chunk, kernel, (n_groups, *shared)))
+
+    def _add_up(self, sums: list[Handle]) -> Terms:
+        """Return the sum of all chunks: a tree on the workers, of which the last sum comes here."""
+        level = sums
+        while len(level) > FAN_IN:
+            groups = [(level[first : first + FAN_IN],) for first in range(0, len(level), FAN_IN)]
+            level = self.tasks.run(add_sums, groups)
+        with self.tasks.naming_chunks("X", sums):
+            (total,) = self.tasks.results(self.tasks.run(add_up, [(level,)]))
         self.n_row_products += total.row_products
         return tuple(np.asarray(term, dtype=np.float64) for term in total.terms)
 
@@ -216,78 +180,3 @@ class DaskRows(Rows):
 
     def _each(self, task: Kernel, handles: Sequence[Handle]) -> list[Handle]:
         return self.tasks.run(task, [(handle,) for handle in handles])
-
-
-# Tasks -------------------------------------------------------------------------------------------
-
-
-def sum_chunk(kernel: Kernel, place: Place, *where: Any) -> ChunkSum:
-    """Return the sums of a kernel over the blocks of a chunk."""
-    dtypes: list[np.dtype[Any]] = []
-
-    def noting(block: Block, *shared: Any) -> Terms:
-        terms: Terms = kernel(block, *shared)
-        dtypes[:] = [np.asarray(term).dtype for term in terms]
-        return terms
-
-    with _opened(place, *where) as (rows, shared):
-        before = rows.n_row_products
-        terms = rows.sum(noting, *shared)
-        return ChunkSum(terms, rows.n_row_products - before, tuple(dtypes))
-
-
-def add_sums(sums: list[ChunkSum]) -> ChunkSum:
-    """Return the sum of several."""
-    by_term = zip(*(each.terms for each in sums), strict=True)
-    terms = tuple(np.sum(parts, axis=0) for parts in by_term)
-    return ChunkSum(terms, sum(each.row_products for each in sums), sums[0].dtypes)
-
-
-def add_up(sums: list[ChunkSum]) -> ChunkSum:
-    """Return all sums as one, in the precision of the kernel: what is beyond need not travel."""
-    total = add_sums(sums)
-    pairs = zip(total.terms, total.dtypes, strict=True)
-    return ChunkSum(tuple(np.asarray(t, dtype=dtype) for t, dtype in pairs), total.row_products)
-
-
-def map_chunk(kernel: Kernel, place: Place, *where: Any) -> list[tuple[Any, int]]:
-    """Return what a kernel makes of each block of a chunk, and its rows times products."""
-    with _opened(place, *where) as (rows, shared), one_blas_thread():
-        blocks = map(rows.block, range(rows.n_blocks))
-        return [run_kernel(kernel, block, shared) for block in blocks]
-
-
-def derive_chunk(kernel: Kernel, place: Place, *where: Any) -> tuple[Any, int]:
-    """Return what a kernel makes of the rows of a chunk, and its rows times products."""
-    results = map_chunk(kernel, place, *where)
-    return stack([made for made, _ in results]), sum(count for _, count in results)
-
-
-def first_of(pair: tuple[Any, int]) -> Any:
-    """Return what was made."""
-    return pair[0]
-
-
-def second_of(pair: tuple[Any, int]) -> int:
-    """Return what it took."""
-    return pair[1]
-
-
-@contextmanager
-def _opened(
-    place: Place,
-    options: RowOptions,
-    chunk: Chunk,
-    names: list[str],
-    values: list[Matrix],
-    *shared: Any,
-) -> Iterator[tuple[Rows, tuple[Any, ...]]]:
-    """Give the rows of a chunk to a task; what fails there names the chunk."""
-    number, first = place
-    try:
-        yield options.open(chunk, first, dict(zip(names, values, strict=True))), shared
-    except ArgumentError:
-        raise
-    except Exception as error:
-        rows = f"rows {first} to {first + len(chunk) - 1}"
-        raise ChunkError(f"chunk {number} ({rows}) failed: {error!r}") from error

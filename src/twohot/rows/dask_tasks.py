@@ -7,13 +7,15 @@ delayed object that has been computed. Handles are arguments of other tasks.
 import pkgutil
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
+from twohot.rows.dask_errors import ChunkError, cluster_lost
 
 Handle = Any
 
@@ -52,6 +54,22 @@ class Tasks(ABC):
     @abstractmethod
     def results(self, handles: Sequence[Handle]) -> list[Any]:
         """Return the results themselves."""
+
+    def first_failed(self, handles: Sequence[Handle]) -> int | None:  # noqa: ARG002 - as a cluster
+        """Return the place of the first task that has raised, as far as that is known."""
+        return None
+
+    @contextmanager
+    def naming_chunks(self, name: str, handles: Sequence[Handle]) -> Iterator[None]:
+        """Name the chunk that cannot be computed, where that is known; handles are one for each."""
+        try:
+            yield
+        except (ArgumentError, ChunkError):
+            raise
+        except Exception as error:
+            number = self.first_failed(handles)
+            which = "a chunk" if number is None else f"chunk {number}"
+            raise ChunkError(f"{which} of {name} cannot be computed: {error!r}") from error
 
 
 class LocalTasks(Tasks):
@@ -96,18 +114,21 @@ class ClusterTasks(Tasks):
     def room(self) -> float:
         """Return the bytes that features may take in the memory of the workers."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        return FEATURE_SHARE * float(sum(worker["memory_limit"] for worker in workers))
+        # Of a worker without a limit Dask says 0. Workers that are still to come are not known.
+        limits = [worker["memory_limit"] or float("inf") for worker in workers]
+        return FEATURE_SHARE * float(sum(limits) or "inf")
 
     def adopt(self, delayed: Sequence[Any]) -> list[Handle]:
         """Have them computed."""
-        return list(self.client.compute(list(delayed)))
+        with self._reaching_workers():
+            return list(self.client.compute(list(delayed)))
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
         """Return futures; what was lost with a worker is computed again by the scheduler."""
-        with warnings.catch_warnings():
+        name = f"twohot-{function.__name__.strip('_')}"
+        with self._reaching_workers(), warnings.catch_warnings():
             # Coefficients of many classes are meant to be sent.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            name = f"twohot-{function.__name__.strip('_')}"
             return list(self.client.map(function, *zip(*calls, strict=True), key=name, pure=False))
 
     def keep(self, handles: Sequence[Handle]) -> list[Handle]:
@@ -116,12 +137,26 @@ class ClusterTasks(Tasks):
 
     def results(self, handles: Sequence[Handle]) -> list[Any]:
         """Wait for the results, or say that the cluster is gone."""
-        try:
+        with self._reaching_workers(handles):
             return list(self.client.gather(list(handles)))
-        except (OSError, CancelledError) as error:  # of a connection, or of all that it held
-            problem = f"the Dask cluster at {self._address} went away ({error})"
-            advice = "start it again and fit again; with {checkpoint} a fit resumes."
-            raise ArgumentError("", problem, advice, checkpoint=...) from error
+
+    def first_failed(self, handles: Sequence[Handle]) -> int | None:
+        """Return the place of the first future whose task has raised."""
+        failed = (place for place, future in enumerate(handles) if future.status == "error")
+        return next(failed, None)
+
+    @contextmanager
+    def _reaching_workers(self, handles: Sequence[Handle] = ()) -> Iterator[None]:
+        """Say that the cluster is gone, where that is why something fails."""
+        try:
+            yield
+        except Exception as error:
+            # A task may raise an OSError of its own, of a file that is not there for instance.
+            no_answer = isinstance(error, OSError) and self.first_failed(handles) is None
+            running = self.client.status == "running"
+            if no_answer or not running or isinstance(error, CancelledError):
+                raise cluster_lost(self._address, str(error)) from error
+            raise
 
 
 class _Box:

@@ -3,6 +3,7 @@
 All that reads rows is a kernel, a function of a block and of small arrays that all blocks share:
 
     rows.sum(kernel, *shared)            Σ over blocks, in float64, in the order of the blocks
+    rows.sum_groups(kernel, n, *shared)  Σ by groups of rows, of which a block has some
     rows.map(kernel, *shared)            one result per block, in order
     rows.derive(name, kernel, *shared)   one result per row, which stays beside the rows
 
@@ -33,6 +34,9 @@ Terms: TypeAlias = tuple[FloatArray, ...]
 # (1 MB in float32) that a block stays in cache from its preparation to the second product.
 BLOCK_ENTRIES = 2**18
 LEAST_BLOCK_ROWS = 64
+# With thousands of classes, adding a number for each class and feature to a sum after every block
+# takes as long as the products of 64 rows, and a quarter of those of 256.
+LEAST_CLASS_ROWS = 256
 
 # Rows that are read many times are prepared once and kept, if all of them take no more than this:
 # gathering and centring is a tenth of a pass.
@@ -71,9 +75,8 @@ class Rows:
         self.weights = None if weights is None else weights * unit
         self.given_weights: Any = weights
         self.columns: dict[str, Matrix] = {}
-        entries = BLOCK_ENTRIES // max(self.n_columns, n_classes)
         self._asked_block_rows = block_rows  # None: as many as the width suggests
-        self.block_rows = block_rows or max(LEAST_BLOCK_ROWS, min(self.n_samples, entries))
+        self.block_rows = block_rows or _suited_rows(self.n_samples, self.n_columns, n_classes)
         self.n_blocks = -(-self.n_samples // self.block_rows)
         # Rows that are stored as a pass reads them are read where they are.
         self._is_prepared = (
@@ -100,6 +103,18 @@ class Rows:
         for terms in results:
             for accumulated, term in zip(total, terms, strict=True):
                 np.add(accumulated, term, out=accumulated)
+        return total
+
+    def sum_groups(self, kernel: Kernel, n_groups: int, *shared: Any) -> Terms:
+        """Return sums over all blocks, in float64, one row of each term for every group.
+
+        A kernel returns the groups of a block, each once, and terms with a row for each of them.
+        """
+        total: Terms = ()
+        for groups, *terms in self.map(kernel, *shared):
+            total = total or tuple(np.zeros((n_groups, *term.shape[1:])) for term in terms)
+            for accumulated, term in zip(total, terms, strict=True):
+                accumulated[groups] += term
         return total
 
     def map(self, kernel: Kernel, *shared: Any) -> Iterator[Any]:
@@ -145,8 +160,18 @@ class Rows:
         everything = np.arange(self.n_samples)
         return self._like(type(self), self.X[:, -n_columns:], self.preparation, everything)
 
+    def of_classes(self, n_classes: int) -> "Rows":
+        """Return the same rows for outputs of another number of classes."""
+        everything = np.arange(self.n_samples)
+        return self._like(type(self), self.X, self.preparation, everything, n_classes)
+
     def _like(
-        self, kind: type["Rows"], X: Matrix, preparation: Preparation | None, index: IntArray
+        self,
+        kind: type["Rows"],
+        X: Matrix,
+        preparation: Preparation | None,
+        index: IntArray,
+        n_classes: int | None = None,
     ) -> "Rows":
         """Return rows X in a kind of store, with what stands beside some of these."""
         weights = self.given_weights
@@ -154,7 +179,7 @@ class Rows:
             X,
             preparation,
             dtype=self.dtype,
-            n_classes=self.n_classes,
+            n_classes=self.n_classes if n_classes is None else n_classes,
             weights=None if weights is None else weights[index],
             intercept=self.intercept,
             n_jobs=self.n_jobs,
@@ -208,6 +233,13 @@ class Rows:
             buffer = np.empty((self.block_rows, width), self.dtype)
             setattr(self._buffers, name, buffer)
         return buffer
+
+
+def _suited_rows(n_samples: int, n_columns: int, n_classes: int) -> int:
+    """Return how many rows a block has."""
+    by_columns = max(LEAST_BLOCK_ROWS, BLOCK_ENTRIES // max(n_columns, 1))
+    by_classes = max(LEAST_CLASS_ROWS, BLOCK_ENTRIES // n_classes)
+    return max(LEAST_BLOCK_ROWS, min(n_samples, by_columns, by_classes))
 
 
 def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[Any, int]:

@@ -1,5 +1,6 @@
 """AutoProbe: penalty, loss, rounds and student chosen from the noisy labels alone."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,20 +12,21 @@ from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_bar
-from twohot._types import FloatArray, IntArray, Matrix
-from twohot.distill._chunked_inputs import ChunkedLabels
+from twohot._types import FloatArray, Matrix
 from twohot.distill._inputs import check_features, check_labels, row_weights
+from twohot.distill.checkpoint import checkpoint_at, digest_of
 from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
 from twohot.distill.targets import LABELS
 from twohot.rows.chunked import is_dask
+from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
-from twohot.select.chunked_sample import check_chunked_cv, sample_rows
 from twohot.select.result import Choice, choice_from_json, choice_of
 from twohot.select.scored import Scored
 from twohot.select.search import SEARCH_AXES, Search
+from twohot.select.searched_rows import searched_rows
 from twohot.select.selection import MOST_TRIED, Selection, decide
-from twohot.select.splits import choose_splits
+from twohot.select.splits import Splits
 from twohot.select.unseen import unseen_logits
 from twohot.solve.solver import Settings
 
@@ -55,7 +57,8 @@ class AutoProbe(FittedProbe):
     cv : None, int, splitter or pairs of row numbers
         Which rows are held out. By default a fifth of every label at a time, until about 2,000 rows
         are scored on: once for 10,000 rows, five times for 2,000. Above 25,000 rows the choice is
-        made on so many.
+        made on so many; where rows times classes are more than 5,000,000, on those of some
+        classes.
     fit_intercept : bool or "auto"
         "auto" fits an intercept where one label has much more than its share of the rows; a
         discriminant always has one, and is left out where it is False.
@@ -105,6 +108,8 @@ class AutoProbe(FittedProbe):
         y: Any,
         sample_weight: ArrayLike | None = None,
         callback: Callable[[str], None] | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Choose a probe and fit it.
 
@@ -114,12 +119,20 @@ class AutoProbe(FittedProbe):
             As for `LinearProbe`; many of the labels may be wrong.
         callback : callable, optional
             Is called with a line for every candidate that was tried.
+        checkpoint : path, optional
+            File of what is finished, any path of fsspec: candidates that were tried, and rounds
+            of the chosen one. It is written after each; a fit that finds its own goes on there.
         """
-        self.search_and_fit(X, y, sample_weight, callback)
+        self.search_and_fit(X, y, sample_weight, callback, checkpoint=checkpoint)
         return self
 
     def fit_out_of_fold(
-        self, X: Matrix, y: Any, callback: Callable[[str], None] | None = None
+        self,
+        X: Matrix,
+        y: Any,
+        callback: Callable[[str], None] | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> FloatArray:
         """Choose a probe and fit it; return what is said of each row without its label.
 
@@ -128,7 +141,7 @@ class AutoProbe(FittedProbe):
 
         Parameters
         ----------
-        X, y, callback
+        X, y, callback, checkpoint
             As for `fit`.
 
         Returns
@@ -139,7 +152,7 @@ class AutoProbe(FittedProbe):
         if is_dask(X):
             problem = "is in chunks of Dask, and logits of all rows would come here"
             raise ArgumentError("X", problem, "use find_label_issues, or pass X.compute().")
-        search = self.search_and_fit(X, y, None, callback).search
+        search = self.search_and_fit(X, y, None, callback, checkpoint=checkpoint).search
         with one_blas_thread():
             return unseen_logits(search, search.best(), self.random_state)
 
@@ -150,6 +163,8 @@ class AutoProbe(FittedProbe):
         y: Any,
         sample_weight: ArrayLike | None,
         callback: Callable[[str], None] | None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Selection:
         """Choose a probe and fit it; return the search that chose it."""
         report = self._say if callback is None and self.verbose > 0 else callback
@@ -157,7 +172,9 @@ class AutoProbe(FittedProbe):
         labels = check_labels(self, y, rows)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
-            preparation, selection = search_probe(self, rows, labels, weights, report)
+            preparation, selection = search_probe(
+                self, rows, labels, weights, report, checkpoint=checkpoint
+            )
             rounds = selection.refit()
         self._take_rounds(rounds, labels.classes, preparation)
         self.choice_ = choice_of(selection)
@@ -194,6 +211,8 @@ def search_probe(
     labels: Labels | ChunkedLabels,
     weights: Any = None,
     callback: Callable[[str], None] | None = None,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> tuple[Preparation, Selection]:
     """Search as a probe's parameters say, on checked rows that all have a label; nothing is kept.
 
@@ -203,31 +222,45 @@ def search_probe(
     settings = Settings(
         tol=check_positive("tol", probe.tol), max_iter=check_count("max_iter", probe.max_iter, 1)
     )
-    sample: IntArray | None = None
-    codes: Any = labels.codes
-    if isinstance(labels, ChunkedLabels):
-        check_chunked_cv(probe.cv)
-        sample, codes = sample_rows(labels, weights, probe.random_state)
-    here = None if sample is not None else weights
-    splits = choose_splits(probe.cv, codes, here, probe.random_state)
-    unbalanced = _is_unbalanced(codes, labels.n_classes, here)
+    searched = searched_rows(labels, weights, probe.cv, probe.random_state)
+    splits = searched.splits(probe.cv, probe.random_state)
+    unbalanced = _is_unbalanced(labels, weights)
     preparation, coordinates = prepare_as(
         probe, X, weights, labels.n_classes, auto_intercept=unbalanced
     )
     coordinates.rows.attach(LABELS, labels.codes)
-    looked_at = coordinates if sample is None else coordinates.leading().in_axes(sample)
     with notebook_bar(callback, "Choosing a probe", MOST_TRIED) as say:
         said = None if say is None else lambda scored: say(_in_words(scored))
-        search = Search(looked_at, splits, settings, said, n_axes=SEARCH_AXES)
+        file = None
+        if checkpoint is not None:
+            file = checkpoint_at(
+                checkpoint,
+                coordinates,
+                made=_choice_known_by(settings, splits),
+                column=labels.codes,
+                classes=labels.classes,
+                preparation=preparation,
+            )
+        search = Search(
+            searched.of(coordinates), splits, settings, said, n_axes=SEARCH_AXES, checkpoint=file
+        )
         search.run()
-        search.coordinates = coordinates  # what is chosen is fitted on all rows
+        search.end_on(coordinates, searched.classes)
         return preparation, decide(search, intercept=probe.fit_intercept is not False)
 
 
-def _is_unbalanced(labels: IntArray, n_classes: int, weights: FloatArray | None) -> bool:
+def _choice_known_by(settings: Settings, splits: Splits) -> dict[str, Any]:
+    """Return what tells a choice from others, as JSON has it: rows that are held out are drawn."""
+    drawn = [digest_of(rows) for pair in splits for rows in pair]
+    return {"tol": settings.tol, "max_iter": settings.max_iter, "splits": drawn}
+
+
+def _is_unbalanced(labels: Labels | ChunkedLabels, weights: Any) -> bool:
     """Return whether one label has much more than its share of the rows."""
-    counts = np.bincount(labels, weights, n_classes)
-    return bool(counts.max() / counts.sum() > 1 / n_classes + UNBALANCED)
+    counts: Any = labels.sizes
+    if weights is not None and isinstance(labels, Labels):
+        counts = np.bincount(labels.codes, weights, labels.n_classes)
+    return bool(counts.max() / counts.sum() > 1 / labels.n_classes + UNBALANCED)
 
 
 def _in_words(scored: Scored) -> str:

@@ -7,9 +7,9 @@ import numpy as np
 from twohot._checks.classes import check_generator
 from twohot._checks.numbers import is_integer
 from twohot._types import FloatArray, IntArray
-from twohot.distill._chunked_inputs import ChunkedLabels, count_codes
 from twohot.rows.chunked import ChunkedColumn
-from twohot.select.sampling import SEARCH_ROWS, draw_ranks, rows_of_ranks
+from twohot.rows.chunked_labels import ChunkedLabels, draw_from_chunks
+from twohot.select.sampling import SEARCH_ROWS
 
 
 def check_chunked_cv(cv: Any) -> None:
@@ -21,33 +21,17 @@ def check_chunked_cv(cv: Any) -> None:
 
 
 def sample_rows(
-    labels: ChunkedLabels, weights: ChunkedColumn | None, random_state: Any
+    labels: ChunkedLabels,
+    weights: ChunkedColumn | None,
+    random_state: Any,
+    classes: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Return rows with some of every label, in order, and their labels."""
+    """Return rows with some of every label, or of every one of some, in order, and their labels."""
     codes = labels.codes
     if weights is not None:
         codes = codes.derive_with(weights, codes_that_count)
-    counts = np.array(codes.gather(count_codes, labels.n_classes + 1))[:, :-1]  # (n_chunks, K)
-    sizes = counts.sum(axis=0)
     rng = check_generator(random_state)
-    ranks = draw_ranks(sizes, SEARCH_ROWS, rng)
-    before = np.cumsum(counts, axis=0) - counts
-    calls = [
-        (
-            chunk,
-            [_within(each, first, size) for each, first, size in zip(ranks, *place, strict=True)],
-        )
-        for chunk, place in zip(codes.chunks, zip(before, counts, strict=True), strict=True)
-    ]
-    drawn = codes.tasks.results(codes.tasks.run(drawn_rows, calls))
-    firsts = codes.bounds[:-1].tolist()
-    index = np.concatenate([rows + first for (rows, _), first in zip(drawn, firsts, strict=True)])
-    return index, np.concatenate([own for _, own in drawn])
-
-
-def _within(ranks: IntArray, first: int, size: int) -> IntArray:
-    """Return the ranks that are those of a chunk, counted from its first row of the label."""
-    return ranks[(ranks >= first) & (ranks < first + size)] - first
+    return draw_from_chunks(codes, labels.n_classes, SEARCH_ROWS, rng, classes)
 
 
 # Tasks -------------------------------------------------------------------------------------------
@@ -56,9 +40,3 @@ def _within(ranks: IntArray, first: int, size: int) -> IntArray:
 def codes_that_count(codes: IntArray, weights: FloatArray) -> IntArray:
     """Return codes, and that of no label for rows without weight."""
     return np.where(weights > 0, codes, -1)
-
-
-def drawn_rows(codes: IntArray, ranks: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """Return the rows of a chunk that have given ranks among those of their label; their labels."""
-    rows = rows_of_ranks(codes, ranks)
-    return rows, codes[rows]

@@ -12,6 +12,7 @@ the solution of another one on the same kind of rows, which is already there: wi
 each takes a few passes.
 """
 
+import json
 from dataclasses import dataclass, replace
 
 from twohot.distill.recipe import ROBUST, ROBUST_ROUNDS, ROUNDS, TEACHER, TWO_HOT, Recipe
@@ -44,6 +45,12 @@ class Candidate:
         """Place among candidates that cannot be told apart: larger is better."""
         kind = (self.recipe.method, self.recipe.given_share > 0)
         return PREFERENCE.index(kind) if kind in PREFERENCE else -1
+
+    @property
+    def key(self) -> str:
+        """What it is known by in a file."""
+        start = None if self.start is None else self.start.to_json()
+        return json.dumps([self.recipe.to_json(), start])
 
     @property
     def half_whitened(self) -> "Candidate":

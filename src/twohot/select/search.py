@@ -15,8 +15,9 @@ import numpy as np
 
 from twohot._types import IntArray, Round
 from twohot.distill.average_recipe import AnyRecipe
+from twohot.distill.checkpoint import Checkpoint
 from twohot.distill.recipe import ROBUST, Recipe
-from twohot.distill.rounds import fit_round, make_round
+from twohot.distill.rounds import make_round
 from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates
 from twohot.select import grid
@@ -30,8 +31,8 @@ from twohot.select.agreement import (
 )
 from twohot.select.grid import Candidate, coarse_tol, scaled_tol
 from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
-from twohot.select.scored import Linear, Scored, predict_held_out
-from twohot.select.split_rows import Split, split_rows
+from twohot.select.scored import Scored, predict_held_out
+from twohot.select.split_fits import SplitFits
 from twohot.solve.objective import Evaluation
 from twohot.solve.solver import Settings, Solver
 
@@ -60,8 +61,8 @@ class Trial(Scored):
         return Score(self.agrees, self.calibration.likelihood, self.candidate)
 
 
-class Search:
-    """Candidates tried so far on given splits of rows, which have their labels beside them."""
+class Search(SplitFits):
+    """Candidates tried so far on given splits of rows, and how they did on those held out."""
 
     def __init__(
         self,
@@ -71,21 +72,22 @@ class Search:
         callback: Callback | None = None,
         *,
         n_axes: int | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
+        super().__init__(coordinates, splits, settings, n_axes=n_axes)
         self.coordinates = coordinates
-        self.settings = settings
+        # Those of its classes that are looked at.
+        self.classes: IntArray = np.arange(coordinates.rows.n_classes)
+        self.checkpoint = checkpoint
         self.callback = callback
         self.trials: dict[Recipe, Trial] = {}
         rows = coordinates.rows
-        self.given = LabelTargets(rows.n_classes)
         held_out = np.concatenate([pair[1] for pair in splits])
-        self.labels: IntArray = rows.columns[LABELS]
-        self.held_out_labels: IntArray = self.labels[held_out]
+        self.held_out_labels: IntArray = rows.columns[LABELS][held_out]
         weights = rows.given_weights
         self.weights = np.ones(len(held_out)) if weights is None else weights[held_out]
         # A row of weight 2 counts as two. Weights with a mean below one are shares, not rows.
         self.weights = self.weights / min(1.0, float(self.weights.mean()))
-        self.wide_splits, self.splits = split_rows(coordinates, splits, n_axes)
 
     def run(self) -> Trial:
         """Try what is worth trying, and return the best."""
@@ -127,26 +129,33 @@ class Search:
         ):
             self.attempt(candidate)
 
+    def end_on(self, coordinates: Coordinates, classes: IntArray) -> None:
+        """Let what is chosen be fitted on all rows, of whose classes these were looked at."""
+        self.coordinates, self.classes = coordinates, classes
+
     def attempt(self, candidate: Candidate) -> Trial:
         """Fit a candidate on every split and score it on the held-out rows."""
         recipe = candidate.recipe
-        parent = recipe.teacher or candidate.start
-        starts = [None] * len(self.splits) if parent is None else self.trials[parent].evaluations
-        settings = replace(self.settings, tol=coarse_tol(recipe), min_iter=grid.LEAST_STEPS)
-        evaluations, parts, n_passes = [], [], 0.0
-        for split, start in zip(self.splits, starts, strict=True):
-            solver = Solver(recipe.coordinates(split.fitted), settings)
-            solution, _, passes = fit_round(solver, self.given, recipe, start)
-            n_passes += passes
-            evaluations.append(solution.evaluation)
-            parts.append(
-                predict_held_out(split.held_out, _linear(recipe, split, solution.evaluation))
-            )
+        ends, n_passes = self._tried_before(candidate)
+        if ends:
+            self.ends[recipe] = ends
+        else:
+            n_passes = self.fit(candidate)
+            if self.checkpoint is not None:
+                self.checkpoint.add_tried(candidate.key, self.ends[recipe], n_passes)
+        pairs = zip(self.splits, self.on_rows(recipe), strict=True)
+        parts = [predict_held_out(split.held_out, fit) for split, fit in pairs]
         scored = self.score(recipe, parts, n_passes)
         about = vars(scored) | {"recipe": recipe}
-        trial = Trial(**about, candidate=candidate, evaluations=evaluations)
+        trial = Trial(**about, candidate=candidate, evaluations=self.ends[recipe])
         self.trials[recipe] = trial
         return trial
+
+    def _tried_before(self, candidate: Candidate) -> tuple[list[Evaluation], float]:
+        """Return where a search that was stopped has left a candidate on each split; passes."""
+        if self.checkpoint is None:
+            return [], 0.0
+        return self.checkpoint.tried(candidate.key, len(self.splits))
 
     def score(self, recipe: AnyRecipe, parts: list[HeldOut], n_passes: float) -> Scored:
         """Return how predictions for the held-out rows of each split do on all of them.
@@ -168,13 +177,6 @@ class Search:
             self.callback(scored)
         return scored
 
-    def fits(self, trial: Trial) -> list[Linear]:
-        """Return what a trial found on each split, on the rows along all leading axes."""
-        extend = self.wide_splits[0].fitted.axes.extend
-        ends = zip(self.splits, trial.evaluations, strict=True)
-        narrow = [_linear(trial.recipe, split, end) for split, end in ends]
-        return [Linear(extend(fit.coef), fit.offset) for fit in narrow]
-
     def best(self, *methods: str, whiten: bool | None = None) -> Trial:
         """Return the best trial so far, of some methods and kind of rows if they are named."""
         chosen = [
@@ -190,16 +192,24 @@ class Search:
 
     def refit(self, chosen: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it."""
-        rounds, last = [], None
-        recipe = chosen.candidate.recipe
+        recipe, name = chosen.candidate.recipe, f"{chosen.candidate.key} on all rows, "
+        n_classes = self.coordinates.rows.n_classes
         coordinates = recipe.coordinates(self.coordinates)
-        for step in recipe.rounds:
+        file = self.checkpoint
+        rounds = [] if file is None else file.rounds(name)
+        last = None if file is None else file.last_end(name)
+        for step in recipe.rounds[len(rounds) :]:
             # Only the last round is predicted with; what it learns from need not be finished.
             tol = scaled_tol(step, self.settings.tol) if step is recipe else coarse_tol(step)
-            start = coordinates.axes.extend(self.trials[step].evaluations[0].coef)
-            solver = Solver(coordinates, replace(self.settings, tol=tol, start=start))
-            made, last = make_round(solver, self.given, step, last)
+            settings = replace(self.settings, tol=tol)
+            if len(self.classes) == n_classes:
+                start = coordinates.axes.extend(self.trials[step].evaluations[0].coef)
+                settings = replace(settings, start=start)
+            solver = Solver(coordinates, settings)
+            made, last = make_round(solver, LabelTargets(n_classes), step, last)
             rounds.append(made)
+            if file is not None:
+                file.add_round(made, last, name)
         return rounds
 
     def _best_of(self, trials: list[Trial]) -> Trial:
@@ -223,8 +233,3 @@ class Search:
 
     def _is_likelier(self, one: Trial, other: Trial) -> bool:
         return is_likelier(one.score, other.score, self.weights)
-
-
-def _linear(recipe: Recipe, split: Split, end: Evaluation) -> Linear:
-    """Return where a fit ended, on the rows of its split."""
-    return Linear(recipe.coordinates(split.held_out).on_rows(end.coef), np.zeros(len(end.coef)))

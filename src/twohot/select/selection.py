@@ -7,7 +7,8 @@ boundaries of classes: there what minimises a loss learns the wrong labels as we
 1. Of the three, those count that agree with as many held-out labels as the best, up to two
    standard errors of the difference.
 2. If the discriminant does, it is averaged with the half-whitened candidate: the two err on
-   different rows, and a third of the same family as the second only outweighs the first.
+   different rows, and a third of the same family as the second only outweighs the first. Where rows
+   times classes are so many that a fit is dear, it is taken alone, which costs one read of them.
 3. Otherwise those that count are averaged; one alone is taken as it is.
 
 Each is divided by the temperature at which held-out labels are likeliest. An average of linear
@@ -30,6 +31,7 @@ from twohot.distill.discriminant import (
 from twohot.distill.leave_one_out import SHRINKAGES
 from twohot.select.agreement import is_behind
 from twohot.select.grid import MOST_TRIALS
+from twohot.select.sampling import DEAR_CELLS
 from twohot.select.scored import Linear, Scored, predict_held_out
 from twohot.select.search import Search, Trial
 
@@ -85,7 +87,11 @@ def decide(search: Search, *, intercept: bool = True) -> Selection:
     # Of shrinkages that agree equally well, the largest.
     ranked = sorted(discriminants, key=lambda each: (each.agreement, each.recipe.shrinkage))
     near = _near([plain, whitened, *ranked[-1:]], search.weights)
-    members: list[Member] = [whitened, *ranked[-1:]] if ranked and ranked[-1] in near else near
+    members: list[Member] = near
+    if ranked and ranked[-1] in near:
+        rows = search.coordinates.rows
+        dear = rows.n_samples * rows.n_classes > DEAR_CELLS
+        members = [ranked[-1]] if dear else [whitened, ranked[-1]]
     chosen = members[0] if len(members) == 1 else _average(search, members)
     return Selection(search, discriminants, members, chosen)
 
@@ -131,7 +137,7 @@ def _average(search: Search, members: Sequence[Member]) -> Scored:
 
 def _fits(search: Search, member: Member) -> Sequence[Linear]:
     """Return the fit of a member on each split."""
-    return search.fits(member) if isinstance(member, Trial) else member.fits
+    return search.on_wide_rows(member.recipe) if isinstance(member, Trial) else member.fits
 
 
 def _mean(fits: Sequence[Linear], temperatures: Sequence[float]) -> Linear:

@@ -10,13 +10,32 @@ import numpy as np
 
 from twohot._checks.classes import check_generator
 from twohot._types import FloatArray, IntArray
+from twohot.distill.targets import LABELS
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import stack
 from twohot.select.grid import Candidate
-from twohot.select.sampling import SEARCH_ROWS, draw_rows
+from twohot.select.sampling import DEAR_CELLS, SEARCH_ROWS, draw_rows
 from twohot.select.search import Search, Trial
+from twohot.select.split_fits import SplitFits
 from twohot.select.splits import N_FOLDS, Splits, choose_splits
 from twohot.solve.class_steps import logits_at
+
+# Rows times classes up to which what was chosen is fitted without each of five folds; beyond,
+# without each half, or, where fits are dear, not at all.
+FIVE_FOLD_CELLS = 10_000_000
+
+
+def folds_within(n_rows: int, n_classes: int) -> int:
+    """Return in how many folds so many rows are fitted on; none where they are too many.
+
+    Examples
+    --------
+    >>> folds_within(50_000, 100), folds_within(10_000, 2_000), folds_within(30_000, 10_000)
+    (5, 2, 0)
+    """
+    if n_rows * n_classes > DEAR_CELLS:
+        return 0
+    return min(N_FOLDS if n_rows * n_classes <= FIVE_FOLD_CELLS else 2, n_rows)
 
 
 def unseen_logits(search: Search, chosen: Trial, random_state: Any = 0) -> FloatArray:
@@ -26,27 +45,26 @@ def unseen_logits(search: Search, chosen: Trial, random_state: Any = 0) -> Float
     the fit without the first fold, which has not seen them either.
     """
     folds, others = _folds(search, random_state)
-    again = Search(search.coordinates, folds, search.settings)
-    for candidate in ancestry(search, chosen.candidate):
-        again.attempt(candidate)
-    trial = again.trials[chosen.recipe]
+    again = fit_again(search, chosen.candidate, search.coordinates, folds)
+    fits = again.on_wide_rows(chosen.recipe)
     rows = search.coordinates.rows
     logits = np.empty((rows.n_samples, rows.n_classes), np.float32)
-    for (_, unseen), split, fit in zip(folds, again.wide_splits, again.fits(trial), strict=True):
+    for (_, unseen), split, fit in zip(folds, again.wide_splits, fits, strict=True):
         logits[unseen] = _logits(split.held_out, fit.coef)
     if others.size:
         part = chosen.recipe.coordinates(search.coordinates.leading().take(others))
-        logits[others] = _logits(part, part.on_rows(trial.evaluations[0].coef))
+        logits[others] = _logits(part, part.on_rows(again.ends[chosen.recipe][0].coef))
     return logits
 
 
 def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
     """Return the folds, and the rows that are in none of them."""
-    labels, weights = search.labels, search.coordinates.rows.given_weights
+    rows = search.coordinates.rows
+    labels, weights = rows.columns[LABELS], rows.given_weights
     n_rows = len(labels)
     counted = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
     drawn = np.sort(draw_rows(counted, labels, SEARCH_ROWS, check_generator(random_state)))
-    n_folds = min(N_FOLDS, len(drawn))
+    n_folds = folds_within(len(drawn), rows.n_classes) or 2
     folds = [
         (drawn[fitted], drawn[held_out])
         for fitted, held_out in choose_splits(n_folds, labels[drawn], None, random_state)
@@ -54,10 +72,20 @@ def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
     return folds, np.setdiff1d(np.arange(n_rows), drawn)
 
 
-def ancestry(search: Search, candidate: Candidate) -> list[Candidate]:
+def fit_again(
+    search: Search, candidate: Candidate, coordinates: Coordinates, splits: Splits
+) -> SplitFits:
+    """Return fits of a candidate on other splits, with those of what it starts and learns from."""
+    again = SplitFits(coordinates, splits, search.settings)
+    for each in _ancestry(search, candidate):
+        again.fit(each)
+    return again
+
+
+def _ancestry(search: Search, candidate: Candidate) -> list[Candidate]:
     """Return what a candidate starts and learns from, the first of all first, and itself."""
     parent = candidate.recipe.teacher or candidate.start
-    before = [] if parent is None else ancestry(search, search.trials[parent].candidate)
+    before = [] if parent is None else _ancestry(search, search.trials[parent].candidate)
     return [*before, candidate]
 
 

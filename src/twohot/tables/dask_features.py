@@ -11,44 +11,40 @@ from numpy.typing import NDArray
 from twohot._extras import load_extra
 from twohot._types import IntArray, Matrix
 from twohot.rows.parted import PartedRows, mapped_file
-from twohot.rows.selected import SelectedRows
 from twohot.tables.feature_file import read_features
 from twohot.tables.numpy_files import map_array
-
-# Bytes of a chunk: some of them keep every worker of a cluster busy, and each is work enough.
-CHUNK_BYTES = 2**26
+from twohot.tables.source_parts import SourceParts, blocks_of_rows, source_parts
 
 
-def as_dask(features: Matrix, source: Path, *, n_workers: int = 1) -> Any:
-    """Return features as a Dask array; at least a chunk for each worker.
+def as_dask(
+    features: Matrix, source: Path, *, n_workers: int = 1, parts: SourceParts | None = None
+) -> Any:
+    """Return features as a Dask array, a chunk for each part of their source.
 
     Those of a feature file, a `.npy` file or Parquet files are read where they are needed, by a
-    path that all workers must reach; any others are sent.
+    path that all workers must reach; any others are sent. Unless the parts are given, there is a
+    chunk for each worker at least; but a row group of a Parquet file is never divided.
     """
     dask = load_extra("dask", "dask", "clusters")
     array = load_extra("dask.array", "dask", "clusters")
-    selected = isinstance(features, SelectedRows)
-    stored = features.X if selected else features
-    index = features.index if selected else np.arange(features.shape[0])
-    n_rows, n_features = features.shape
-    row_bytes = n_features * np.dtype(features.dtype).itemsize
-    size = max(1, min(CHUNK_BYTES // row_bytes, -(-n_rows // n_workers)))
+    if parts is None:
+        parts = source_parts(features, n_least=n_workers)
     read = dask.delayed(read_rows, pure=False)
-    opened = dask.delayed(_opener(stored, source.resolve()))
+    opened = dask.delayed(features_opener(parts.stored, source))
+    rows = (parts.stored_rows(number) for number in range(parts.n_parts))
     return array.concatenate(
         [
             array.from_delayed(
-                read(opened, index[first : first + size]),
-                (min(size, n_rows - first), n_features),
-                dtype=features.dtype,
+                read(opened, some), (len(some), features.shape[1]), dtype=features.dtype
             )
-            for first in range(0, n_rows, size)
+            for some in rows
         ]
     )
 
 
-def _opener(stored: Matrix, path: Path) -> Callable[[], Matrix]:
-    """Return what opens stored rows anywhere."""
+def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
+    """Return what opens the stored rows of a source anywhere."""
+    path = source.resolve()
     if mapped_file(stored) is not None and path.suffix == ".features":
         return partial(mapped_features, path)
     if mapped_file(stored) is not None and path.suffix == ".npy":
@@ -60,8 +56,11 @@ def _opener(stored: Matrix, path: Path) -> Callable[[], Matrix]:
 
 
 def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
-    """Return some rows of features."""
-    return np.asarray(opened()[rows])
+    """Return some rows of features, in their order."""
+    stored = opened()
+    blocks = list(blocks_of_rows(stored, rows, len(rows))) if len(rows) else []
+    nothing = np.empty((0, stored.shape[1]), stored.dtype)
+    return blocks[0] if len(blocks) == 1 else np.concatenate([nothing, *blocks])
 
 
 def mapped_features(path: Path) -> Matrix:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from twohot._checks.column_cells import as_text
 from twohot._checks.messages import ArgumentError
@@ -129,9 +129,11 @@ class OwnCsv:
 class OwnParquet:
     """A Parquet file that is written again with its other columns and its schema as they are."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, table: Any = None) -> None:
         self.path = path
-        self.table = load_extra("pyarrow.parquet", "parquet", "Parquet files").read_table(path)
+        if table is None:
+            table = load_extra("pyarrow.parquet", "parquet", "Parquet files").read_table(path)
+        self.table = table  # of pyarrow: all rows of the file, or some
         self.names = self.table.column_names
 
     def cells(self, name: str) -> list[str]:
@@ -140,8 +142,20 @@ class OwnParquet:
 
     def write(self, target: Path, name: str, cells: Sequence[str | None]) -> str:
         """Write the table with other cells in a column; return the column that keeps the old."""
+        changed = self.changed(name, cells)
+        with whole_file(target) as file:
+            load_extra("pyarrow.parquet", "parquet", "Parquet files").write_table(changed, file)
+        return self.before
+
+    @property
+    def before(self) -> str:
+        """The column that keeps the old labels."""
+        return _free_name(self.names)
+
+    def changed(self, name: str, cells: Sequence[str | None]) -> Any:
+        """Return the table with other cells in a column, and the old ones in one more."""
         arrow = load_extra("pyarrow", "parquet", "Parquet files")
-        place, before = self.names.index(name), _free_name(self.names)
+        place = self.names.index(name)
         column, field = self.table[name], self.table.schema.field(place)
         values = arrow.array([cell or None for cell in cells], arrow.string())
         holds = f"holds {field.type} in its column {name!r}"
@@ -154,12 +168,8 @@ class OwnParquet:
             if stored != (cell or ""):  # another class than was asked for
                 problem = f"{holds}, where {cell!r} would become {stored!r}"
                 raise ArgumentError({"to": self.path}, problem, advice)
-        changed = self.table.set_column(place, field, typed).append_column(before, column)
-        kept = arrow.array([cell is not None for cell in cells])
-        with whole_file(target) as file:
-            parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
-            parquet.write_table(changed.filter(kept), file)
-        return before
+        changed = self.table.set_column(place, field, typed).append_column(self.before, column)
+        return changed.filter(arrow.array([cell is not None for cell in cells], arrow.bool_()))
 
 
 def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:

@@ -61,9 +61,14 @@ class ParquetFeatures(PartedRows):
             rows = np.empty(shape, self.dtype)
             if _read_whole(self._scratch, rows, self._offset(number)):
                 return rows
+        rows = self.decode(number)
+        self._keep(number, rows)
+        return rows
+
+    def decode(self, number: int) -> NDArray[Any]:
+        """Return the rows of a row group, which nobody reads again."""
         rows = self._decode(number)
         self._check_finite(number, rows)
-        self._keep(number, rows)
         return rows
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 Paths may be any that fsspec reads: those of this machine, or such as s3://bucket/folder.
 """
 
+import hashlib
+import io
 import os
 import re
 from collections.abc import Sequence
@@ -16,9 +18,15 @@ import numpy as np
 
 from twohot._checks.messages import ArgumentError, counted
 from twohot._extras import load_extra
+from twohot._files import parse_json
 from twohot._types import IntArray
 
 SUFFIX = ".parquet"
+# In a folder that twohot writes part by part: what wrote it, and how many parts there will be.
+RECORD = "_twohot.json"
+# Bytes of a part, which is read, worked on and written at once: row groups of one file are put
+# together up to these, and larger ones are parts of their own.
+PART_BYTES = 2**26
 # Rows from which the columns are known; the rest of them is read when it is needed.
 HEAD_ROWS = 64
 # What a path of pathlib has made of a URL: one of two slashes is gone.
@@ -45,17 +53,48 @@ class ParquetFiles:
         sizes = [self.footers[file].row_group(group).num_rows for file, group in self.groups]
         return np.append(0, np.cumsum(np.array(sizes, dtype=np.intp)))
 
+    @cached_property
+    def parts(self) -> list[range]:
+        """Row groups of one file that are read together, in order; every row is in one of them."""
+        found: list[range] = []
+        file_before, n_bytes = -1, 0
+        for number, (file, group) in enumerate(self.groups):
+            size = self.footers[file].row_group(group).total_byte_size
+            if file == file_before and n_bytes + size <= PART_BYTES:
+                found[-1] = range(found[-1].start, number + 1)
+                n_bytes += size
+            else:
+                found.append(range(number, number + 1))
+                file_before, n_bytes = file, size
+        return found
+
+    def digest(self) -> str:
+        """Return what the rows are known by: what footers say of their columns and bytes."""
+        known = hashlib.sha256()
+        for footer in self.footers:
+            content = io.BytesIO()
+            footer.write_metadata_file(content)
+            known.update(content.getvalue())
+        return known.hexdigest()
+
     @property
     def schema(self) -> Any:
         """What the columns are, of pyarrow."""
         return self.footers[0].schema.to_arrow_schema()
 
-    def read_group(self, number: int, columns: Sequence[str]) -> Any:
-        """Return some columns of a row group, as a table of pyarrow."""
+    def read_part(self, number: int, columns: Sequence[str] | None = None) -> Any:
+        """Return a part, or some columns of it, as a table of pyarrow."""
+        arrow = load_extra("pyarrow", "parquet", "Parquet files")
+        return arrow.concat_tables(self.read_group(each, columns) for each in self.parts[number])
+
+    def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
+        """Return some columns of a row group, or all of them, as a table of pyarrow."""
         file, group = self.groups[number]
         with self._open(file) as stored:
             # One thread: others read and compute at the same time.
-            return stored.read_row_group(group, columns=list(columns), use_threads=False)
+            return stored.read_row_group(
+                group, columns=columns and list(columns), use_threads=False
+            )
 
     def read_columns(self, columns: Sequence[str]) -> Any:
         """Return some columns of all rows, as a table of pyarrow."""
@@ -122,6 +161,20 @@ def as_url(source: Any) -> str:
     return SHORT_URL.sub(r"\1://", str(source))
 
 
+def read_record(folder: Any) -> dict[str, Any] | None:
+    """Return what the run that wrote a folder is known by; None if it was no run of twohot."""
+    fsspec = load_extra("fsspec", "parquet", "Parquet files")
+    filesystem, path = fsspec.core.url_to_fs(f"{as_url(folder)}/{RECORD}")
+    if not filesystem.exists(path):
+        return None
+    try:
+        record = parse_json(filesystem.cat_file(path).decode())
+        return {**record, "n_parts": int(record["n_parts"])}
+    except (ValueError, LookupError, TypeError) as error:
+        problem = f"{folder} has a {RECORD} that was changed ({error})"
+        raise ArgumentError("", problem, "remove the folder, and write it again.") from error
+
+
 def first_paths(paths: Sequence[str]) -> str:
     """Return the first of some files, and how many there are."""
     return (
@@ -142,9 +195,19 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
         if not paths:
             problem = f"{source} is a folder without {SUFFIX} files"
             raise ArgumentError("source", problem, "pass the folder that they are in.")
+        _check_whole(source, len(paths))
     elif not filesystem.exists(path):
         raise FileNotFoundError(f"{source} is not a file: pass Parquet files or a folder of them.")
     return [(filesystem, each) for each in paths]
+
+
+def _check_whole(folder: str, n_files: int) -> None:
+    """Raise if twohot has not finished a folder yet."""
+    record = read_record(folder)
+    if record is not None and n_files < record["n_parts"]:
+        problem = f"{folder} has {n_files} of {record['n_parts']} parts"
+        advice = "finish it by the command that wrote it, which goes on where it was stopped."
+        raise ArgumentError("source", problem, advice)
 
 
 def _footer(filesystem: Any, path: str) -> Any:

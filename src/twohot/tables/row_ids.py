@@ -84,6 +84,20 @@ class RowIds:
         taken = [values[row] for row in rows] if listed else values[np.asarray(rows)]
         return RowIds(taken, self.kind, self.column)
 
+    def cells(self, rows: slice) -> Any:
+        """Return the ids of some rows as a file of typed columns has them: numbers, or text.
+
+        Examples
+        --------
+        >>> RowIds.by_position(9).cells(slice(7, 9)), RowIds.of_column("no", ["7", "8"]).cells(
+        ...     slice(1))
+        (array([7, 8]), ['7'])
+        """
+        values = self.values[rows]
+        if self.kind == POSITION or getattr(values, "dtype", np.dtype(object)).kind in "iu":
+            return np.asarray(values, dtype=np.int64)
+        return [as_text(value) for value in values]
+
     def places_of(
         self, wanted: Iterable[str], origin: str, *, known: Collection[str] = ()
     ) -> IntArray:

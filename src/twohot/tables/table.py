@@ -12,7 +12,7 @@ from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted, first_few, in_python
 from twohot._checks.names import check_names
 from twohot._types import IntArray, Matrix
-from twohot.rows.selected import SelectedRows
+from twohot.rows.selected import GatheredRows, SelectedRows
 from twohot.tables.row_ids import RowIds
 from twohot.tables.stray_features import StrayFeatures
 
@@ -171,15 +171,22 @@ class FeatureTable:
         """Return the table of some rows: a mask, or positions in any order.
 
         Features are not copied: they are a view of the same array or memory map where the rows
-        follow each other, and else gathered as they are read.
+        follow each other, and else gathered as they are read; so are those read in parts.
         """
         # An empty list has no type of its own.
         chosen = np.arange(self.n_rows)[np.asarray(rows) if np.size(rows) else slice(0)]
         features = SelectedRows(self.features, chosen)
-        if chosen.size and np.array_equal(chosen, np.arange(chosen[0], chosen[-1] + 1)):
+        if np.array_equal(chosen, np.arange(self.n_rows)):
+            features = self.features
+        elif _is_range(chosen) and not isinstance(self.features, GatheredRows):
             features = self.features[chosen[0] : chosen[-1] + 1]
         codes = {name: getattr(self, name) for name in ("labels", "split", "true_labels")}
         taken = {name: array[chosen] for name, array in codes.items() if array is not None}
         items = None if self.items is None else tuple(self.items[row] for row in chosen)
         ids = self.ids.take(chosen)
         return replace(self, features=features, items=items, ids=ids, **taken)
+
+
+def _is_range(rows: IntArray) -> bool:
+    """Return whether some rows follow each other."""
+    return rows.size > 0 and np.array_equal(rows, np.arange(rows[0], rows[-1] + 1))

@@ -1,53 +1,56 @@
-"""What classifiers that have not seen a row's label say of it, for rows in chunks.
+"""What classifiers that have not seen a row's label say of it, where rows and classes are many.
 
-Nothing of shape (n_rows, n_classes) is held: opinions are made again, block by block, wherever they
-are needed, from the coefficients of a few fits and the moments of the classes.
+Nothing of shape (n_rows, n_classes) is held: opinions are made again, block by block, wherever the
+rows are, from the coefficients of a few fits and the moments of the classes.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
-from twohot.audit.noise_fit import MOST_ROWS, best_temperature, fit_noise_model, rare_classes
+from twohot.audit.noise_fit import fit_noise_model, most_rows, rare_classes
 from twohot.audit.noise_model import NoiseModel
-from twohot.audit.opinions import MOST_TEMPERATURE, rule_out
+from twohot.audit.opinions import label_temperature, mean_opinion, rule_out
 from twohot.audit.two_likeliest import two_likeliest
 from twohot.audit.verdict import AS_IT_IS
-from twohot.distill._chunked_inputs import ChunkedLabels
 from twohot.distill.discriminant import ClassMoments, moments_along_axes
 from twohot.distill.leave_one_out import choose_shrinkage, left_out_logits
 from twohot.rows.block import Block
 from twohot.rows.chunked import ChunkedColumn, split_index
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.dask_rows import DaskRows
-from twohot.select.chunked_sample import sample_rows
+from twohot.rows.rows import Rows
+from twohot.select.sampling import CHOICE_CELLS
 from twohot.select.search import Search
-from twohot.select.splits import N_FOLDS, Splits, choose_splits
-from twohot.select.unseen import ancestry
+from twohot.select.splits import Splits, choose_splits
+from twohot.select.unseen import fit_again, folds_within
 
 FOLD = "fold"  # of each row: which fit has not seen it
 GIVEN = "given"  # codes of the labels, those of rows without one too
 
+# Rows that a shrinkage is chosen on, at the least.
+FEWEST_ROWS = 2_000
+
 
 @dataclass(frozen=True, eq=False)
-class RowJudge:
-    """All that is needed to judge a row without its label; what all chunks share."""
+class UnseenFits:
+    """Fits that have not seen a row's label; what all blocks share."""
 
-    coefs: FloatArray  # (n_folds, K, d), on prepared rows, of the fit without each fold
+    # (n_folds, K, d), on prepared rows, of the fit without each fold; none: the discriminant alone
+    coefs: FloatArray
     basis: FloatArray  # (d, m), what rows are read along for the discriminant
     moments: ClassMoments
     shrinkage: float
-    temperatures: tuple[float, float] = (1.0, 1.0)  # of the outputs and of the density
-    at_random: NoiseModel | None = None
-    at_boundary: NoiseModel | None = None
-    rare: IntArray = field(default_factory=lambda: np.empty(0, np.intp))  # classes
 
-    def opinions(self, block: Block) -> tuple[FloatArray, FloatArray]:
+    def logits(self, block: Block) -> tuple[FloatArray, FloatArray]:
         """Return logits (rows, K) of the fits and of the discriminant, each without the row."""
         density = left_out_logits(block, self.basis, self.moments, self.shrinkage)
+        density = density.astype(np.float32)
+        if not len(self.coefs):
+            return density.copy(), density
         rows, folds = block.prepared(), block.columns[FOLD]
         logits = np.empty((len(block), self.coefs.shape[1]), np.float32)
         for fold in np.unique(folds).tolist():
@@ -56,42 +59,61 @@ class RowJudge:
             logits[chosen] = rows[chosen] @ coef[:, : rows.shape[1]].T
             if block.intercept:
                 logits[chosen] += coef[:, -1]
-        return logits, density.astype(np.float32)
-
-    def outputs(self, logits: FloatArray, density: FloatArray) -> FloatArray:
-        """Return the mean of both, each as sure as the labels say it should be."""
-        halves = (np.float32(2 * each) for each in self.temperatures)
-        return np.asarray(
-            sum(said / half for said, half in zip((logits, density), halves, strict=True))
-        )
+        return logits, density
 
 
-def make_judge(
-    search: Search, labels: ChunkedLabels, weights: ChunkedColumn | None, random_state: Any
-) -> RowJudge:
-    """Fit what judges rows without their labels, and the noise that explains the labels."""
+@dataclass(frozen=True, eq=False)
+class RowJudge:
+    """All that is needed to judge a row without its label; what all blocks share."""
+
+    fits: UnseenFits
+    temperatures: tuple[float, float]  # of the logits and of the density
+    rare: IntArray  # classes that no row is suggested to be of
+    at_random: NoiseModel  # that explains the labels, if all else is overlap
+    at_boundary: NoiseModel  # if classes overlap only where their rows do
+
+
+def make_judge(search: Search, sample: IntArray, codes: IntArray, random_state: Any) -> RowJudge:
+    """Fit what judges rows without their labels, and the noise that explains the labels.
+
+    A sample of the rows that have a label, with the codes of these, is fitted on in folds.
+    """
     coordinates = search.coordinates
     rows = coordinates.rows
-    if not isinstance(rows, DaskRows):
-        raise TypeError("rows in chunks are meant")
-    sample, codes = sample_rows(labels, weights, random_state)
-    splits = choose_splits(N_FOLDS, codes, None, random_state)
+    n_folds = folds_within(len(sample), rows.n_classes)
+    splits = choose_splits(n_folds, codes, None, random_state) if n_folds else []
     _attach_folds(rows, sample, splits)
     moments = moments_along_axes(coordinates)
-    judge = RowJudge(
+    some = _some(len(sample), max(FEWEST_ROWS, CHOICE_CELLS // rows.n_classes), random_state)
+    fits = UnseenFits(
         coefs=_fold_coefs(search, coordinates.leading(), sample, splits),
         basis=moments.read.astype(rows.dtype),
         moments=moments,
-        shrinkage=choose_shrinkage(rows, moments),
+        shrinkage=choose_shrinkage(rows.take(sample[some]), moments),
     )
-    return _with_noise(judge, rows, sample, codes, random_state)
+    chosen = _some(len(sample), most_rows(rows.n_classes), random_state)
+    said = list(rows.take(sample[chosen]).map(unseen_logits_of, fits))
+    logits, density = (np.concatenate(parts) for parts in zip(*said, strict=True))
+    rare = rare_classes(codes, rows.n_classes)
+    return _judge_by(fits, logits, density, codes[chosen], rare)
 
 
-def _attach_folds(rows: DaskRows, sample: IntArray, splits: Splits) -> None:
+def _some(n_rows: int, most: int, random_state: Any) -> IntArray:
+    """Return so many at the most of some numbered rows, in order."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    rng = np.random.default_rng(0 if random_state is None else random_state)
+    return np.sort(rng.choice(n_rows, most, replace=False))
+
+
+def _attach_folds(rows: Rows, sample: IntArray, splits: Splits) -> None:
     """Note beside each row which fit has not seen it; rows beyond the sample are in no fit."""
     folds = np.zeros(len(sample), dtype=np.int8)
     for number, (_, held_out) in enumerate(splits):
         folds[held_out] = number
+    if not isinstance(rows, DaskRows):
+        rows.attach(FOLD, folds_of_rows(range(rows.n_samples), sample, folds))
+        return
     places = np.searchsorted(sample, rows.X.bounds)
     pieces = dict(split_index(sample, rows.X.bounds))
     nothing = np.empty(0, dtype=np.intp)
@@ -110,56 +132,46 @@ def _fold_coefs(
     splits: Splits,
 ) -> FloatArray:
     """Return the coefficients on prepared rows of the best candidate, fitted without each fold."""
-    again = Search(coordinates.in_axes(sample), splits, search.settings)
+    if not splits:
+        return np.empty((0, 0, 0))
     best = search.best()
-    for candidate in ancestry(search, best.candidate):
-        again.attempt(candidate)
+    again = fit_again(search, best.candidate, coordinates.in_axes(sample), splits)
     along = best.recipe.coordinates(coordinates)
-    return np.stack([along.on_rows(end.coef) for end in again.trials[best.recipe].evaluations])
+    return np.stack([along.on_rows(end.coef) for end in again.ends[best.recipe]])
 
 
-def _with_noise(
-    judge: RowJudge, rows: DaskRows, sample: IntArray, codes: IntArray, random_state: Any
+def _judge_by(
+    fits: UnseenFits, logits: FloatArray, density: FloatArray, codes: IntArray, rare: IntArray
 ) -> RowJudge:
-    """Return the judge as sure as labels say, with the noise that explains them."""
-    chosen = np.arange(len(sample))
-    if len(sample) > MOST_ROWS:
-        rng = np.random.default_rng(0 if random_state is None else random_state)
-        chosen = np.sort(rng.choice(len(sample), MOST_ROWS, replace=False))
-    said = list(rows.take(sample[chosen]).map(opinions_of, judge))
-    logits, density = (np.concatenate(parts) for parts in zip(*said, strict=True))
-    own = codes[chosen]
-    judge = replace(judge, rare=rare_classes(codes, rows.n_classes))
-    temperatures = [
-        min(best_temperature(each, own), MOST_TEMPERATURE) for each in (logits, density)
-    ]
-    judge = replace(judge, temperatures=(temperatures[0], temperatures[1]))
+    """Return the judge as sure as labels of some rows say, with the noise that explains them."""
+    temperatures = label_temperature(logits, codes), label_temperature(density, codes)
     for each in (logits, density):
-        rule_out(each, judge.rare, own)
-    return replace(
-        judge,
-        at_random=fit_noise_model(judge.outputs(logits, density), own),
-        at_boundary=fit_noise_model(density, own, temperatures=AS_IT_IS),
+        rule_out(each, rare, codes)
+    outputs = mean_opinion(logits, density, temperatures)
+    return RowJudge(
+        fits,
+        temperatures=temperatures,
+        rare=rare,
+        at_random=fit_noise_model(outputs, codes),
+        at_boundary=fit_noise_model(density, codes, temperatures=AS_IT_IS),
     )
 
 
 # Kernels and tasks -------------------------------------------------------------------------------
 
 
-def opinions_of(block: Block, judge: RowJudge) -> tuple[FloatArray, FloatArray]:
+def unseen_logits_of(block: Block, fits: UnseenFits) -> tuple[FloatArray, FloatArray]:
     """Return what is said of the rows in a block. A kernel."""
-    return judge.opinions(block)
+    return fits.logits(block)
 
 
 def row_verdicts(block: Block, judge: RowJudge) -> FloatArray:
     """Return the verdict on each row, one column for each of VERDICT. A kernel."""
-    logits, density = judge.opinions(block)
+    logits, density = judge.fits.logits(block)
     codes = block.columns[GIVEN]
     for each in (logits, density):
         rule_out(each, judge.rare, codes)
-    outputs = judge.outputs(logits, density)
-    if judge.at_random is None or judge.at_boundary is None:
-        raise ValueError("the noise is not known yet")
+    outputs = mean_opinion(logits, density, judge.temperatures)
     found = two_likeliest(outputs, judge.at_random.class_probabilities(outputs))
     return np.column_stack(
         [

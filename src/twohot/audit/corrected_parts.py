@@ -1,0 +1,134 @@
+"""Corrected labels in a copy of Parquet files, one part for each of theirs.
+
+All parts are read twice: first ids and labels, to see that they are those that were audited, then
+everything, to be written again. Nothing is written before.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twohot._extras import load_extra
+from twohot.audit.corrected_file import (
+    CorrectedFile,
+    LabelReading,
+    check_id_column,
+    choose_reading,
+    corrected_cells,
+    read_labels,
+)
+from twohot.audit.decisions import Applied
+from twohot.audit.reviewed_parts import Review, ReviewedRows, count_together
+from twohot.tables.column_roles import pick
+from twohot.tables.own_file import OwnParquet
+from twohot.tables.parquet_files import ParquetFiles
+from twohot.tables.part_folder import PartFolder, write_part
+from twohot.tables.row_ids import COLUMN, RowIds
+
+NOTHING = np.empty(0)  # of columns whose names alone are asked for
+
+
+class CorrectedParts:
+    """Parquet files that are written again with the labels of a review.
+
+    Parameters
+    ----------
+    files : ParquetFiles
+        Those that were audited.
+    path : path
+        What the user called them.
+    review : Review
+        Who was audited, and what was decided.
+    label_column : str, optional
+        The column of labels; by default the one that holds those that were audited.
+    drop_excluded : bool
+        Leave rows that are excluded out.
+    """
+
+    def __init__(
+        self,
+        files: ParquetFiles,
+        path: Path,
+        review: Review,
+        *,
+        label_column: str | None,
+        drop_excluded: bool,
+    ) -> None:
+        self.files, self.path, self.review = files, path, review
+        self.drop_excluded = drop_excluded
+        check_id_column(review.ids, path, files.schema.names)
+        parts = list(self._check(label_column))
+        self.column = choose_reading(_together([read for read, _ in parts]), path)
+        self.applied: Applied = count_together([applied for _, applied in parts])
+        self._check_new_classes()
+
+    def about(self) -> CorrectedFile:
+        """Return which column holds what."""
+        n_rows = int(self.files.bounds[-1])
+        before = OwnParquet(self.path, self.files.schema.empty_table()).before
+        new = self.column.spelling(self.applied.classes)[len(self.review.classes) :]
+        return CorrectedFile(self.column.name, before, n_rows - self.review.n_rows, new)
+
+    def write(self, folder: PartFolder, done: Callable[[], None]) -> None:
+        """Write the parts that are not there yet; `done` is called after each."""
+        missing = {*folder.missing()}
+        for number, found in enumerate(self._reviewed()):
+            if number in missing:
+                file = OwnParquet(self.path, self.files.read_part(number))
+                cells = corrected_cells(
+                    file,
+                    self.column,
+                    found.rows,
+                    found.applied,
+                    found.place,
+                    drop_excluded=self.drop_excluded,
+                )
+                write_part(folder.path_of(number), [file.changed(self.column.name, cells)])
+                done()
+
+    def _check(self, label_column: str | None) -> Iterator[tuple[list[LabelReading], Applied]]:
+        """Yield for each part how its columns may be read, and the labels that follow."""
+        names = _columns_of_labels(self.files.schema)
+        if label_column is not None:
+            pick("label_column", label_column, (), dict.fromkeys(self.files.schema.names, NOTHING))
+            names = [label_column]
+        for number, found in enumerate(self._reviewed()):
+            file = OwnParquet(self.path, self.files.read_part(number, names))
+            yield read_labels(file, found.rows, found.place, label_column), found.applied
+
+    def _reviewed(self) -> Iterator[ReviewedRows]:
+        return self.review.parts(map(self._ids_of, range(len(self.files.parts))))
+
+    def _ids_of(self, number: int) -> list[str]:
+        """Return the ids of the rows of a part."""
+        ids, groups = self.review.ids, self.files.parts[number]
+        if ids.kind == COLUMN:
+            cells = OwnParquet(self.path, self.files.read_part(number, [ids.column]))
+            return list(RowIds.of_column(ids.column, cells.cells(ids.column)))
+        first, end = self.files.bounds[[groups[0], groups[-1] + 1]].tolist()
+        return list(map(str, range(first, end)))
+
+    def _check_new_classes(self) -> None:
+        """Raise if the column cannot hold a class that a reviewer named."""
+        one_row = OwnParquet(self.path, self.files.head().slice(0, 1))
+        for name in self.about().new_classes:
+            one_row.changed(self.column.name, [name])
+
+
+def _columns_of_labels(schema: Any) -> list[str]:
+    """Return the columns that may hold labels: neither features nor lists."""
+    kinds = load_extra("pyarrow", "parquet", "Parquet files").types
+    texts = [kinds.is_string, kinds.is_large_string, kinds.is_dictionary]
+    usual = [kinds.is_integer, kinds.is_boolean, *texts]
+    return [column.name for column in schema if any(is_one(column.type) for is_one in usual)]
+
+
+def _together(parts: Sequence[Sequence[LabelReading]]) -> list[LabelReading]:
+    """Return the readings of all parts as one of each column."""
+    first, *others = parts
+    found = list(first)
+    for more in others:
+        found = [one.with_more(other) for one, other in zip(found, more, strict=True)]
+    return found

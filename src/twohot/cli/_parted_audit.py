@@ -1,0 +1,121 @@
+"""An audit whose rows stay on workers: a table in parts, and a report that shows some rows."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.labels import label_notes
+from twohot._checks.messages import ArgumentError
+from twohot.audit.audit_folder import ISSUE_PARTS
+from twohot.audit.audit_parts import begin_audit_parts, labels_digest, write_parts_report
+from twohot.audit.doubtful_rows import DoubtfulRows, most_doubtful
+from twohot.audit.find_issues import find_label_issues
+from twohot.audit.judged_rows import HELD_CELLS
+from twohot.audit.lazy_issues import LazyLabelIssues, write_chunk
+from twohot.audit.review_content import review_summary, rows_of_issues
+from twohot.cli._cluster import tasks_of
+from twohot.cli._part_outputs import writing_parts
+from twohot.cli._printed_findings import print_findings
+from twohot.cli._resumed_fit import fit_with_checkpoint
+from twohot.cli._terminal import choosing, say
+from twohot.rows.dask_tasks import ClusterTasks
+from twohot.tables import FeatureTable
+from twohot.tables.dask_features import as_dask
+from twohot.tables.part_folder import PartFolder, parts_in_words, write_parts
+from twohot.tables.source_parts import source_parts
+
+# In the folder of an audit until it is finished: what is finished of the choice and the fit.
+CHECKPOINT = ".fit.checkpoint"
+
+
+def held_bytes(table: FeatureTable) -> int:
+    """Return about how much an audit in memory holds: two opinions if few, prepared features."""
+    opinions = min(table.n_rows * len(table.classes), HELD_CELLS)
+    return 4 * (2 * opinions + table.n_rows * table.n_features)
+
+
+@dataclass(frozen=True, eq=False)
+class PartedAudit:
+    """An audit of a table in the parts of its source."""
+
+    table: FeatureTable
+    source: Path
+    output: Path
+    asked: Mapping[str, Any]  # of `find_label_issues`: budget, precision, random_state
+
+    def run(
+        self,
+        client: Any,
+        about: Mapping[str, Any],
+        pictures: Mapping[str, Any],
+        *,
+        force: bool,
+        quiet: bool,
+    ) -> None:
+        """Find the wrong labels on the workers of a client, and write the folder of the audit."""
+        table, tasks = self.table, tasks_of(client)
+        if table.n_rows <= table.n_features:
+            problem = f"{self.source} has {table.n_rows} rows of {table.n_features} features"
+            raise ArgumentError("", problem, "audit so few without {scheduler}.", scheduler=...)
+        parts = source_parts(table.features)
+        known = {
+            "source": parts.digest(),
+            "labels": labels_digest(table.coded),
+            "columns": table.columns_in_words,
+            **self.asked,
+        }
+        # Chunks are the parts that have rows of the split.
+        n_parts = int(np.count_nonzero(np.diff(parts.bounds)))
+        folder = begin_audit_parts(self.output, known, n_parts, force=force)
+        features = as_dask(table.features, self.source, parts=parts)
+
+        def find(path: Path) -> Any:
+            about = {"checkpoint": path, **self.asked}
+            with choosing(quiet=quiet) as callback:
+                return find_label_issues(features, table.coded, callback=callback, **about)
+
+        checkpoint = self.output / CHECKPOINT
+        found = fit_with_checkpoint(find, checkpoint)
+        done = self._write_parts(found, folder, tasks, quiet=quiet)
+        self._report(most_doubtful(found, table.ids), about, pictures)
+        checkpoint.unlink()
+        say(f"Every row: {self.output / ISSUE_PARTS} ({done}).")
+
+    def _write_parts(
+        self,
+        issues: LazyLabelIssues,
+        folder: PartFolder,
+        tasks: ClusterTasks | None,
+        *,
+        quiet: bool,
+    ) -> str:
+        """Write the parts that are not there yet; return what was done."""
+        paths = [folder.path_of(number) for number in range(folder.n_parts)]
+        missing = {paths[number] for number in folder.missing()}
+        everything = issues.part_calls(paths, self.table.ids, self.table.items)
+        calls = (call for call in everything if call[-1] in missing)
+        n_there = len(paths) - len(missing)
+        with writing_parts(len(paths), n_there=n_there, quiet=quiet) as done:
+            write_parts(write_chunk, calls, tasks, done)
+        return parts_in_words(folder, len(missing))
+
+    def _report(
+        self, found: DoubtfulRows, about: Mapping[str, Any], pictures: Mapping[str, Any]
+    ) -> None:
+        table, issues = self.table, found.issues
+        counts = replace(found.counts, full_table=ISSUE_PARTS)
+        summary = review_summary(None, issues, counts=counts, **about)
+        items = None if table.items is None else [table.items[row] for row in found.places]
+        rows = rows_of_issues(issues, items, table.item_kind)
+        name = write_parts_report(self.output, rows, summary, **pictures)
+        names = issues.classes.tolist()
+        pairs = {(names[a], names[b]): count for (a, b), count in found.confusions.items()}
+        noted = label_notes(table.coded)
+        print_findings(
+            Counter(pairs), [message for message in summary.messages if message not in noted]
+        )
+        say(f"Report {name}: open {self.output / 'report.html'} in a browser.")

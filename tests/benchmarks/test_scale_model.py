@@ -1,0 +1,152 @@
+"""The model of a pass on a cluster, against simple closed forms."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.scale import model_page
+from benchmarks.scale.cost_model import (
+    Job,
+    Rates,
+    compute_seconds,
+    pass_seconds,
+    rates_from,
+    reduce_seconds,
+    worker_bytes,
+)
+from benchmarks.scale.straggler_simulation import simulate_passes
+
+RATES = Rates(per_class=1e-10, per_feature=1e-9, worker_task=2e-3, scheduler_task=1e-3, adding=2e9)
+FREE = replace(RATES, worker_task=0, scheduler_task=0, adding=np.inf, bandwidth=np.inf)
+
+jobs = st.builds(
+    Job,
+    n_rows=st.integers(10**4, 10**7),
+    n_classes=st.integers(2, 10**4),
+    n_workers=st.integers(1, 50),
+    chunk_bytes=st.sampled_from([2**22, 2**26]),
+    fan_in=st.integers(2, 64),
+)
+
+
+def test_one_worker_with_one_chunk_by_hand():
+    job = Job(n_rows=1000, n_classes=10, n_workers=1, n_features=100)
+    compute = 1000 * 100 * (10 * 1e-10 + 1e-9) + 2e-3
+    add = 8 * (8 * 10 * 101) / 2e9  # all that a node could add, of which there is one
+    travel = (4 * 10 * 100 + 4 * 10 * 101) / 1.25e9
+    assert job.n_chunks == 1
+    assert pass_seconds(job, RATES) == pytest.approx(compute + add + travel)
+
+
+@given(jobs)
+def test_without_stragglers_the_simulation_is_the_closed_form(job):
+    fast_scheduler = replace(RATES, scheduler_task=0)
+    found = simulate_passes(job, fast_scheduler, 0.0, 2, np.random.default_rng(0))
+    np.testing.assert_allclose(found, pass_seconds(job, fast_scheduler), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_workers", [1, 10, 200])
+def test_exponential_delays_cost_the_harmonic_number(n_workers):
+    job = Job(n_rows=10**6, n_classes=100, n_workers=n_workers, chunk_bytes=np.inf)
+    found = simulate_passes(job, FREE, 0.5, 4000, np.random.default_rng(0))
+    harmonic = sum(1 / number for number in range(1, n_workers + 1))
+    expected = compute_seconds(job, FREE) * (1 + 0.5 * harmonic)
+    assert abs(found.mean() - expected) < 4 * found.std() / math.sqrt(len(found))
+
+
+@given(jobs, st.integers(2, 8))
+def test_free_communication_scales_with_the_workers(job, times):
+    chunks = replace(job, chunk_bytes=np.inf)  # one for each worker
+    more = replace(chunks, n_workers=times * job.n_workers)
+    assert pass_seconds(chunks, FREE) == pytest.approx(times * pass_seconds(more, FREE))
+
+
+@given(jobs)
+def test_the_tree_is_as_deep_as_its_fan_in_says(job):
+    n_levels = len(job.levels)
+    assert job.levels[-1] == 1
+    assert job.fan_in**n_levels >= job.n_chunks
+    assert n_levels == 1 or job.fan_in ** (n_levels - 1) < job.n_chunks
+
+
+def test_a_scheduler_can_be_what_all_wait_for():
+    job = Job(n_rows=10**6, n_classes=2, n_workers=1000, chunk_bytes=2**12)
+    quick = replace(FREE, scheduler_task=1e-3)
+    assert pass_seconds(job, quick) == pytest.approx(1e-3 * job.n_chunks)
+    found = simulate_passes(job, quick, 0.0, 1, np.random.default_rng(0))
+    assert found[0] == pytest.approx(1e-3 * job.n_chunks, rel=1e-3)
+
+
+def test_what_a_worker_holds_and_adds_up():
+    job = Job(n_rows=10**6, n_classes=1000, n_workers=4, n_features=100, itemsize=4)
+    sums = 8 * 1000 * 101
+    assert worker_bytes(job, RATES) == 10**6 * 448 / 4 + 4 * 1000 * 100 + 9 * sums
+    # Six chunks, hence one level; of four workers one adds up.
+    assert (job.n_chunks, job.levels) == (6, [1])
+    assert reduce_seconds(job, RATES) == pytest.approx(8 * sums * (1 / 1.25e9 + 1 / 2e9))
+
+
+KERNELS = [
+    {"kind": "kernel", "shape": [1000, 512, k], "cpu_seconds": 1000 * 512 * (k * 7e-11 + 2e-9)}
+    for k in (10, 100, 1000)
+]
+TASKS = [
+    {
+        "kind": "tasks",
+        "n_chunks": n,
+        "workers": 0.01 + 2e-3 * n,
+        "scheduler": 0.02 + 1e-3 * n,
+        "resident": {"worker": 2e8},
+    }
+    for n in (64, 8, 256)
+]
+ADD = {"kind": "add", "n_bytes": 4e7, "cpu_seconds": 0.02}
+
+
+def test_rates_are_found_from_records():
+    assert rates_from([*KERNELS, *TASKS, ADD]) == Rates(
+        per_class=pytest.approx(7e-11),
+        per_feature=pytest.approx(2e-9),
+        worker_task=pytest.approx(2e-3),
+        scheduler_task=pytest.approx(1e-3),
+        adding=pytest.approx(2e9),
+        process_bytes=2e8,
+    )
+
+
+def test_a_page_keeps_what_is_outside_of_its_marks(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_page, "ROWS", (1e5,))
+    monkeypatch.setattr(model_page, "N_SIMULATED", 2)
+    passes = [
+        {
+            "kind": "pass",
+            "n_workers": n_workers,
+            "shape": [1000, 512, 100],
+            "n_chunks": 4,
+            **dict.fromkeys(["clock", "client", "scheduler", "workers"], 1.0),
+            "busiest_worker": 1 / n_workers,
+            "resident": {"worker": 3 * 10**8, "scheduler": 2 * 10**8},
+            "cores": 2,
+            "load": 0.5,
+        }
+        for n_workers in (1, 2)
+    ]
+    records, page = tmp_path / "scaling.jsonl", tmp_path / "scale.md"
+    records.write_text("\n".join(map(json.dumps, [*passes, *KERNELS, *TASKS, ADD])))
+    page.write_text(f"before\n{model_page.BEGIN}old{model_page.END}\nafter\n")
+    (tmp_path / "figures").mkdir()
+    model_page.main(records, page)
+    written = page.read_text()
+    assert written.startswith("before\n")
+    assert written.endswith("\nafter\n")
+    assert "old" not in written
+    assert "The busiest of two workers has 50% of the CPU time of one." in written
+    assert "0.070 ns per row, class and feature" in written
+    model_page.main(records, page)
+    assert page.read_text() == written
+    assert (tmp_path / "figures" / "scale_model.png").stat().st_size > 10_000
