@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -120,6 +121,40 @@ def test_a_stopped_copy_is_resumed(audit, decided, tmp_path, monkeypatch):
         for name in ("clean", "whole")
     )
     assert found == whole
+
+
+@pytest.mark.parametrize("audit", ["in parts"], indirect=True)
+def test_a_copy_by_another_audit_is_refused(audit, decided, tmp_path):
+    root = tmp_path / "audited"
+    shutil.copytree(audit, root)  # with the times of its files
+    assert applied(audit, tmp_path / "clean", decided).exit_code == 0
+    assert "there already" in applied(root, tmp_path / "clean", decided).output
+    file = root / "audit" / "issues.parquet" / "_twohot.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"budget": 3}))
+    refused = applied(root, tmp_path / "clean", decided)
+    assert "parts of another run, which differs in audit:" in refused.output
+
+
+def test_labels_that_are_numbers_with_gaps(tmp_path):
+    codes = np.where(np.arange(N_ROWS) % 50 == 7, np.nan, np.searchsorted(NAMES, GIVEN))
+    source, audit = write_source(tmp_path / "embeddings", code=codes), tmp_path / "audit"
+
+    def drop(*names):
+        for file in source.iterdir():
+            pq.write_table(pq.read_table(file).drop_columns([*names]), file)
+
+    def applied_to_source(output):
+        asked = ("--accept-all", 0.5, "--audit", audit, "--quiet", "--to", source)
+        return run("apply", *asked, "-o", tmp_path / output)
+
+    drop("id", "kind")
+    assert run("audit", source, "-o", audit, "--label-column", "code", "--quiet").exit_code == 0
+    result = applied_to_source("clean")
+    assert result.exit_code == 0, result.output
+    found = pq.read_table(tmp_path / "clean")["code"].to_numpy()
+    assert np.array_equal(found[WRONG], TRUE[WRONG])
+    drop("code")
+    assert "has no column that looks like labels" in applied_to_source("none").output
 
 
 def test_other_files_than_were_audited(audit, decided, tmp_path):

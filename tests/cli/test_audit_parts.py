@@ -8,9 +8,12 @@ import pytest
 from label_tables import column, everything, run
 from parquet_source import GIVEN, IDS, WRONG, small_parts, write_source
 
+from twohot._checks.messages import FileThereError
 from twohot.audit import doubtful_rows
 from twohot.audit.audit_folder import FILES
+from twohot.audit.audit_parts import begin_audit_parts
 from twohot.cli import _cluster, _parted_audit
+from twohot.tables import read_table
 
 
 @pytest.fixture
@@ -114,6 +117,23 @@ def test_a_stopped_audit_is_resumed(source, tmp_path, monkeypatch):
     monkeypatch.undo()
     assert audited(source, folder, "--force").exit_code == 0
     assert {path.name for path in folder.iterdir()} == {*FILES}
+
+
+def test_an_earlier_audit_stays_until_there_is_another(source, tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "audit"
+    begin_audit_parts(folder, {"budget": 1}, 1, force=False)
+    (folder / "summary.json").touch()
+    before = everything(folder)
+    monkeypatch.setattr(_parted_audit, "find_label_issues", stopped)
+    table = read_table(source, label_column="kind")
+    audit = _parted_audit.PartedAudit(table, source, folder, {"budget": 2})
+    for force, error in {True: KeyboardInterrupt, False: FileThereError}.items():
+        with pytest.raises(error):
+            audit.run(None, {}, {}, force=force, quiet=True)
+        assert everything(folder) == before
 
 
 @pytest.mark.usefixtures("tiny_memory")

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from label_tables import column, everything, run
+from label_tables import column, everything, run, write_table
 from parquet_source import FILES, GIVEN, IDS, N_ROWS, X, small_parts, write_source
 
+import twohot
 from twohot import LinearProbe
 from twohot.distill import part_predictions
 from twohot.distill.fitted import load
@@ -106,10 +107,49 @@ def test_a_folder_of_another_run_is_refused(source, probe, tmp_path):
     refused = run("predict", other, source, "-o", folder, "--quiet")
     assert "holds parts of another run, which differs in probe: choose another" in refused.output
     some = run("predict", probe, source / "0.parquet", source / "2.parquet", "-o", folder)
-    assert "which differs in source, n_parts" in some.output
+    assert "which differs in source, ids, n_parts" in some.output
     assert everything(folder) == before
     assert run("predict", other, source, "-o", folder, "--quiet", "--force").exit_code == 0
     check_predictions(sorted(folder.glob("*.parquet")), other)
+
+
+def in_another_order(source):
+    """Write a file again, rows of a row group in another order; its footer says the same."""
+    table = pq.read_table(source / "1.parquet")
+    turned = table["vector"].take(np.arange(len(table))[::-1])
+    pq.write_table(table.set_column(1, "vector", turned), source / "1.parquet")
+
+
+def test_a_source_that_was_changed_is_another(source, probe, tmp_path, monkeypatch):
+    def output_of(path):
+        return run("predict", probe, path, "-o", tmp_path / f"of {path.stem}", "--quiet").output
+
+    array, table = tmp_path / "array.npy", tmp_path / "table.csv"
+    np.save(array, X)
+    write_table(table, X, id=[f"a{row}" for row in IDS])
+    for path in (source, array, table):
+        assert f"Predicted {N_ROWS} rows" in output_of(path)
+        assert "there already" in output_of(path)
+    in_another_order(source)
+    changed = X.copy()
+    changed[333] = 0
+    np.save(array, changed)
+    write_table(table, X, id=[f"b{row}" for row in IDS])
+    for path, what in {source: "source", array: "source", table: "ids"}.items():
+        assert f"parts of another run, which differs in {what}:" in output_of(path)
+    monkeypatch.setattr(twohot, "__version__", "0.0")
+    np.save(array, X)
+    assert "parts of another run, which differs in twohot:" in output_of(array)
+
+
+@pytest.mark.parametrize("output", ["folder", "all.parquet", "all.csv"])
+def test_a_row_that_is_not_finite_is_named_by_its_id(output, probe, tmp_path, monkeypatch):
+    monkeypatch.setattr(part_predictions, "BLOCK_ROWS", 70)
+    holed = X.copy()
+    holed[333, 2] = np.nan
+    table = write_table(tmp_path / "table.csv", holed, id=[f"a{row}" for row in IDS])
+    result = run("predict", probe, table, "-o", tmp_path / output, "--quiet")
+    assert f"contains NaN at row a{IDS[333]}, column 2: features" in result.output
 
 
 def test_what_is_refused(source, probe, tmp_path, monkeypatch):

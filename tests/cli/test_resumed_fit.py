@@ -3,7 +3,7 @@
 import pytest
 from label_tables import blobs, run, write_table, wrong_every
 
-from twohot.select import search as search_module
+from twohot.select import split_fits
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def source(tmp_path):
 
 def stop_after(number, monkeypatch):
     """Let a choice be interrupted; return a list with an entry for every fit of a candidate."""
-    made, fit = [], search_module.fit_round
+    made, fit = [], split_fits.fit_round
 
     def fit_or_stop(*args):
         made.append(args)
@@ -22,7 +22,7 @@ def stop_after(number, monkeypatch):
             raise KeyboardInterrupt
         return fit(*args)
 
-    monkeypatch.setattr(search_module, "fit_round", fit_or_stop)
+    monkeypatch.setattr(split_fits, "fit_round", fit_or_stop)
     return made
 
 

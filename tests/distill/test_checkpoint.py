@@ -7,6 +7,7 @@ import pytest
 import problems
 from twohot import DistilledProbe, PartialLabelProbe
 from twohot.distill import rounds as rounds_module
+from twohot.distill.checkpoint import OtherFitError
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -69,7 +70,32 @@ def test_rounds_of_another_fit_are_refused(tmp_path):
         (DistilledProbe(n_rounds=2), X + 0.01, Y),
         (DistilledProbe(n_rounds=2), X, np.roll(Y, 1)),
         (DistilledProbe(n_rounds=2, normalize=False), X, Y),
+        (DistilledProbe(n_rounds=2), X[::-1], Y),  # of the same mean
     ]
     for probe, rows, labels in others:
         with pytest.raises(ValueError, match=r"checkpoint=.* holds rounds of another fit"):
             probe.fit(rows, labels, checkpoint=file)
+
+
+def test_other_rows_and_weights_of_no_mean_are_refused(tmp_path):
+    file, generator = tmp_path / "fit.npz", np.random.default_rng(0)
+    probe = DistilledProbe(n_rounds=2, center=False)
+    weights = generator.integers(1, 4, len(Y)).astype(float)
+    fitted = probe.fit(X, Y, weights, checkpoint=file).coef_
+    one_other = np.where(np.arange(len(X))[:, None] == 7, X[[8]], X)
+    others = [(one_other, weights), (X, weights[::-1]), (generator.normal(size=X.shape), weights)]
+    for rows, other_weights in others:
+        with pytest.raises(OtherFitError, match="holds rounds of another fit"):
+            probe.fit(rows, Y, other_weights, checkpoint=file)
+    assert np.array_equal(probe.fit(X, Y, weights, checkpoint=file).coef_, fitted)
+
+
+def test_a_damaged_record_is_refused(tmp_path):
+    file = tmp_path / "fit.npz"
+    DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=file)
+    with np.load(file) as stored:
+        arrays = dict(stored)
+    for name, other in {"0.coef": arrays["0.coef"][:-1], "0.loss": np.zeros(3)}.items():
+        np.savez(file, **arrays | {name: other})
+        with pytest.raises(OtherFitError, match=r"is no checkpoint, or was cut short \(arrays of"):
+            DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=file)

@@ -19,7 +19,12 @@ from twohot._files import json_safe, write_json
 from twohot.audit.audit_folder import FILES, ISSUE_PARTS, UNFINISHED, summary_fields
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
-from twohot.tables.part_folder import PartFolder, begin_parts
+from twohot.tables.part_folder import PartFolder, begin_parts, check_parts
+
+
+def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
+    """Raise if `begin_audit_parts` would, and leave what is there."""
+    check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
 
 
 def begin_audit_parts(

@@ -175,6 +175,11 @@ def choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
         raise both_meant("label_column", *several[:2])
     if right:
         return right[0]
+    if not read:
+        problem = "has no column that looks like labels (text, or whole numbers)"
+        raise ArgumentError(
+            {"to": path}, problem, "name theirs by {label_column}.", label_column=...
+        )
     best = min(read, key=lambda column: column.n_wrong)
     problem = f"holds other labels than those that were audited: {best.example}"
     advice = "pass the file that was audited, name its column by {label_column}, or audit it again."

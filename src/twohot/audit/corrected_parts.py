@@ -90,7 +90,7 @@ class CorrectedParts:
 
     def _check(self, label_column: str | None) -> Iterator[tuple[list[LabelReading], Applied]]:
         """Yield for each part how its columns may be read, and the labels that follow."""
-        names = _columns_of_labels(self.files.schema)
+        names = _columns_of_labels(self.files.head())
         if label_column is not None:
             pick("label_column", label_column, (), dict.fromkeys(self.files.schema.names, NOTHING))
             names = [label_column]
@@ -117,12 +117,23 @@ class CorrectedParts:
             one_row.changed(self.column.name, [name])
 
 
-def _columns_of_labels(schema: Any) -> list[str]:
-    """Return the columns that may hold labels: neither features nor lists."""
+def _columns_of_labels(head: Any) -> list[str]:
+    """Return the columns that may hold labels: neither features nor lists, by some rows."""
     kinds = load_extra("pyarrow", "parquet", "Parquet files").types
     texts = [kinds.is_string, kinds.is_large_string, kinds.is_dictionary]
     usual = [kinds.is_integer, kinds.is_boolean, *texts]
-    return [column.name for column in schema if any(is_one(column.type) for is_one in usual)]
+    return [
+        column.name
+        for column in head.schema
+        if any(is_one(column.type) for is_one in usual)
+        or (kinds.is_floating(column.type) and _are_whole(head[column.name].drop_null()))
+    ]
+
+
+def _are_whole(column: Any) -> bool:
+    """Return whether numbers are whole, as classes are where some rows have none; NaN is none."""
+    cells = column.to_numpy()
+    return bool(np.all(np.isnan(cells) | (cells == np.floor(cells))))
 
 
 def _together(parts: Sequence[Sequence[LabelReading]]) -> list[LabelReading]:

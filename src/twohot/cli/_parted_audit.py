@@ -11,7 +11,12 @@ import numpy as np
 from twohot._checks.labels import label_notes
 from twohot._checks.messages import ArgumentError
 from twohot.audit.audit_folder import ISSUE_PARTS
-from twohot.audit.audit_parts import begin_audit_parts, labels_digest, write_parts_report
+from twohot.audit.audit_parts import (
+    begin_audit_parts,
+    check_audit_parts,
+    labels_digest,
+    write_parts_report,
+)
 from twohot.audit.doubtful_rows import DoubtfulRows, most_doubtful
 from twohot.audit.find_issues import find_label_issues
 from twohot.audit.judged_rows import HELD_CELLS
@@ -26,7 +31,7 @@ from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables import FeatureTable
 from twohot.tables.dask_features import as_dask
 from twohot.tables.part_folder import PartFolder, parts_in_words, write_parts
-from twohot.tables.source_parts import source_parts
+from twohot.tables.source_parts import known_by, source_parts
 
 # In the folder of an audit until it is finished: what is finished of the choice and the fit.
 CHECKPOINT = ".fit.checkpoint"
@@ -63,14 +68,15 @@ class PartedAudit:
             raise ArgumentError("", problem, "audit so few without {scheduler}.", scheduler=...)
         parts = source_parts(table.features)
         known = {
-            "source": parts.digest(),
+            **known_by(table, parts),
             "labels": labels_digest(table.coded),
-            "columns": table.columns_in_words,
             **self.asked,
         }
         # Chunks are the parts that have rows of the split.
         n_parts = int(np.count_nonzero(np.diff(parts.bounds)))
-        folder = begin_audit_parts(self.output, known, n_parts, force=force)
+        # Nothing is computed for nobody, and an earlier audit stays until there is another.
+        check_audit_parts(self.output, known, n_parts, force=force)
+        self.output.mkdir(parents=True, exist_ok=True)
         features = as_dask(table.features, self.source, parts=parts)
 
         def find(path: Path) -> Any:
@@ -80,6 +86,7 @@ class PartedAudit:
 
         checkpoint = self.output / CHECKPOINT
         found = fit_with_checkpoint(find, checkpoint)
+        folder = begin_audit_parts(self.output, known, n_parts, force=force)
         done = self._write_parts(found, folder, tasks, quiet=quiet)
         self._report(most_doubtful(found, table.ids), about, pictures)
         checkpoint.unlink()

@@ -23,7 +23,7 @@ from twohot.cli._table_options import SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.review.records import ReviewRows
 from twohot.tables.own_file import BEFORE
-from twohot.tables.parquet_files import as_url, is_parquet_source, open_files
+from twohot.tables.parquet_files import as_url, is_parquet_source, open_files, read_record
 from twohot.tables.part_folder import begin_parts, parts_in_words
 from twohot.tables.row_ids import PATH
 
@@ -99,6 +99,8 @@ def apply(
         parts = CorrectedParts(open_files([to]), to, review, **labels)
         about = {"report": fields["report"], "accept_all": accept_all, **labels}
         about["decisions"] = None if decisions is None else file_digest(decisions)
+        # The report of an audit in parts is named after the rows that it shows, not after all.
+        about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
         done = _correct_parts(parts, target, about, force=force, quiet=quiet)
         _say_done(target, done, parts.applied, review, left_out=drop_excluded)
         return

@@ -31,7 +31,7 @@ from twohot.tables.csv_file import write_csv
 from twohot.tables.dask_features import features_opener
 from twohot.tables.parquet_files import SUFFIX
 from twohot.tables.part_folder import begin_parts, parts_in_words, write_part, write_parts
-from twohot.tables.source_parts import source_parts
+from twohot.tables.source_parts import known_by, source_parts
 
 COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
 
@@ -75,18 +75,18 @@ def predict(
     ):
         table = whole if split is None else whole.take(whole.rows_of_split(split))
         done = ""
-        if in_parts:
-            about = {"probe": file_digest(probe), "probabilities": probabilities}
-            writer = _PartWriter(predictor, table, options.source)
-            done = writer.write_folder(output, about, tasks_of(client), force=force, quiet=quiet)
-        else:
-            with naming_rows(table.features, table.ids):
-                if output.suffix == SUFFIX:
-                    _PartWriter(predictor, table, options.source).write_file(output, quiet=quiet)
-                else:
-                    columns = [*COLUMNS, *predictor.probability_columns]
-                    lines = _lines(predictor, table)
-                    write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
+        writer = _PartWriter(predictor, table, options.source)
+        with naming_rows(table.features, table.ids):
+            if in_parts:
+                about = {"probe": file_digest(probe), "probabilities": probabilities}
+                tasks = tasks_of(client)
+                done = writer.write_folder(output, about, tasks, force=force, quiet=quiet)
+            elif output.suffix == SUFFIX:
+                writer.write_file(output, quiet=quiet)
+            else:
+                columns = [*COLUMNS, *predictor.probability_columns]
+                lines = _lines(predictor, table)
+                write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
     say(f"Predicted {counted(table.n_rows, 'row')}: {output}{done}")
 
 
@@ -108,8 +108,7 @@ class _PartWriter:
     ) -> str:
         """Write one file for each part that is not there yet; return what was done."""
         parts = self.parts
-        columns = self.table.columns_in_words
-        known = {"kind": "predictions", **about, "columns": columns, "source": parts.digest()}
+        known = {"kind": "predictions", **about, **known_by(self.table, parts)}
         folder = begin_parts(output, known, parts.n_parts, force=force)
         missing = folder.missing()
         predictor: Any = self.predictor

@@ -20,12 +20,16 @@ from twohot._files import stored_file, whole_stored_file
 from twohot._types import FloatArray, Matrix, Round
 from twohot.rows.chunked import ChunkedColumn
 from twohot.rows.coordinates import Coordinates
+from twohot.rows.fingerprint import fingerprint
 from twohot.rows.preparation import Preparation
 from twohot.solve.objective import Evaluation
 
-# Relative difference of the mean row up to which features are the same: sums of other chunks are
-# rounded in another order.
-SAME_MEAN = 1e-5
+# Relative difference of the mean row, and of the fingerprint, up to which features are the same:
+# sums on another machine are rounded in another order.
+SAME_ROWS = 1e-5
+
+# What reading a file that is none, or was damaged, may end in.
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile)
 
 OTHER_PATH = "pass another path, or remove the file."
 
@@ -45,14 +49,14 @@ class Checkpoint:
         Any that fsspec reads.
     about : mapping of JSON
         What the fit is known by.
-    mean : array of shape (n_features,)
-        Of the features.
+    sums : mapping of arrays
+        What the rows are known by, but for rounding.
     """
 
-    def __init__(self, path: str, about: Mapping[str, Any], mean: FloatArray) -> None:
+    def __init__(self, path: str, about: Mapping[str, Any], sums: Mapping[str, FloatArray]) -> None:
         self.path = path
         self.about = json.loads(json.dumps(about))
-        self.mean = mean
+        self.sums = sums
         # Fields of the records that are finished, by their names: numbers, text and arrays.
         self._finished: dict[str, dict[str, Any]] = self._load()
 
@@ -88,7 +92,10 @@ class Checkpoint:
 
     def _record(self, kind: type[Record], name: str) -> Record | None:
         stored = self._finished.get(name)
-        return None if stored is None else kind(**stored)
+        try:
+            return None if stored is None else kind(**stored)
+        except TypeError as error:
+            raise self._is_none(error) from error
 
     def _load(self) -> dict[str, dict[str, Any]]:
         """Return what is finished; nothing if there is no file."""
@@ -99,21 +106,27 @@ class Checkpoint:
                 with np.load(file, allow_pickle=False) as stored:
                     arrays = {name: stored[name] for name in stored.files}
             header = json.loads(str(arrays["header"]))
-            is_same = header["about"] == self.about and self._is_mean(arrays["mean"])
-        except (ValueError, LookupError, TypeError, EOFError, BadZipFile) as error:
-            problem = f"is no checkpoint, or was cut short ({error})"
-            raise OtherFitError({"checkpoint": self.path}, problem, OTHER_PATH) from error
+            is_same = header["about"] == self.about and all(
+                _agree(arrays[name], sums) for name, sums in self.sums.items()
+            )
+            finished = {
+                name: _entry(arrays, number, fields)
+                for number, (name, fields) in enumerate(header["finished"].items())
+            }
+        except UNREADABLE as error:
+            raise self._is_none(error) from error
         if not is_same:
             problem = "holds rounds of another fit, on other rows, labels or parameters"
             raise OtherFitError({"checkpoint": self.path}, problem, OTHER_PATH)
-        return {
-            name: {field: arrays.get(f"{number}.{field}", value) for field, value in entry.items()}
-            for number, (name, entry) in enumerate(header["finished"].items())
-        }
+        return finished
+
+    def _is_none(self, error: Exception) -> OtherFitError:
+        problem = f"is no checkpoint, or was cut short ({error})"
+        return OtherFitError({"checkpoint": self.path}, problem, OTHER_PATH)
 
     def _save(self) -> None:
         """Write what is finished; the file is whole at any time."""
-        arrays: dict[str, Any] = {}
+        arrays: dict[str, Any] = dict(self.sums)
         entries: dict[str, dict[str, Any]] = {}
         for number, (name, record) in enumerate(self._finished.items()):
             held = {key: value for key, value in record.items() if isinstance(value, np.ndarray)}
@@ -121,13 +134,25 @@ class Checkpoint:
             entries[name] = record | dict.fromkeys(held)
         header = json.dumps({"about": self.about, "finished": entries})
         with whole_stored_file(self.path) as file:
-            np.savez(file, header=np.array(header), mean=self.mean, **arrays)
+            np.savez(file, header=np.array(header), **arrays)
 
-    def _is_mean(self, mean: FloatArray) -> bool:
-        if mean.shape != self.mean.shape:
-            return False
-        difference = np.linalg.norm(mean - self.mean)
-        return bool(difference <= SAME_MEAN * np.linalg.norm(self.mean))
+
+def _agree(stored: FloatArray, sums: FloatArray) -> bool:
+    """Return whether sums are the same but for rounding."""
+    if stored.shape != sums.shape:
+        return False
+    return bool(np.linalg.norm(stored - sums) <= SAME_ROWS * np.linalg.norm(sums))
+
+
+def _entry(arrays: Mapping[str, Any], number: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record, in whose arrays every class has a row."""
+    record = {field: arrays.get(f"{number}.{field}", value) for field, value in fields.items()}
+    held = [value for value in record.values() if isinstance(value, np.ndarray)]
+    lengths = {len(each) for each in held}
+    widths = {each.shape[1:] for each in held if each.ndim > 1}
+    if len(lengths) > 1 or len(widths) > 1:
+        raise ValueError(f"arrays of {', '.join(str(each.shape) for each in held)} in one record")
+    return record
 
 
 def checkpoint_at(
@@ -147,12 +172,13 @@ def checkpoint_at(
         "precision": str(rows.dtype),
         "shape": [rows.n_samples, rows.n_columns],
         "intercept": rows.intercept,
+        "n_axes": len(coordinates.axes.variances),
         "weight": round(rows.total_weight, 6),
         "classes": [str(name) for name in classes.tolist()],
         "targets": _digest(column),
     }
     mean = np.zeros(0) if preparation.mean is None else preparation.mean
-    return Checkpoint(str(path), about, mean)
+    return Checkpoint(str(path), about, {"mean": mean, "fingerprint": fingerprint(rows)})
 
 
 def _digest(column: Matrix) -> str:

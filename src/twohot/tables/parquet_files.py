@@ -8,6 +8,7 @@ import io
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -69,12 +70,18 @@ class ParquetFiles:
         return found
 
     def digest(self) -> str:
-        """Return what the rows are known by: what footers say of their columns and bytes."""
+        """Return what the rows are known by: footers, and what file systems say of the files.
+
+        Footers alone are the same for rows of another order.
+        """
         known = hashlib.sha256()
-        for footer in self.footers:
+        for filesystem, path, footer in zip(
+            self.filesystems, self.paths, self.footers, strict=True
+        ):
             content = io.BytesIO()
             footer.write_metadata_file(content)
             known.update(content.getvalue())
+            known.update(repr(_version_of(filesystem, path)).encode())
         return known.hexdigest()
 
     @property
@@ -208,6 +215,15 @@ def _check_whole(folder: str, n_files: int) -> None:
         problem = f"{folder} has {n_files} of {record['n_parts']} parts"
         advice = "finish it by the command that wrote it, which goes on where it was stopped."
         raise ArgumentError("source", problem, advice)
+
+
+def _version_of(filesystem: Any, path: str) -> list[Any]:
+    """Return what a file system says of a file that is another when its content is."""
+    said = filesystem.info(path)
+    version = [said.get(name) for name in ("size", "ETag", "etag")]
+    with suppress(NotImplementedError):  # a web server, for instance
+        version.append(filesystem.modified(path).isoformat())
+    return version
 
 
 def _footer(filesystem: Any, path: str) -> Any:

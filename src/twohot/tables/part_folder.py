@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
+import twohot
 from twohot._checks.messages import ArgumentError, FileThereError, counted
 from twohot._extras import load_extra
 from twohot._files import whole_stored_file
@@ -52,49 +53,51 @@ def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
     folder : path
         Any that fsspec writes.
     about : mapping of JSON
-        What the run is known by.
+        What the run is known by, beside the version of twohot.
     n_parts : int
         How many files there will be.
     force : bool
         Replace the parts of another run.
     """
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
-    record = json.loads(json.dumps({**about, "n_parts": n_parts}))
-    target = PartFolder(filesystem.unstrip_protocol(path), n_parts)
+    check_parts(folder, about, n_parts, force=force)
+    filesystem, path = _place(folder)
+    record = _record_of(about, n_parts)
+    if read_record(folder) != record:
+        remove_parts(folder)
+        filesystem.makedirs(path, exist_ok=True)
+        with whole_stored_file(f"{filesystem.unstrip_protocol(path)}/{RECORD}") as file:
+            file.write(json.dumps(record, indent=1).encode())
+    return PartFolder(filesystem.unstrip_protocol(path), n_parts)
+
+
+def check_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
+    """Raise if `begin_parts` would, and leave what is there."""
+    filesystem, path = _place(folder)
+    record = _record_of(about, n_parts)
     if filesystem.exists(path) and not filesystem.isdir(path):
         raise ArgumentError({"output": folder}, "is a file", "pass the name of a folder.")
-    there, names = read_record(target.url), _names(target.url)
+    there, names = read_record(folder), _names(as_url(folder))
     if there is None and names:
         problem = f"holds {names[0]!r}, which is no part that twohot wrote"
         raise ArgumentError({"output": folder}, problem, "pass a new or an empty folder.")
-    if there is not None and there != record:
-        if not force:
-            others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
-            problem = f"holds parts of another run, which differs in {', '.join(others)}"
-            advice = "choose another folder, or replace them by {force}."
-            raise FileThereError({"output": folder}, problem, advice, force=True)
-        remove_parts(folder)
-        there = None
-    if there is None:
-        filesystem.makedirs(path, exist_ok=True)
-        with whole_stored_file(f"{target.url}/{RECORD}") as file:
-            file.write(json.dumps(record, indent=1).encode())
-    return target
+    if there is not None and there != record and not force:
+        others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
+        problem = f"holds parts of another run, which differs in {', '.join(others)}"
+        advice = "choose another folder, or replace them by {force}."
+        raise FileThereError({"output": folder}, problem, advice, force=True)
 
 
 def remove_parts(folder: Any) -> None:
     """Remove the parts that twohot wrote to a folder, and the folder if nothing else is in it."""
     if read_record(folder) is None:
         return
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
+    filesystem, path = _place(folder)
     names = _names(as_url(folder))
-    others = [name for name in names if name != RECORD and not PART.fullmatch(name)]
-    for name in names:
-        if name not in others:
-            filesystem.rm_file(f"{path}/{name}")
-    if not others:
+    parts = [name for name in names if PART.fullmatch(name)]
+    # The record comes last: while it is there, what is left is known to be ours, and not whole.
+    for name in (*parts, RECORD):
+        filesystem.rm_file(f"{path}/{name}")
+    if len(names) == len(parts) + 1:
         with suppress(OSError):  # what a process that died was writing is for the next to remove
             filesystem.rmdir(path)
 
@@ -102,15 +105,15 @@ def remove_parts(folder: Any) -> None:
 def write_part(url: str, tables: Iterable[Any]) -> str:
     """Write tables of pyarrow of one schema to a file, a row group each; return its path."""
     parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
-    writer = None
+    waiting = iter(tables)
     with whole_stored_file(url) as file:
-        for table in tables:
-            if writer is None:
-                writer = parquet.ParquetWriter(file, table.schema)
-            writer.write_table(table)
-        if writer is None:
+        first = next(waiting, None)
+        if first is None:
             raise ValueError(f"{url} has no tables: write at least one, which may have no rows.")
-        writer.close()
+        # Closed before its file, also where a table fails.
+        with parquet.ParquetWriter(file, first.schema) as writer:
+            for table in chain([first], waiting):
+                writer.write_table(table)
     return url
 
 
@@ -149,10 +152,22 @@ def parts_in_words(folder: PartFolder, n_written: int) -> str:
     return f"{counted(folder.n_parts, 'part')}{there}"
 
 
+def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
+    """Return what is written of a run, as it is read again."""
+    record = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
+    return dict(json.loads(json.dumps(record)))
+
+
+def _place(folder: Any) -> tuple[Any, str]:
+    """Return the file system of a folder, and its path there."""
+    fsspec = load_extra("fsspec", "parquet", "Parquet files")
+    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
+    return filesystem, path
+
+
 def _names(url: str) -> list[str]:
     """Return the names of what a folder holds; files that begin with a dot do not count."""
-    fsspec = load_extra("fsspec", "parquet", "Parquet files")
-    filesystem, path = fsspec.core.url_to_fs(url)
+    filesystem, path = _place(url)
     if not filesystem.isdir(path):
         return []
     filesystem.invalidate_cache(path)

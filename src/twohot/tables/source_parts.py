@@ -5,6 +5,7 @@ depend on which rows of the source are used: a part may have none of them.
 """
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,10 @@ from twohot.rows.chunked import split_index
 from twohot.rows.selected import SelectedRows
 from twohot.tables.parquet_features import ParquetFeatures
 from twohot.tables.parquet_files import PART_BYTES
+from twohot.tables.table import FeatureTable
 
-# Rows of other sources than Parquet files by which they are known.
-KNOWN_BY = 1000
+# Rows that are read at once to know a source by them.
+BLOCK_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +52,14 @@ class SourceParts:
         return self.index[self.places(number)]
 
     def digest(self) -> str:
-        """Return what the rows are known by, wherever the source is."""
+        """Return what the rows are known by: versions of Parquet files, else all that is used."""
         known = hashlib.sha256(repr((self.stored.shape, str(self.stored.dtype))).encode())
         if isinstance(self.stored, ParquetFeatures):
             known.update(self.stored.files.digest().encode())
             known.update(repr(self.stored.columns).encode())
         else:
-            some = np.unique(np.linspace(0, len(self.index) - 1, KNOWN_BY, dtype=np.intp))
-            rows = self.stored[self.index[some]] if len(self.index) else np.empty(0)
-            known.update(np.ascontiguousarray(rows).tobytes())
+            for block in blocks_of_rows(self.stored, self.index, BLOCK_ROWS):
+                known.update(np.ascontiguousarray(block).tobytes())
         known.update(self.index.tobytes())
         return known.hexdigest()
 
@@ -79,6 +80,20 @@ def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
         size = max(1, min(most, -(-n_rows // n_least)))
         ends = np.append(np.arange(size, n_rows, size), n_rows)
     return SourceParts(stored, index, np.searchsorted(index, np.append(0, ends)))
+
+
+def known_by(table: FeatureTable, parts: SourceParts) -> dict[str, str]:
+    """Return what a table is known by: its columns, its rows, and what these are called."""
+    names = hashlib.sha256()
+    for first in range(0, table.n_rows, BLOCK_ROWS):
+        block = slice(first, first + BLOCK_ROWS)
+        items = None if table.items is None else list(table.items[block])
+        names.update(json.dumps([list(map(str, table.ids.cells(block))), items]).encode())
+    return {
+        "columns": table.columns_in_words,
+        "source": parts.digest(),
+        "ids": names.hexdigest(),
+    }
 
 
 def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
