@@ -23,9 +23,9 @@ from twohot.theory import label_gaps
 LEAST_GAIN = 0.01
 SURE_ERRORS = 2.0
 
-# Share of wrong labels, at the least, from which on an audit is advised too: whatever is fitted, the
-# labels themselves can be mended. Hard rows alone do not reach it: with the labels as published the
-# least was 1.5 % or below on digits, BANKING77, Flowers-102, CIFAR-100 and StanfordCars.
+# Share of wrong labels, at the least, from which on an audit is advised too: whatever is fitted,
+# the labels themselves can be mended. Hard rows alone do not reach it: with the labels as published
+# the least was 1.5 % or below on digits, BANKING77, Flowers-102, CIFAR-100 and StanfordCars.
 AUDITED_SHARE = 0.03
 
 # Share of the rows in classes that cannot be learnt, from which on nothing is left to advise.
