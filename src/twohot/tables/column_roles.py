@@ -100,6 +100,12 @@ class ColumnRoles:
         }
         return "; ".join(f"{role}: {name}" for role, name in said.items() if name)
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns that files beside the table have too, as `FeatureTable` keeps their names."""
+        found = {"label_column": self.label, "item_column": self.item}
+        return {key: name for key, name in found.items() if name is not None}
+
     def _position(self) -> str:
         words = "position of the row"
         if not self.repeating:

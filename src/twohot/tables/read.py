@@ -63,7 +63,8 @@ def read_table(
         `.npy`. Others are joined by their column of ids, and rows that they do not name keep their
         own label.
     label_column : str, optional
-        Where the labels are; by default the column "label", "labels", "y", "target" or "class".
+        Where the labels are; by default the column "label", "labels", "y", "target" or "class", of
+        a separate label file also the one that the features have theirs from.
     true_label_column : str, optional
         Where labels known to be right are; by default "true_label" or "true_labels", if there.
     feature_column : str or sequence of str, optional
@@ -146,7 +147,7 @@ def read_table(
         names = tuple(groups.classes.tolist())
         table = replace(table, superclass=groups.codes, superclass_names=names)
     read_from = {} if path is None else {"read_from": path.name}
-    kept = {"columns": words, **_noted(missing)}
+    kept = {"columns": words, **roles.names, **_noted(missing)}
     # One column of lists has a name of its own, and its features have none.
     listed: dict[str, Any] = {}
     if columns[roles.features[0]].ndim == 1:
@@ -203,7 +204,8 @@ def _check_says_itself(path: Path, choice: ColumnChoice, labels: Any, classes: A
 
 def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> FeatureTable:
     """Return a table with the labels of a separate file in place of its own."""
-    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.coded)
+    known = table.ids, table.skipped_ids, lambda: table.coded
+    joined = join_labels(labels, choice, *known, own_name=table.label_column)
     name, item = str(joined.roles.label), joined.roles.item
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"
