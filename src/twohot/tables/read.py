@@ -111,9 +111,12 @@ def read_table(
     parts = _parquet_sources(source)
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and not parts and _suffix(path) == ".features":
-        _check_says_itself(path, choice, labels, classes)
+        _check_says_itself(path, choice, classes)
         table = _without_classes(read_features(path), missing)
-        return table if labels is None else _relabelled(table, labels, choice)
+        if labels is None:
+            _check_same_names(table, choice)
+            return table
+        return _relabelled(table, labels, choice)
     own = choice if labels is None else replace(choice, label=None)
     columns, own, about = _read_columns(source, path, own, parts)
     named = about.get("classes") if classes is None else _class_names(classes)
@@ -188,18 +191,27 @@ def _noted(missing: Collection[str]) -> dict[str, list[str]]:
     return {"missing": list(_texts(missing))} if missing else {}
 
 
-def _check_says_itself(path: Path, choice: ColumnChoice, labels: Any, classes: Any) -> None:
+def _check_says_itself(path: Path, choice: ColumnChoice, classes: Any) -> None:
     """Raise if columns of a feature file are chosen, and not those of a label file beside it."""
     beside = replace(choice, label=None, id=None, item=None)
     if beside != ColumnChoice() or classes is not None:
         problem = f"{path} is a feature file, which says itself what its columns are"
         advice = "leave {classes} and the names of columns out."
         raise ArgumentError("", problem, advice, classes=...)
-    chosen = {"label_column": choice.label, "id_column": choice.id, "item_column": choice.item}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    if labels is None and given:
-        problem = "is for a separate label file, and the source is a feature file"
-        raise ArgumentError(given, problem, "pass {labels} too, or leave it out.", labels=...)
+
+
+def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
+    """Raise if a column is chosen that a feature file has not got its own from."""
+    for role, chosen, known in (
+        ("label", choice.label, table.label_column),
+        ("id", choice.id, table.ids.column),
+        ("item", choice.item, table.item_column),
+    ):
+        if chosen not in (None, known):
+            own = f", whose {role} is {known!r}" if known else ""
+            problem = f"is for a separate label file, and the source is a feature file{own}"
+            advice = "pass {labels} too, or leave it out."
+            raise ArgumentError({f"{role}_column": chosen}, problem, advice, labels=...)
 
 
 def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> FeatureTable:
