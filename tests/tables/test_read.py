@@ -286,7 +286,7 @@ BAD_FRAMES = [
     (ALL, {"split_column": "z"}, "split_column='z' is missing"),
     (ALL | {"y": 0}, {}, "'label' and 'y' could both be meant: choose one by label_column"),
     (ALL | {"text": ""}, {}, "'path' and 'text' could both be meant: choose one by item_column"),
-    (REST, {}, "no features among 'label', 'split', 'path'"),
+    (REST, {}, r"no features among 'label', 'split', 'path'.*: `twohot extract FILE --backbone"),
     (ALL, {"feature_column": "path"}, "column 'path' holds no numbers"),
     ({"a": list(X), "b": list(X)}, {}, "'a' and 'b' could both be meant: choose one by feature"),
     ({"a": [[1, 2, 3], [1, 2]], "y": 0}, {}, "'a' holds 3 numbers in row 0 and not in row 1"),

@@ -181,7 +181,10 @@ def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
     _check_doubtful(free, numbers)
     if not numbers:
         problem = f"no features among {first_few(columns)}"
-        advice = "name a column of lists, or columns of numbers, by {feature_column}."
+        advice = (
+            "name a column of lists, or columns of numbers, by {feature_column}. To make features "
+            "of texts: `twohot extract FILE --backbone minilm --text-column NAME -o FILE.features`."
+        )
         raise ArgumentError("", problem, advice, feature_column=...)
     return numbers
 
