@@ -425,7 +425,7 @@ def test_a_feature_file_takes_no_columns(tmp_path):
     for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(ValueError, match="is a feature file, which says itself what its col"):
             read_table(path, **options)
-    with pytest.raises(ValueError, match=r"label_column='y' is for .* file, whose label is 'label'"):
+    with pytest.raises(ValueError, match=r"label_column='y' is for .* whose label is 'label'"):
         read_table(path, label_column="y")
     assert read_table(path, label_column="label").classes == read_table(path).classes
 
