@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib import import_module
@@ -53,6 +54,9 @@ def problems(site: Path) -> Iterator[str]:
         for address in {*page.fetched, *page.links}:
             if not _leads_somewhere(address, path, pages):
                 yield f"{place} leads to {address}, which is not there"
+    spellings = Counter(str(path.relative_to(root)).lower() for path in files)
+    for name in (name for name, count in spellings.items() if count > 1):
+        yield f"{name} is there in several spellings, which some disks take for one"
     for path in sorted(root.rglob("*.css")):
         for address in FROM_ELSEWHERE.findall(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(root)} fetches {address}"

@@ -22,6 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_reference",
     "field_comments",
+    "returned_by",
 ]
 exclude_patterns = ["_build", "_templates", "examples", "reproduction"]
 templates_path = ["_templates"]
@@ -40,6 +41,11 @@ myst_heading_anchors = 4
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autosummary_imported_members = True
+# Beside Forecast and Shrinkage: some disks take such names for one.
+autosummary_filename_map = {
+    "twohot.forecast": "twohot.forecast_function",
+    "twohot.theory.shrinkage": "twohot.theory.shrinkage_function",
+}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -66,6 +72,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # it would be fetched, which browsers refuse to files
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,

@@ -95,3 +95,15 @@ def test_noise_is_fitted_on_fewer_rows_of_many_classes():
         5_000,
         2_000,
     ]
+
+
+def test_a_class_is_rare_by_all_rows_and_not_by_those_drawn(monkeypatch):
+    X = np.concatenate([DATA.X, DATA.X[:2] + 1e-3])
+    labels = np.append(DATA.given_labels, [5, 5])  # a class of two rows, misspelt
+    monkeypatch.setattr(judged_rows, "HELD_CELLS", 0)
+    monkeypatch.setattr(judged_rows, "SEARCH_ROWS", 100)
+    issues = find_label_issues(X, labels)
+    assert any("Classes that hardly occur: 1 (5)" in line for line in issues.messages)
+    others = labels != 5
+    assert not (issues["predicted_label"][others] == 5).any()
+    assert not (issues["second_label"][others] == 5).any()

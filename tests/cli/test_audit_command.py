@@ -47,6 +47,11 @@ def test_the_wrong_labels_are_found_and_corrected(noisy, tmp_path) -> None:
     assert column(tmp_path / "audit" / "corrected.csv", "label") == true
     assert "Of 150 labels, about 14.7% are wrong (between " in result.output
     assert "report.html" in result.output
+    # What is to be done next is said, and can be.
+    accept = result.output.splitlines()[-1].split()
+    assert run(*accept[1:]).exit_code == 0
+    assert column(table.with_name("table_clean.csv"), "label") == true
+    assert column(table.with_name("table_clean.csv"), "given_label") == column(table, "label")
     # Classes come in the order of numbers, and the noise in the order of the classes.
     summary = json.loads((tmp_path / "audit" / "summary.json").read_text())
     assert summary["classes"] == list(NAMES)

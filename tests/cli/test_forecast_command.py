@@ -35,13 +35,14 @@ def result(folder):
     return run(folder / "digits.npz", "--json", folder / "f.json", "-o", folder / "out")
 
 
-def test_the_forecast_of_a_file_is_printed(result):
+def test_the_forecast_of_a_file_is_printed(folder, result):
     data = digits(0.6)
     expected = forecast(data.X, data.given_labels)
     assert result.exit_code == 0, result.output
     assert "digits.npz: 1000 rows with a label, 10 classes" in result.output
     assert expected.advice.summary in result.output
     assert expected.advice.code in result.output
+    assert f"To find the wrong labels: twohot audit {folder / 'digits.npz'} -o" in result.output
     assert f"{expected.noise.rate:.1%}" in result.output
     assert f"{expected.theory.separation:.3g}" in result.output
     printed = [" ".join(line.split()) for line in result.output.splitlines()]

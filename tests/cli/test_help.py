@@ -12,6 +12,7 @@ from PIL import Image
 
 from twohot.cli._examples import EXAMPLES
 from twohot.cli._topics import TOPICS
+from twohot.select.result import HEADINGS
 from twohot_command.commands import COMMANDS, PANELS
 
 ROOT = Path(__file__).parents[2]
@@ -81,14 +82,18 @@ def test_all_topics_are_listed():
     assert all(name in shown for name in TOPICS)
 
 
+def test_the_words_above_the_columns_of_a_fit_are_explained():
+    assert not [word for word in HEADINGS if word and word not in TOPICS]
+
+
 def test_a_topic_may_be_written_in_two_words():
     assert run("explain", "Noise interval").output == run("explain", "noise-interval").output
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"), [("overlaps", "ask for 'overlap'"), ("qqq", "for all of them")]
+    ("asked", "said"), [("overlaps", "ask for 'overlap'"), ("class", ", ".join(TOPICS))]
 )
-def test_an_unknown_topic_is_answered_with_the_nearest(asked, said):
+def test_an_unknown_topic_is_answered_with_its_spelling_or_all(asked, said):
     result = run("explain", asked)
     assert result.exit_code == 1
     assert said in result.output

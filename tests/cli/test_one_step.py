@@ -129,6 +129,20 @@ def test_a_table_of_texts_is_predicted_and_rows_keep_their_ids(columns):
 
 
 @pytest.mark.usefixtures("tickets")
+@pytest.mark.parametrize("source", ["tickets.csv", "other.csv"])
+def test_a_probe_knows_the_column_of_its_texts(source):
+    """It is taken where it is there, whatever else is; else the usual name is."""
+    write_csv("both.csv", ["text", "body"], [["crash", "pay bill"], ["boom", "refund"]])
+    probe = load("p.safetensors")
+    probe.feature_origin_ = {**probe.feature_origin_, "item_column": "body"}
+    probe.save("p.safetensors")
+    for path, predicted in [(source, ["money", "bug"]), ("both.csv", ["money", "money"])]:
+        result = run("predict", "p.safetensors", path, "-o", "out.csv", "--quiet", "--force")
+        assert result.exit_code == 0, result.output
+        assert column("out.csv", "predicted_label") == predicted
+
+
+@pytest.mark.usefixtures("tickets")
 @pytest.mark.parametrize("labels", [[], ["--labels", "labels.csv"]], ids=["own", "separate"])
 def test_a_table_of_texts_is_evaluated(labels):
     write_csv("labels.csv", ["ticket_id", "label"], [["t9", "bug"], ["t7", "money"]])

@@ -64,7 +64,7 @@ def test_tickets_with_empty_texts_end_with_their_own_labels(
     monkeypatch.chdir(tmp_path)
     tickets = write_tickets(tmp_path / "tickets.csv", delimiter, ids=ids)
     extract(read_item_table(tickets, label_column="category"), BACKBONE, "tickets.features")
-    labels = ["--labels", "tickets.csv", "--label-column", "category"] if separate else []
+    labels = ["--labels", "tickets.csv"] if separate else []  # the features know "category"
     result = run("audit", "tickets.features", *labels, "-o", "audit", "--quiet")
     assert result.exit_code == 0, result.output
     arguments = ["--audit", "audit", "--accept-all", "0.5", "--to", "tickets.csv"]

@@ -1,13 +1,14 @@
 """What a probe remembers of its features, and which others it may meet."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from twohot import LinearProbe, load
 from twohot._checks.messages import ArgumentError
-from twohot.extract import extract, load_data_set
+from twohot.extract import Backbone, extract, load_data_set, read_item_table
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import read_features
 from twohot.tables.table import FeatureTable
@@ -19,6 +20,18 @@ def test_an_extraction_says_where_its_features_come_from(tmp_path):
     extract(load_data_set("digits"), "pixels", tmp_path / "digits.features", dtype="float32")
     found = FeatureOrigin.of_table(read_features(tmp_path / "digits.features"))
     assert found == FeatureOrigin("pixels", "image", "", "float32")
+
+
+def test_the_column_of_the_items_is_kept_with_the_features(tmp_path):
+    Path(tmp_path / "t.csv").write_text("message,kind\nhello,a\nbye,b\n")
+    items = read_item_table(tmp_path / "t.csv", text_column="message", label_column="kind")
+    count = Backbone("length", "text", len, lambda lengths: np.array(lengths)[:, None], {})
+    extract(items, count, tmp_path / "t.features", dtype="float32")
+    table = read_features(tmp_path / "t.features")
+    assert (table.label_column, table.item_column) == ("kind", "message")
+    origin = FeatureOrigin.of_table(table)
+    assert origin is not None
+    assert origin.item_column == "message"
 
 
 def test_a_table_of_unknown_features_has_no_origin():

@@ -78,6 +78,18 @@ def test_advice_follows_the_evidence(n_right, chosen, noise, action, words):
     assert ("Theory." in found.evidence) == (action is not Action.NOTHING)
 
 
+@pytest.mark.parametrize(("least", "audit"), [(0.02, False), (0.2, True)])
+@pytest.mark.parametrize("chosen", [PLAIN, ROBUST])
+def test_labels_that_are_surely_wrong_are_worth_an_audit(least, audit, chosen):
+    """The least share that may be wrong decides, whatever is to be fitted."""
+    noise = replace(HALF, given=False, interval=(least, 0.3))
+    found = advise(compared({PLAIN: 600, ROBUST: 700}, chosen), noise, APART, **ABOUT)
+    assert found.audit == audit
+    assert ("About 25% of the labels look wrong: `twohot audit`" in found.summary) == audit
+    known = advise(compared({PLAIN: 600, ROBUST: 700}, chosen), HALF, APART, **ABOUT)
+    assert known.audit
+
+
 def test_classes_that_are_alike_are_hopeless():
     found = advise(compared({PLAIN: 900, ROBUST: 890}, PLAIN), CLEAN, ALIKE, **ABOUT)
     assert (found.action, found.code) == (Action.NOTHING, "")

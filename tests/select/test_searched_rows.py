@@ -53,6 +53,23 @@ def test_rows_of_some_classes_alone_are_looked_at():
 
 
 @pytest.mark.usefixtures("few_cells")
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_classes_without_weight_are_not_looked_at(in_chunks):
+    weights = np.isin(LABELS.codes, [1, 4, 7]).astype(float)
+    weights[np.flatnonzero(LABELS.codes == 4)[:-1]] = 0  # all but one row
+    if in_chunks:
+        X = da.from_array(DATA.X, chunks=(170, -1))
+        y, w = (da.from_array(each, chunks=170) for each in (DATA.given_labels, weights))
+        probe = AutoProbe(n_jobs=1).fit(X, y, sample_weight=w)
+    else:
+        found = searched_rows(LABELS, weights, None, 0)
+        np.testing.assert_array_equal(found.classes, [1, 7])
+        assert found.weights.all()
+        probe = AutoProbe(n_jobs=1).fit(DATA.X, DATA.given_labels, sample_weight=weights)
+    assert probe.coef_.shape == (12, DATA.X.shape[1])
+
+
+@pytest.mark.usefixtures("few_cells")
 def test_rows_that_a_user_names_are_all_looked_at():
     found = searched_rows(LABELS, None, 5, 0)
     assert found.index is None

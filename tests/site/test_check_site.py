@@ -55,6 +55,13 @@ def test_a_style_sheet_that_fetches_fonts_is_said(site):
     assert list(problems(site)) == ["site.css fetches https://fonts.example.org/a.woff"]
 
 
+def test_names_that_differ_in_capitals_alone_are_said(site):
+    write(site, "", "Forecast.html")
+    write(site, "", "forecast.html")
+    (found,) = problems(site)
+    assert found.startswith("forecast.html is there in several spellings")
+
+
 def test_every_public_name_and_command_needs_its_place(site):
     ids = [f"twohot-{name}" for name in COMMANDS]
     for module in public_modules("twohot"):

@@ -3,10 +3,13 @@
 from dataclasses import dataclass, fields
 
 import pytest
-from command_reference import command_sections
+from command_reference import command_sections, topic_table
 from field_comments import add_fields, field_comments
+from returned_by import add_makers
 
+from twohot import AutoProbe, LabelIssues
 from twohot.cli._parsers import parser_of
+from twohot.cli._topics import TOPICS
 from twohot.noise import Corrupted
 from twohot_command.commands import COMMANDS
 
@@ -65,3 +68,21 @@ def test_a_docstring_that_says_it_itself_is_left_alone(heading):
 def test_a_record_of_the_package_has_all_its_fields():
     assert list(field_comments(Corrupted)) == [entry.name for entry in fields(Corrupted)]
     assert all(field_comments(Corrupted).values())
+
+
+def test_the_page_of_a_record_leads_to_what_returns_it():
+    lines = ["Every row."]
+    add_makers(None, "class", "twohot.LabelIssues", LabelIssues, None, lines)
+    assert lines == ["Every row.", "", "See Also", "--------", "twohot.find_label_issues"]
+
+
+def test_a_class_with_an_example_leads_nowhere_else():
+    lines = (AutoProbe.__doc__ or "").splitlines()
+    before = list(lines)
+    add_makers(None, "class", "twohot.AutoProbe", AutoProbe, None, lines)
+    assert lines == before
+
+
+def test_every_word_that_is_explained_is_in_the_glossary():
+    table = "\n".join(topic_table())
+    assert all(f"| {name} | {topic.meaning} |" in table for name, topic in TOPICS.items())

@@ -286,7 +286,7 @@ BAD_FRAMES = [
     (ALL, {"split_column": "z"}, "split_column='z' is missing"),
     (ALL | {"y": 0}, {}, "'label' and 'y' could both be meant: choose one by label_column"),
     (ALL | {"text": ""}, {}, "'path' and 'text' could both be meant: choose one by item_column"),
-    (REST, {}, "no features among 'label', 'split', 'path'"),
+    (REST, {}, r"no features among 'label', 'split', 'path'.*: `twohot extract FILE --backbone"),
     (ALL, {"feature_column": "path"}, "column 'path' holds no numbers"),
     ({"a": list(X), "b": list(X)}, {}, "'a' and 'b' could both be meant: choose one by feature"),
     ({"a": [[1, 2, 3], [1, 2]], "y": 0}, {}, "'a' holds 3 numbers in row 0 and not in row 1"),
@@ -425,8 +425,9 @@ def test_a_feature_file_takes_no_columns(tmp_path):
     for options in ({"feature_column": "x"}, {"classes": ["a"]}):
         with pytest.raises(ValueError, match="is a feature file, which says itself what its col"):
             read_table(path, **options)
-    with pytest.raises(ValueError, match="label_column='y' is for a separate label file"):
+    with pytest.raises(ValueError, match=r"label_column='y' is for .* whose label is 'label'"):
         read_table(path, label_column="y")
+    assert read_table(path, label_column="label").classes == read_table(path).classes
 
 
 def test_separate_labels_replace_those_of_a_feature_file(tmp_path):

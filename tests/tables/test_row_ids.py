@@ -84,3 +84,10 @@ def test_the_index_of_a_frame_is_kept():
     assert list(read_table(frame.set_axis([7, 7])).ids) == ["0", "1"]
     # A column of ids goes first.
     assert list(read_table(frame.assign(id=["p", "q"])).ids) == ["p", "q"]
+
+
+def test_cells_of_ids_keep_the_numbers_that_they_are():
+    large = np.array([2**63 + 5, 7], dtype=np.uint64)
+    cells = RowIds.of_column("hash", large).cells(slice(2))
+    assert cells.tolist() == [2**63 + 5, 7]
+    assert RowIds.by_position(3).cells(slice(1, 3)).dtype == np.int64

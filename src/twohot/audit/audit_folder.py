@@ -156,7 +156,8 @@ def read_summary(path: Path) -> dict[str, Any]:
     `issues` is the folder of the full table, if that is in parts.
     """
     if not path.exists():
-        raise FileNotFoundError(f"{path} is not there: pass the folder that `twohot audit` wrote.")
+        advice = "pass the folder that `twohot audit` wrote (--audit)."
+        raise FileNotFoundError(f"{path} is not there: {advice}")
     try:
         fields = parse_json(path.read_text(encoding="utf-8"))
         version = fields["format_version"]

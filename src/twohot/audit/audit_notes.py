@@ -63,7 +63,7 @@ def row_notes(labels: Labels, probe: Any) -> list[str]:
     n_unlabelled = np.count_nonzero(~labels.labelled)
     if n_unlabelled:
         said.append(f"Rows without a label: {n_unlabelled}, predicted and not counted.")
-    rare = labels.classes[rare_classes(labels.codes, labels.n_classes)].tolist()
+    rare = labels.classes[rare_classes(labels.sizes)].tolist()
     if rare:
         said.append(
             f"Classes that hardly occur: {len(rare)} ({first_few(rare)}). No row is suggested to "

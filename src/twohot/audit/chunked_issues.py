@@ -63,7 +63,7 @@ def find_chunked_issues(
         fitted = ChunkedLabels(given.codes.derive(code_or_first), given.classes, given.sizes)
     search = probe.search_and_fit(features, fitted, weights, callback, checkpoint=checkpoint).search
     sample, codes = sample_rows(fitted, weights, probe.random_state)
-    judge = make_judge(search, sample, codes, probe.random_state)
+    judge = make_judge(search, sample, codes, given.sizes, probe.random_state)
     rows: Any = search.coordinates.rows
     rows.attach(GIVEN, given.codes)
     rows.derive(VERDICTS, row_verdicts, judge)

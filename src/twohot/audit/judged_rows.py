@@ -54,7 +54,8 @@ def judge_rows(
     sample = np.sort(draw_rows(counted, labels.codes, SEARCH_ROWS, rng))
     rows = search.coordinates.rows
     with one_blas_thread():
-        judge = make_judge(search, sample, labels.codes[sample], probe.random_state)
+        codes = labels.codes[sample]
+        judge = make_judge(search, sample, codes, labels.sizes, probe.random_state)
         rows.attach(GIVEN, labels.codes)
         numbers = np.concatenate(list(rows.map(row_verdicts, judge)))
     said = dict(zip(VERDICT, numbers.T, strict=True))

@@ -105,7 +105,7 @@ def fit_noise_model(
     >>> print(f"{np.mean((given != true)[wrong > 0.5]):.2f} {wrong[wrong > 0.5].mean():.2f}")
     0.85 0.85
     """
-    common = _common_classes(labels, log_probabilities.shape[1])
+    common = _common_classes(_sizes(labels, log_probabilities.shape[1]))
     scores, label = _scores_of(log_probabilities, labels, common)
     model = _fit(scores, label, temperatures)
     return _among_all(model, common, log_probabilities.shape[1])
@@ -113,7 +113,7 @@ def fit_noise_model(
 
 def best_temperature(log_probabilities: FloatArray, labels: IntArray) -> float:
     """Return the temperature that explains the labels best, with noise alike for all classes."""
-    common = _common_classes(labels, log_probabilities.shape[1])
+    common = _common_classes(_sizes(labels, log_probabilities.shape[1]))
     return _best_centre(*_scores_of(log_probabilities, labels, common))
 
 
@@ -122,22 +122,25 @@ def most_rows(n_classes: int) -> int:
     return min(MOST_ROWS, max(FEWEST_ROWS, MOST_CELLS // n_classes))
 
 
-def rare_classes(labels: IntArray, n_classes: int) -> IntArray:
+def rare_classes(sizes: IntArray) -> IntArray:
     """Return the classes that hardly occur: less than a tenth as often as the mean."""
-    return np.setdiff1d(np.arange(n_classes), _common_classes(labels, n_classes))
+    return np.setdiff1d(np.arange(len(sizes)), _common_classes(sizes))
 
 
-def _common_classes(labels: IntArray, n_classes: int) -> IntArray:
+def _common_classes(sizes: IntArray) -> IntArray:
     """Return the classes that noise alike for all would fall on: not those that hardly occur.
 
     A misspelt label is one. A wrong label would be that one as often as any other, which it is not,
     and any doubt of all labels would explain them better. Classes that no label is of stay: rows
     may be of them.
     """
-    sizes = np.bincount(labels[labels >= 0], minlength=n_classes)
     mean_size = sizes.sum() / max(1, np.count_nonzero(sizes))
     common = np.flatnonzero((sizes == 0) | (sizes >= RARE * mean_size))
-    return common if len(common) > 1 else np.arange(n_classes)
+    return common if len(common) > 1 else np.arange(len(sizes))
+
+
+def _sizes(labels: IntArray, n_classes: int) -> IntArray:
+    return np.bincount(labels[labels >= 0], minlength=n_classes)
 
 
 def _scores_of(

@@ -73,10 +73,13 @@ class RowJudge:
     at_boundary: NoiseModel  # if classes overlap only where their rows do
 
 
-def make_judge(search: Search, sample: IntArray, codes: IntArray, random_state: Any) -> RowJudge:
+def make_judge(
+    search: Search, sample: IntArray, codes: IntArray, sizes: IntArray, random_state: Any
+) -> RowJudge:
     """Fit what judges rows without their labels, and the noise that explains the labels.
 
-    A sample of the rows that have a label, with the codes of these, is fitted on in folds.
+    A sample of the rows that have a label, with the codes of these, is fitted on in folds. It has
+    more of the small classes than their share: the sizes (K,) of the classes are those of all rows.
     """
     coordinates = search.coordinates
     rows = coordinates.rows
@@ -94,8 +97,7 @@ def make_judge(search: Search, sample: IntArray, codes: IntArray, random_state: 
     chosen = _some(len(sample), most_rows(rows.n_classes), random_state)
     said = list(rows.take(sample[chosen]).map(unseen_logits_of, fits))
     logits, density = (np.concatenate(parts) for parts in zip(*said, strict=True))
-    rare = rare_classes(codes, rows.n_classes)
-    return _judge_by(fits, logits, density, codes[chosen], rare)
+    return _judge_by(fits, logits, density, codes[chosen], rare_classes(sizes))
 
 
 def _some(n_rows: int, most: int, random_state: Any) -> IntArray:

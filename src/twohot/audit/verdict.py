@@ -106,7 +106,7 @@ def reach_verdict(
 ) -> LabelVerdict:
     """Return the verdict on every label; those of classes with too few rows are never flagged."""
     codes, sizes = labels.codes, labels.sizes
-    rare = rare_classes(codes, labels.n_classes)
+    rare = rare_classes(sizes)
     for said in (opinions.outputs, opinions.density):
         rule_out(said, rare, codes)
     random_noise = fit_noise_model(opinions.outputs, codes)

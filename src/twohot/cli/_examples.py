@@ -25,7 +25,7 @@ EXAMPLES = {
     ),
     "predict": ("twohot predict probe.safetensors new_tickets.csv -o predictions.csv",),
     "evaluate": ("twohot evaluate probe.safetensors trusted_tickets.csv",),
-    "demo": ("twohot demo", "twohot demo --noise 0.7 --kind symmetric -o demo-70/"),
+    "demo": ("twohot demo --noise 0.7 --kind symmetric",),
     "corrupt": (
         "twohot corrupt tickets.features --kind symmetric --rate 0.3 --seed 0 -o noisy.features",
     ),

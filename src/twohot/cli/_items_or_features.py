@@ -72,7 +72,9 @@ def _items(
     options: FeatureOptions, origin: FeatureOrigin, probe: Path, columns: list[str]
 ) -> LabelledItems:
     """Return the images or texts of a source, of the kind that the backbone takes."""
-    source, usual = options.source, USUAL_NAMES[origin.kind]
+    source, usual = options.source, origin.item_column
+    if usual not in columns:
+        usual = USUAL_NAMES[origin.kind]
     of_probe = f"{probe} was fitted on features of {origin.kind}s, by {origin.backbone!r}"
     if source.is_dir():
         if origin.kind != "image":

@@ -40,7 +40,7 @@ def print_overview(source: Path, found: Description) -> None:
             f"classes without a row: {np.count_nonzero(sizes == 0)}"
         )
     # What columns are was said when the table was read.
-    said = ("columns", "stray_features")
+    said = ("columns", "label_column", "item_column", "stray_features")
     known = {name: value for name, value in found.provenance.items() if name not in said}
     lines += [f"{name}: {_short(value)}" for name, value in known.items()]
     if found.structure is None:

@@ -36,10 +36,21 @@ TOPICS = {
         "time to look at.",
         "docs/howto/flag.md",
     ),
+    "candidate": Topic(
+        "In a fit or a forecast: one way to make a probe that is tried, by penalty, loss, rounds "
+        "and rows. In a report: a label that a row may have; two are shown, the likeliest first.",
+        CHOICE,
+    ),
     "discriminant": Topic(
         "Linear discriminant analysis: class means and one shrunk covariance, in closed form. It "
         "is ahead where labels are wrong at the boundaries of classes.",
         CHOICE,
+    ),
+    "eigengap": Topic(
+        "The smallest eigenvalue between classes minus the largest inside of one: how far classes "
+        "stand out from the differences of single rows. Where it is not above zero, rounds do not "
+        "average labels by class.",
+        "docs/theory.md#ask",
     ),
     "half-whitened": Topic(
         "Rows whose leading principal axes are brought nearer to one length. What tells classes "
@@ -56,6 +67,17 @@ TOPICS = {
         "that have not seen them; probabilities of your own should come from such fits too.",
         "docs/howto/own_probabilities.md",
     ),
+    "likelihood": Topic(
+        "The mean logarithm of the probability that a candidate gives to held-out labels, noise "
+        "taken into account. It decides between candidates whose agreement cannot be told apart; "
+        "nearer to zero is better.",
+        CHOICE,
+    ),
+    "margin": Topic(
+        "By how much the theory has the true label of a class ahead of the next one, for its "
+        "rows that are worst off. Below zero some rows of the class end with a wrong label.",
+        "docs/theory.md#ask",
+    ),
     "missing": Topic(
         "A row without a label: an empty cell, None, NaN or NA. It is predicted and never counted. "
         "The texts NA, NaN and None are classes unless --missing names them.",
@@ -66,10 +88,20 @@ TOPICS = {
         "is that one of them is wrong; one in the test data makes results look too good.",
         "docs/review.md#beside-wrong-labels",
     ),
+    "noise": Topic(
+        "The share of the labels that are wrong. The column of a fit has what makes the held-out "
+        "labels likeliest under each candidate; a forecast and an audit judge every label.",
+        AUDIT,
+    ),
     "noise-interval": Topic(
         "The least and the most of the labels that may be wrong. Where classes overlap, the labels "
         "alone cannot tell more, and the interval is wide.",
         AUDIT,
+    ),
+    "outliers": Topic(
+        "Rows that are like no others: the mean similarity to their nearest rows is far below "
+        "that of most. Often they are broken or belong to no class.",
+        "docs/review.md#beside-wrong-labels",
     ),
     "overlap": Topic(
         "Rows of two classes that look alike. A label there may be wrong or right, and features do "
@@ -91,6 +123,11 @@ TOPICS = {
         "keep it, as far as that can be promised: what may be overlap does not count.",
         "docs/howto/flag.md",
     ),
+    "probe": Topic(
+        "A linear classifier on frozen features: one weight for every feature and class, nothing "
+        "else is trained.",
+        "docs/reference/probes.md",
+    ),
     "rare-classes": Topic(
         "Labels less than a tenth as frequent as the mean. Mostly they are misspellings, so that "
         "nothing is suggested to be of them; correct the spelling first.",
@@ -110,10 +147,28 @@ TOPICS = {
         "labels, and each round averages labels over rows that are alike.",
         "docs/theory.md#ask",
     ),
+    "separation": Topic(
+        "How much less a round shrinks what the rows of a class share than what one row has "
+        "alone, q/p of the paper. The larger, the fewer rounds a label needs to be outvoted.",
+        "docs/theory.md#ask",
+    ),
     "spreadsheet-safe": Topic(
         "Spreadsheets execute cells that begin like a formula. --spreadsheet-safe puts an "
         "apostrophe before them, which every command takes off again.",
         "docs/review.md#from-decisions-to-labels",
+    ),
+    "student": Topic(
+        "A probe fitted to the outputs of another one, its teacher, and not to the given labels.",
+        "docs/reference/glossary.md#words",
+    ),
+    "superclass": Topic(
+        "Several classes that look alike, such as kinds of flowers. They are confused with each "
+        "other first; without any given, classes are clustered by their correlations.",
+        "docs/superclasses.md#what-is-computed",
+    ),
+    "teacher": Topic(
+        "The probe fitted to the given labels, round 1; students are fitted to its outputs.",
+        "docs/reference/glossary.md#words",
     ),
     "two-hot": Topic(
         "A target that gives equal weight to the two likeliest labels of the teacher. A student "

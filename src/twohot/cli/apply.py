@@ -46,7 +46,9 @@ def apply(
     accept_all: Annotated[
         float | None,
         Option(
-            min=0, max=1, help="Accept undecided suggestions that are at least this probable too."
+            min=0,
+            max=1,
+            help="Also accept suggestions that have no decision and are at least this probable.",
         ),
     ] = None,
     to: Annotated[

@@ -14,7 +14,7 @@ from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._cluster import connected, exceeds_memory, workers_here
 from twohot.cli._part_outputs import Scheduler, check_apart
 from twohot.cli._parted_audit import PartedAudit, check_enough_rows, held_bytes
-from twohot.cli._printed_findings import print_findings
+from twohot.cli._printed_findings import print_findings, say_next
 from twohot.cli._table_options import SpreadsheetSafe, TableOptions
 from twohot.cli._terminal import choosing, say
 from twohot.distill.fitted import load
@@ -87,6 +87,10 @@ def audit(
     )
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
     say(f"Every row: {output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}.")
+    if flagged.any():
+        made_of = table.provenance.get("source")
+        of_features = None if made_of is None else Path(made_of)
+        say_next(name, output, (options.labels, of_features, options.source))
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:

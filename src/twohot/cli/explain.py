@@ -9,6 +9,9 @@ from twohot._checks.messages import ArgumentError
 from twohot.cli._terminal import print_table, say
 from twohot.cli._topics import TOPICS
 
+# How alike two words are that are one, misspelt or in the plural; "class" and "passes" are less.
+SPELLING = 0.8
+
 
 def explain(
     topic: Annotated[str | None, Argument(help="A word; without one all are listed.")] = None,
@@ -20,8 +23,8 @@ def explain(
         return
     found = TOPICS.get(topic.lower().replace(" ", "-"))
     if found is None:
-        near = get_close_matches(topic.lower(), TOPICS, n=1)
-        ways = f"ask for {near[0]!r}" if near else "call `twohot explain` for all of them"
+        near = get_close_matches(topic.lower(), TOPICS, n=1, cutoff=SPELLING)
+        ways = f"ask for {near[0]!r}" if near else f"the topics are {', '.join(TOPICS)}"
         raise ArgumentError({"topic": topic}, "is no topic", f"{ways}.")
     say(found.meaning)
     say(f"More: {found.page}")

@@ -88,6 +88,8 @@ def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
     if found.advice.code:
         method = " --method plain" if found.advice.action is Action.PLAIN else ""
         say(f"To fit it: twohot fit{method}, with the table, --folds and --seed of this forecast.")
+    if found.advice.audit:
+        say(f"To find the wrong labels: twohot audit {source} -o audit/")
 
 
 def _print_estimates(found: Forecast) -> None:

@@ -19,7 +19,6 @@ from twohot.cli._table_options import NewRowsOptions, SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.distill.fitted import load
 from twohot.distill.part_predictions import (
-    BLOCK_ROWS,
     Predictor,
     part_rows,
     predicted_tables,
@@ -141,8 +140,9 @@ class _PartWriter:
 def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...]]:
     """Yield one line per row, block by block; with the probabilities of all classes if asked."""
     names = predictor.class_names
-    for first in range(0, table.n_rows, BLOCK_ROWS):
-        block = range(first, min(first + BLOCK_ROWS, table.n_rows))
+    size = predictor.block_rows
+    for first in range(0, table.n_rows, size):
+        block = range(first, min(first + size, table.n_rows))
         outputs = predictor.outputs(table.features[first : block.stop])
         best, second = two_best(outputs)
         items = [""] * len(block) if table.items is None else [table.items[row] for row in block]

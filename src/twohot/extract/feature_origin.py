@@ -4,7 +4,7 @@ Features of another backbone may be as many, and a probe then predicts nonsense 
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Self
 
 from twohot._checks.messages import ArgumentError
@@ -18,7 +18,7 @@ DIGITS = 8  # of a digest that are shown
 
 @dataclass(frozen=True)
 class FeatureOrigin:
-    """The backbone that made features; two origins that are equal make the same of an item.
+    """The backbone that made features, and the column of what it made them of.
 
     Examples
     --------
@@ -33,6 +33,7 @@ class FeatureOrigin:
     kind: str  # what it takes, "image" or "text"
     weights: str  # digest; empty if it has none
     dtype: str  # how the features are stored
+    item_column: str = ""  # of the images or texts in the user's table; empty if not known
 
     @classmethod
     def of_table(cls, table: FeatureTable) -> Self | None:
@@ -43,13 +44,15 @@ class FeatureOrigin:
         # Images of data sets are in memory: no path names them, and no table says what they are.
         kind = table.item_kind or "image"
         weights = str(known.get("weights", ""))
-        return cls(str(known["backbone"]), kind, weights, str(known["dtype"]))
+        return cls(str(known["backbone"]), kind, weights, str(known["dtype"]), table.item_column)
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self | None:
         """Return what `to_json` was called on; None if the record is empty, or not as it wrote."""
         names = {entry.name for entry in fields(cls)}
-        return cls(**record) if record.keys() == names and record["kind"] in KINDS else None
+        needed = {entry.name for entry in fields(cls) if entry.default is MISSING}
+        is_one = needed <= record.keys() <= names and record["kind"] in KINDS
+        return cls(**record) if is_one else None
 
     def to_json(self) -> dict[str, str]:
         """Return the fields by name."""

@@ -157,6 +157,7 @@ def read_item_table(
         ids=POSITIONS if roles.id is None else RowIds.of_column(roles.id, columns[roles.id]),
         missing=(missing,) if isinstance(missing, str) else tuple(missing),
         columns=roles.in_words(),
+        column_names=roles.names,
     )
 
 

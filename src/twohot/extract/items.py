@@ -1,7 +1,7 @@
 """Labelled images or texts: what is extracted, before there are features."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ class LabelledItems:
     ids: RowIds = POSITIONS  # (n_items,), what each is called in the user's data
     missing: tuple[str, ...] = ()  # texts that were said to mean no label
     columns: str = ""  # which column of their table is what, in words
+    column_names: Mapping[str, str] = field(default_factory=dict)  # see `ColumnRoles.names`
     not_taken: tuple[NotTaken, ...] = ()  # files that are no items, where items are a folder's
 
     def __post_init__(self) -> None:

@@ -70,6 +70,7 @@ def assemble(
             "made_by": "twohot extract",
             "source": items.source,
             "columns": items.columns,
+            **items.column_names,
             **({"missing": list(items.missing)} if items.missing else {}),
             **plan.recipe,
             "batch_size": plan.batch_size,

@@ -188,11 +188,16 @@ def mapped_file(X: Any) -> mmap.mmap | None:
     return X if isinstance(X, mmap.mmap) else None
 
 
+def place_in_map(file: mmap.mmap, part: NDArray[Any]) -> int:
+    """Return at which byte of a map an array starts that is a view of it."""
+    return int(part.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data)
+
+
 def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
     """Give pages of a read-only map back: they stay in the system's cache, and are not ours."""
     if not hasattr(mmap, "MADV_DONTNEED") or part.flags.writeable or not part.flags.c_contiguous:
         return
-    start = part.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data
+    start = place_in_map(file, part)
     # Whole pages alone; a page that is half of the next part's would have to be read again.
     first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (start + part.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first

@@ -8,7 +8,7 @@ from twohot._checks.classes import check_generator
 from twohot._checks.numbers import is_integer
 from twohot._types import FloatArray, IntArray
 from twohot.rows.chunked import ChunkedColumn
-from twohot.rows.chunked_labels import ChunkedLabels, draw_from_chunks
+from twohot.rows.chunked_labels import ChunkedLabels, count_codes, draw_from_chunks
 from twohot.select.sampling import SEARCH_ROWS
 
 
@@ -18,6 +18,13 @@ def check_chunked_cv(cv: Any) -> None:
         raise ValueError(
             "cv has pairs of rows, and X is in chunks: pass a number of folds or None."
         )
+
+
+def weighted_sizes(labels: ChunkedLabels, weights: ChunkedColumn) -> IntArray:
+    """Return how many rows with weight there are of each class."""
+    codes = labels.codes.derive_with(weights, codes_that_count)
+    counts = codes.gather(count_codes, labels.n_classes + 1)
+    return np.asarray(np.sum(counts, axis=0)[:-1])
 
 
 def sample_rows(

@@ -11,7 +11,7 @@ from twohot._types import FloatArray, IntArray
 from twohot.distill.targets import LABELS
 from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.rows.coordinates import Coordinates
-from twohot.select.chunked_sample import check_chunked_cv, sample_rows
+from twohot.select.chunked_sample import check_chunked_cv, sample_rows, weighted_sizes
 from twohot.select.sampling import choose_labels
 from twohot.select.splits import Splits, choose_splits
 
@@ -51,13 +51,23 @@ def searched_rows(
     """
     classes: IntArray = np.arange(labels.n_classes)
     if cv is None:
-        classes = choose_labels(labels.sizes, check_generator(random_state))
+        classes = choose_labels(_sizes(labels, weights), check_generator(random_state))
     if isinstance(labels, ChunkedLabels):
         check_chunked_cv(cv)
         index, codes = sample_rows(labels, weights, random_state, classes)
         return SearchedRows(index, classes, np.searchsorted(classes, codes), None)
     if len(classes) == labels.n_classes:
         return SearchedRows(None, classes, labels.codes, weights)
-    index = np.flatnonzero(np.isin(labels.codes, classes))
+    counts = np.isin(labels.codes, classes)
+    index = np.flatnonzero(counts if weights is None else counts & (weights > 0))
     own = None if weights is None else weights[index]
     return SearchedRows(index, classes, np.searchsorted(classes, labels.codes[index]), own)
+
+
+def _sizes(labels: Labels | ChunkedLabels, weights: Any) -> IntArray:
+    """Return how many rows of each class count."""
+    if weights is None:
+        return labels.sizes
+    if isinstance(labels, ChunkedLabels):
+        return weighted_sizes(labels, weights)
+    return np.bincount(labels.codes[weights > 0], minlength=labels.n_classes)

@@ -100,6 +100,12 @@ class ColumnRoles:
         }
         return "; ".join(f"{role}: {name}" for role, name in said.items() if name)
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns that files beside the table have too, as `FeatureTable` keeps their names."""
+        found = {"label_column": self.label, "item_column": self.item}
+        return {key: name for key, name in found.items() if name is not None}
+
     def _position(self) -> str:
         words = "position of the row"
         if not self.repeating:
@@ -175,7 +181,10 @@ def _pick_features(columns: Columns, choice: ColumnChoice) -> tuple[str, ...]:
     _check_doubtful(free, numbers)
     if not numbers:
         problem = f"no features among {first_few(columns)}"
-        advice = "name a column of lists, or columns of numbers, by {feature_column}."
+        advice = (
+            "name a column of lists, or columns of numbers, by {feature_column}. To make features "
+            "of texts: `twohot extract FILE --backbone minilm --text-column NAME -o FILE.features`."
+        )
         raise ArgumentError("", problem, advice, feature_column=...)
     return numbers
 

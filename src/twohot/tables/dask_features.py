@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from twohot._extras import load_extra
 from twohot._types import IntArray, Matrix
-from twohot.rows.parted import PartedRows, mapped_file
+from twohot.rows.parted import PartedRows, mapped_file, place_in_map
 from twohot.tables.feature_file import read_features
 from twohot.tables.numpy_files import map_array
 from twohot.tables.source_parts import SourceParts, blocks_of_rows, source_parts
@@ -45,11 +45,28 @@ def as_dask(
 def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
     """Return what opens the stored rows of a source anywhere."""
     path = source.resolve()
-    if mapped_file(stored) is not None and path.suffix == ".features":
-        return partial(mapped_features, path)
-    if mapped_file(stored) is not None and path.suffix == ".npy":
-        return partial(map_array, path)
+    openers = {".features": mapped_features, ".npy": map_array}
+    if mapped_file(stored) is not None and path.suffix in openers:
+        opened = partial(openers[path.suffix], path)
+        first = _first_row(stored, opened())
+        if first is not None:
+            return partial(some_rows, opened, slice(first, first + stored.shape[0]))
     return partial(_same, stored if isinstance(stored, PartedRows) else np.asarray(stored))
+
+
+def _first_row(part: NDArray[Any], whole: NDArray[Any]) -> int | None:
+    """Return which row of a mapped file the first of some rows is, if they follow each other there.
+
+    Both are views of a map of their own, which begins at the same place of the file.
+    """
+    maps = mapped_file(part), mapped_file(whole)
+    if maps[0] is None or maps[1] is None or not len(part):
+        return None
+    if (part.dtype, part.shape[1:], part.strides) != (whole.dtype, whole.shape[1:], whole.strides):
+        return None
+    n_bytes = place_in_map(maps[0], part) - place_in_map(maps[1], whole)
+    row, rest = divmod(n_bytes, whole.strides[0])
+    return row if rest == 0 and 0 <= row <= len(whole) - len(part) else None
 
 
 # Tasks -------------------------------------------------------------------------------------------
@@ -66,6 +83,11 @@ def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
 def mapped_features(path: Path) -> Matrix:
     """Return the features of a feature file, mapped."""
     return read_features(path).features
+
+
+def some_rows(opened: Callable[[], Matrix], rows: slice) -> Matrix:
+    """Return some rows of what is opened."""
+    return opened()[rows]
 
 
 def _same(stored: Matrix) -> Matrix:

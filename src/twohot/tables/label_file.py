@@ -55,16 +55,20 @@ def join_labels(
     ids: RowIds,
     skipped: Collection[str],
     own: Callable[[], Labels | None],
+    *,
+    own_name: str = "",
 ) -> JoinedLabels:
     """Return labels in the order of the features.
 
     The user's rows that are not among the features have the ids `skipped`. `own` returns the labels
-    that the features came with.
+    that the features came with, from a column `own_name`: a label file may call its own so too.
     """
     file = _opened(labels)
     columns = file.columns
     # The one column there is holds the labels, whatever its name.
-    usual = LABELS if len(columns) > 1 else tuple(columns)
+    usual = tuple(columns)
+    if len(columns) > 1:
+        usual = tuple(dict.fromkeys(filter(None, [*LABELS, own_name])))
     choice = replace(choice, id=_id_column(columns, choice, ids), features=None)
     roles = assign_roles(columns, choice, with_features=False, labels=usual)
     label = roles.label

@@ -63,7 +63,8 @@ def read_table(
         `.npy`. Others are joined by their column of ids, and rows that they do not name keep their
         own label.
     label_column : str, optional
-        Where the labels are; by default the column "label", "labels", "y", "target" or "class".
+        Where the labels are; by default the column "label", "labels", "y", "target" or "class", of
+        a separate label file also the one that the features have theirs from.
     true_label_column : str, optional
         Where labels known to be right are; by default "true_label" or "true_labels", if there.
     feature_column : str or sequence of str, optional
@@ -110,9 +111,12 @@ def read_table(
     parts = _parquet_sources(source)
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and not parts and _suffix(path) == ".features":
-        _check_says_itself(path, choice, labels, classes)
+        _check_says_itself(path, choice, classes)
         table = _without_classes(read_features(path), missing)
-        return table if labels is None else _relabelled(table, labels, choice)
+        if labels is None:
+            _check_same_names(table, choice)
+            return table
+        return _relabelled(table, labels, choice)
     own = choice if labels is None else replace(choice, label=None)
     columns, own, about = _read_columns(source, path, own, parts)
     named = about.get("classes") if classes is None else _class_names(classes)
@@ -146,7 +150,7 @@ def read_table(
         names = tuple(groups.classes.tolist())
         table = replace(table, superclass=groups.codes, superclass_names=names)
     read_from = {} if path is None else {"read_from": path.name}
-    kept = {"columns": words, **_noted(missing)}
+    kept = {"columns": words, **roles.names, **_noted(missing)}
     # One column of lists has a name of its own, and its features have none.
     listed: dict[str, Any] = {}
     if columns[roles.features[0]].ndim == 1:
@@ -187,23 +191,33 @@ def _noted(missing: Collection[str]) -> dict[str, list[str]]:
     return {"missing": list(_texts(missing))} if missing else {}
 
 
-def _check_says_itself(path: Path, choice: ColumnChoice, labels: Any, classes: Any) -> None:
+def _check_says_itself(path: Path, choice: ColumnChoice, classes: Any) -> None:
     """Raise if columns of a feature file are chosen, and not those of a label file beside it."""
     beside = replace(choice, label=None, id=None, item=None)
     if beside != ColumnChoice() or classes is not None:
         problem = f"{path} is a feature file, which says itself what its columns are"
         advice = "leave {classes} and the names of columns out."
         raise ArgumentError("", problem, advice, classes=...)
-    chosen = {"label_column": choice.label, "id_column": choice.id, "item_column": choice.item}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    if labels is None and given:
-        problem = "is for a separate label file, and the source is a feature file"
-        raise ArgumentError(given, problem, "pass {labels} too, or leave it out.", labels=...)
+
+
+def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
+    """Raise if a column is chosen that a feature file has not got its own from."""
+    for role, chosen, known in (
+        ("label", choice.label, table.label_column),
+        ("id", choice.id, table.ids.column),
+        ("item", choice.item, table.item_column),
+    ):
+        if chosen not in (None, known):
+            own = f", whose {role} is {known!r}" if known else ""
+            problem = f"is for a separate label file, and the source is a feature file{own}"
+            advice = "pass {labels} too, or leave it out."
+            raise ArgumentError({f"{role}_column": chosen}, problem, advice, labels=...)
 
 
 def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> FeatureTable:
     """Return a table with the labels of a separate file in place of its own."""
-    joined = join_labels(labels, choice, table.ids, table.skipped_ids, lambda: table.coded)
+    known = table.ids, table.skipped_ids, lambda: table.coded
+    joined = join_labels(labels, choice, *known, own_name=table.label_column)
     name, item = str(joined.roles.label), joined.roles.item
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"

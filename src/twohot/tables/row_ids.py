@@ -94,8 +94,10 @@ class RowIds:
         (array([7, 8]), ['7'])
         """
         values = self.values[rows]
-        if self.kind == POSITION or getattr(values, "dtype", np.dtype(object)).kind in "iu":
+        if self.kind == POSITION:
             return np.asarray(values, dtype=np.int64)
+        if getattr(values, "dtype", np.dtype(object)).kind in "iu":
+            return np.asarray(values)
         return [as_text(value) for value in values]
 
     def places_of(

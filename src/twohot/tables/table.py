@@ -115,6 +115,16 @@ class FeatureTable:
         return tuple(self.provenance.get("feature_columns", ()))
 
     @property
+    def label_column(self) -> str:
+        """The user's column that the labels are from; empty if that is not known."""
+        return str(self.provenance.get("label_column", ""))
+
+    @property
+    def item_column(self) -> str:
+        """The user's column that the items are from; empty if that is not known."""
+        return str(self.provenance.get("item_column", ""))
+
+    @property
     def stray_features(self) -> StrayFeatures | None:
         """The user's columns among the features that may be none."""
         record = self.provenance.get("stray_features")
