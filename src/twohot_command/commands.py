@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from typer import Option
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from twohot_command import interruptible
 
@@ -44,7 +44,31 @@ PANELS = {
 }
 COMMANDS = {name: line for panel in PANELS.values() for name, line in panel.items()}
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+class PlainCommand(TyperCommand):
+    """A command in whose help no type stands behind a flag: a flag takes no value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the arguments and options, that for help included."""
+        return _plain(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """The same for what holds commands."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options, that for help included."""
+        return _plain(super().get_params(ctx))
+
+
+def _plain(entries: Any) -> Any:
+    for entry in entries:
+        if getattr(entry, "is_flag", False):
+            entry.metavar = ""
+    return entries
+
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, cls=PlainGroup)
 
 
 class DeferredCommand(TyperCommand):

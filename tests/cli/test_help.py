@@ -39,6 +39,13 @@ def test_the_help_of_a_command_ends_with_its_examples(name):
     assert all(line.startswith(f"twohot {name}") for line in EXAMPLES[name])
 
 
+@pytest.mark.parametrize("command", [[], ["apply"]])
+def test_no_type_stands_behind_a_flag(command):
+    shown = run(*command, "--help").output
+    assert "--help" in shown
+    assert "bool" not in shown
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder with the files that the examples speak of."""

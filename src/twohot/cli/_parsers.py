@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 from twohot.cli._errors import friendly
 from twohot.cli._examples import EXAMPLES
 from twohot.cli._table_options import with_table_options
+from twohot_command.commands import PlainCommand
 
 
 def command_function(name: str) -> Callable[..., None]:
@@ -21,5 +22,5 @@ def parser_of(name: str) -> TyperCommand:
     alone = typer.Typer(add_completion=False)
     # An empty line between two, or the help would write them as one paragraph.
     examples = "\n\n".join(["Examples:", *EXAMPLES[name]])
-    alone.command(name, epilog=examples)(command_function(name))
+    alone.command(name, cls=PlainCommand, epilog=examples)(command_function(name))
     return typer.main.get_command(alone)  # type: ignore[return-value]

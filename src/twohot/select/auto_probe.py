@@ -115,8 +115,12 @@ class AutoProbe(FittedProbe):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As for `LinearProbe`; many of the labels may be wrong.
+        X : array, memory map, sparse matrix, data frame or Dask collection of shape \
+        (n_samples, n_features)
+        y : array, list or series of shape (n_samples,)
+            Labels, numbers or text, many of which may be wrong.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight 2 counts as two rows.
         callback : callable, optional
             Is called with a line for every candidate that was tried.
         checkpoint : path, optional
