@@ -31,8 +31,8 @@ def test_the_papers_data_sets_have_its_penalties(tmp_path, name, paper, l2):
     assert data.l2("big") == pytest.approx(5 * l2)
 
 
-def test_the_readme_says_how_files_are_recognised():
-    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+def test_the_page_says_how_files_are_recognised():
+    text = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text("utf-8")
     assert all(file_prefix(name) in text for name in PAPER_PENALTIES)
 
 

@@ -362,7 +362,7 @@ def test_passes_of_a_search_are_those_of_its_fits(monkeypatch):
 
 
 def test_no_array_of_all_outputs_is_held():
-    n_samples, n_classes = 8_000, 800
+    n_samples, n_classes = 12_000, 800
     X = np.random.default_rng(0).normal(size=(n_samples, 8)).astype(np.float32)
     labels = np.arange(n_samples) % n_classes
     search, _ = make_search(problems.Labelled(X, labels, labels, X, labels), n_splits=1, tol=0.1)

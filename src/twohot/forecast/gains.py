@@ -36,10 +36,11 @@ def compare(selection: Selection) -> Comparison:
     """Return what is known about held-out rows; nothing is fitted or predicted."""
     choice, search = choice_of(selection), selection.search
     entries = dict(zip(selection.tried, choice.tried, strict=True))
+    classes = search.classes.astype(np.int32)  # kept for every candidate, so in four bytes a row
     return Comparison(
         choice,
-        given=search.classes[search.held_out_labels],
-        predicted={entry: search.classes[scored.predicted] for scored, entry in entries.items()},
+        given=classes[search.held_out_labels],
+        predicted={entry: classes[scored.predicted] for scored, entry in entries.items()},
         plain=entries[search.best(TEACHER)],
         n_rows=max(
             split.fitted.rows.n_samples + split.held_out.rows.n_samples for split in search.splits
