@@ -85,6 +85,7 @@ def test_a_report_of_the_most_doubtful_rows_links_the_table(source, tmp_path, mo
     assert sorted(data["id"]) == sorted(map(str, worst.id))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tiny_memory")
 def test_a_stopped_audit_is_resumed(source, tmp_path, monkeypatch):
     assert audited(source, tmp_path / "whole").exit_code == 0

@@ -91,6 +91,7 @@ def kill_and_compare(moment, client, monkeypatch):
     assert relative(found, expected) <= 1e-6
 
 
+@pytest.mark.slow
 def test_a_worker_that_joins_late_can_take_over(monkeypatch):
     probe = PartialLabelProbe(tol=1e-3)
     expected = probe.fit(chunked(X), chunked(Y)).coef_  # on threads, in the same chunks
@@ -198,6 +199,7 @@ def test_finished_rounds_are_those_of_the_same_chunks_and_labels(tmp_path):
         probe.fit(chunked(X), chunked(np.roll(Y, 1)), checkpoint=file)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_closed_and_a_fit_that_resumes_on_another(client, tmp_path, monkeypatch):
     file = str(tmp_path / "fit.npz")
     with own_cluster() as (cluster, _):
