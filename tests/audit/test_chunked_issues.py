@@ -86,6 +86,7 @@ def test_labels_of_pure_chance_are_not_flagged():
     assert (found.n_issues, found.noise_interval) == (expected.n_issues, expected.noise_interval)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("client")
 def test_workers_of_a_cluster_write_the_table(tmp_path):
     found = find_label_issues(chunked(X), chunked(Y))

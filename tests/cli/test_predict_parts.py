@@ -193,6 +193,7 @@ def test_any_file_system(probe):
     assert len(memory.ls("/said")) == 3
 
 
+@pytest.mark.slow
 def test_workers_write_the_parts(source, probe, tmp_path, cluster):
     here, there = tmp_path / "here", tmp_path / "there"
     assert run("predict", probe, source, "-o", here, "--quiet").exit_code == 0

@@ -55,6 +55,7 @@ def test_names_of_a_polars_frame_are_kept_and_checked():
         probe.predict(frame.rename({"f0": "other"}))
 
 
+@pytest.mark.slow
 def test_scikit_learns_dispatch_to_torch_does_no_harm():
     """In another process: scipy looks at its environment when it is imported."""
     script = """

@@ -173,6 +173,7 @@ def test_other_weights_are_told_apart(torchvision, monkeypatch):
     assert load_backbone("shufflenet_v2_x0_5").description["weights"] != first["weights"]
 
 
+@pytest.mark.slow
 def test_minilm_places_sentences_by_meaning():
     backbone = load_backbone("minilm", "text")
     texts = ["How do I reset my PIN?", "I forgot my card's PIN code.", "It rained all day."]

@@ -44,6 +44,7 @@ GIVEN = listed_labels(COUNTS)
 TRUE = np.repeat(np.arange(4), 100)
 
 
+@pytest.mark.slow
 @few_examples
 @given(SEEDS)
 def test_both_solvers_agree_with_plain_newton(seed: int) -> None:

@@ -185,6 +185,7 @@ def test_rounds_needed_agree_with_trying_them(seed: int) -> None:
     assert tried.overall == closed.overall
 
 
+@pytest.mark.slow
 def test_largest_noise_rates_of_the_exact_softmax() -> None:
     """Measured values at the figure setting, to the three digits they were given with."""
     expected = [0.0125, 0.343, 0.544, 0.642, 0.692, 0.719]
