@@ -26,8 +26,8 @@ from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe
 from twohot.select.sampling import SEARCH_ROWS, draw_rows
 
-# Rows times classes up to which two opinions of all of them are held: 400 MB.
-HELD_CELLS = 50_000_000
+# Rows times classes up to which two opinions of all of them are held: 200 MB.
+HELD_CELLS = 25_000_000
 
 
 def is_held(labels: Labels) -> bool:

@@ -20,7 +20,7 @@ CHOICE_CELLS = 5_000_000
 SPLIT_ROWS = 10_000
 
 # Rows times labels from which on a fit of tens of passes takes longer than all of a choice.
-DEAR_CELLS = 50_000_000
+DEAR_CELLS = 25_000_000
 
 # Rows that are fitted on in folds, or held in memory along their axes, at the most.
 SEARCH_ROWS = 50_000
