@@ -103,7 +103,8 @@ class TimeOverProducts:
 def blocks_of(x: NDArray[Any], n_classes: int) -> dict[str, list[slice]]:
     """Return the rows of every block, as a fit takes them."""
     size = Rows(x, AS_THEY_ARE, dtype=x.dtype, n_classes=n_classes).block_rows
-    return {f"blocks of {size} rows": [slice(i, i + size) for i in range(0, len(x), size)]}
+    firsts = range(0, len(x), size)
+    return {f"blocks of {size} rows": [slice(i, min(i + size, len(x))) for i in firsts]}
 
 
 # --- the same teacher by other means ------------------------------------------------------------
