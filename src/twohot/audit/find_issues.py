@@ -20,7 +20,7 @@ from twohot.audit.chunked_issues import find_chunked_issues
 from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
 from twohot.audit.issue_ids import audited_ids, check_same_index, repeated_index_note
 from twohot.audit.issue_table import LabelIssues
-from twohot.audit.judged_rows import is_held, judge_held, judge_rows
+from twohot.audit.judged_rows import judge_labels
 from twohot.audit.opinions import given_opinions
 from twohot.audit.partly_labelled import check_lengths, naming_rows
 from twohot.audit.two_likeliest import CLOSE
@@ -140,8 +140,7 @@ def find_label_issues(
             verdict = reach_verdict(opinions, labels)
         else:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
-            judge = judge_held if is_held(labels) else judge_rows
-            verdict = judge(probe, X, labels, callback, checkpoint)
+            verdict = judge_labels(probe, X, labels, callback, checkpoint)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
     messages = (*by_heart, *row_notes(labels, probe), *notes)

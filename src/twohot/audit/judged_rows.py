@@ -3,6 +3,7 @@
 Opinions on all rows are held where they are not too many, and else made again block by block.
 """
 
+import os
 from typing import Any
 
 import numpy as np
@@ -30,20 +31,25 @@ from twohot.select.sampling import SEARCH_ROWS, draw_rows
 HELD_CELLS = 25_000_000
 
 
-def is_held(labels: Labels) -> bool:
-    """Return whether opinions on all rows may be held, one for each class."""
-    return len(labels.codes) * labels.n_classes <= HELD_CELLS
-
-
-def judge_held(
-    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callback | None, checkpoint: Any = None
+def judge_labels(
+    probe: AutoProbe,
+    X: Matrix,
+    labels: Labels,
+    callback: Callback | None,
+    checkpoint: str | os.PathLike[str] | None,
 ) -> LabelVerdict:
-    """Choose a probe and fit it; return the verdict on every label, by opinions on all rows."""
-    return reach_verdict(unseen_opinions(probe, X, labels, callback, checkpoint), labels)
+    """Choose a probe and fit it; return the verdict on every label."""
+    if len(labels.codes) * labels.n_classes <= HELD_CELLS:
+        return reach_verdict(unseen_opinions(probe, X, labels, callback, checkpoint), labels)
+    return _judge_blocks(probe, X, labels, callback, checkpoint)
 
 
-def judge_rows(
-    probe: AutoProbe, X: Matrix, labels: Labels, callback: Callback | None, checkpoint: Any = None
+def _judge_blocks(
+    probe: AutoProbe,
+    X: Matrix,
+    labels: Labels,
+    callback: Callback | None,
+    checkpoint: str | os.PathLike[str] | None,
 ) -> LabelVerdict:
     """Choose a probe and fit it; return the verdict on every label, judged block by block."""
     known: Any = None if labels.labelled.all() else is_labelled(labels.codes)

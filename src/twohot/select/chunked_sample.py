@@ -22,8 +22,7 @@ def check_chunked_cv(cv: Any) -> None:
 
 def weighted_sizes(labels: ChunkedLabels, weights: ChunkedColumn) -> IntArray:
     """Return how many rows with weight there are of each class."""
-    codes = labels.codes.derive_with(weights, codes_that_count)
-    counts = codes.gather(count_codes, labels.n_classes + 1)
+    counts = _that_count(labels, weights).gather(count_codes, labels.n_classes + 1)
     return np.asarray(np.sum(counts, axis=0)[:-1])
 
 
@@ -34,11 +33,15 @@ def sample_rows(
     classes: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return rows with some of every label, or of every one of some, in order, and their labels."""
-    codes = labels.codes
-    if weights is not None:
-        codes = codes.derive_with(weights, codes_that_count)
-    rng = check_generator(random_state)
+    codes, rng = _that_count(labels, weights), check_generator(random_state)
     return draw_from_chunks(codes, labels.n_classes, SEARCH_ROWS, rng, classes)
+
+
+def _that_count(labels: ChunkedLabels, weights: ChunkedColumn | None) -> ChunkedColumn:
+    """Return the codes of the labels, and no label for rows without weight."""
+    if weights is None:
+        return labels.codes
+    return labels.codes.derive_with(weights, codes_that_count)
 
 
 # Tasks -------------------------------------------------------------------------------------------
