@@ -20,9 +20,11 @@ from twohot.reproduce.reproduction import Reproduction
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"
 
-# Data sets with three draws of labels in every grid; the others have one in most.
+# Data sets with three draws of labels for every corruption, the first at every penalty too; the
+# others have three inside superclasses.
 THOROUGH = ("Flowers-102", "Caltech-101")
-WHOLE = "full"  # in the name of a file with all rows: its superclass grid alone is run, once
+# In the name of a file with all rows: a part of its superclass grid alone is run, once.
+WHOLE, WHOLE_RATES = "full", (0.3, 0.5, 0.7, 0.9)
 # What needs features and takes minutes.
 SMALL = ("fig:ft_corr", "fig:real_evolution", "trainers")
 ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
@@ -35,7 +37,7 @@ def planned(data: Sequence[DataSet]) -> Iterator[Any]:
     flowers = [each for each in some if each.paper_name == THOROUGH[0]]
     once, again = (0,), (1, 2)
     grids = [("superclass", "base"), ("symmetric", "base"), ("asymmetric", "base")]
-    others = [*grids[1:], ("superclass", "small"), ("superclass", "big")]
+    penalties = [("superclass", "small"), ("superclass", "big")]
     for grid in grids:
         yield from ProbeGrid(*grid, seeds=once).runs(some)
     yield from ProbeGrid(families=("candidates",), seeds=once).runs(some)
@@ -43,13 +45,16 @@ def planned(data: Sequence[DataSet]) -> Iterator[Any]:
         ablation = ProbeGrid(families=(family,), noise_rates=ABLATION_RATES, seeds=once)
         yield from ablation.runs(some)
     yield from ProbeGrid(noise_rates=ABLATION_RATES, seeds=once, prepared=True).runs(some)
-    for grid in others[2:]:
+    for grid in penalties:
         yield from ProbeGrid(*grid, seeds=once).runs(some)
     yield from ProbeGrid(seeds=again).runs(some)
-    for grid in others:
+    for grid in grids[1:]:
         yield from ProbeGrid(*grid, seeds=again).runs(thorough)
+    for grid in penalties:
+        yield from ProbeGrid(*grid, seeds=again).runs(flowers)
     yield from ProbeGrid(families=("candidates",), seeds=again).runs(flowers)
-    yield from ProbeGrid(seeds=once).runs([each for each in data if WHOLE in each.name])
+    whole = [each for each in data if WHOLE in each.name]
+    yield from ProbeGrid(noise_rates=WHOLE_RATES, seeds=once).runs(whole)
 
 
 def tell(progress: Progress) -> None:

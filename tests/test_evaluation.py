@@ -3,7 +3,9 @@
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
+import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, precision_recall_fscore_support
 
@@ -32,6 +34,15 @@ def test_all_is_as_scikit_learn_counts_it(rows):
     said = (found.precision, found.recall, found.f1, found.class_sizes)
     for ours, theirs in zip(said, expected, strict=True):
         np.testing.assert_allclose(np.nan_to_num(ours), theirs)
+
+
+@pytest.mark.parametrize("make", [np.ndarray.tolist, pl.DataFrame, pl.LazyFrame, sp.coo_array])
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_rows_may_come_in_any_container(rows, make):
+    X, y, probe = rows
+    labels = [None, *y[1:].tolist()]
+    found, expected = (evaluate_probe(probe, each, labels) for each in (make(X), X))
+    np.testing.assert_array_equal(found.confusion, expected.confusion)
 
 
 def test_confusions_are_counted_pair_by_pair(rows):

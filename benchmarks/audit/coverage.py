@@ -1,6 +1,6 @@
 """Which data sets there are, and how much of the plan is done."""
 
-from benchmarks.audit.families import AS_THEY_COME, ON_PREPARED, OURS
+from benchmarks.audit.families import AUTO_PROBE, OURS
 from benchmarks.audit.generated import GAUSSIANS, LENGTHS, TEST_ROWS, overlap_name
 from benchmarks.audit.neighbours import VOTE
 from benchmarks.audit.plan import plan, settings
@@ -29,13 +29,10 @@ FAMILY_NAMES = {
     "logistic": "LogisticRegression and cleanlab",
     "lda": "LDA",
     "neighbours": VOTE,
-    AS_THEY_COME: OURS,
+    AUTO_PROBE: OURS,
     "grid": "its grid on test data",
 }
-COUNTED = (
-    "Runs that there are, of those planned (a run is one noise and one seed). The last column has "
-    "older runs of AutoProbe, on prepared rows, which the tables show where there are no others:"
-)
+COUNTED = "Runs that there are, of those planned (a run is one noise and one seed):"
 
 
 def coverage(comparison: Comparison) -> str:
@@ -64,9 +61,8 @@ def _counts(comparison: Comparison) -> str:
         cells = [
             f"{len(done.intersection(runs))} of {len(runs)}" if runs else "–" for runs in plans
         ]
-        older = sum(run.setting.data == name and run.family == ON_PREPARED for run in done)
-        rows.append([name, *cells, f"{older}"])
-    return table(["data", *FAMILY_NAMES.values(), f"{OURS}, prepared rows"], rows)
+        rows.append([name, *cells])
+    return table(["data", *FAMILY_NAMES.values()], rows)
 
 
 def _settings_without_runs(comparison: Comparison) -> list[str]:

@@ -7,7 +7,7 @@ from statistics import fmean, median
 from benchmarks.audit.cost import N_REPEATS, C, CostRecord
 from benchmarks.audit.coverage import DATA_SETS, coverage
 from benchmarks.audit.discriminant import LDA
-from benchmarks.audit.families import AS_THEY_COME, BEST_OF_GRID, ON_PREPARED, ONE_OF_GRID, OURS
+from benchmarks.audit.families import AUTO_PROBE, BEST_OF_GRID, ONE_OF_GRID, OURS
 from benchmarks.audit.logistic import ARGMAX_RULE, CLEANED, DEFAULT_RULE, PLAIN, TUNED
 from benchmarks.audit.neighbours import VOTE
 from benchmarks.audit.reliability import reliability_part
@@ -25,7 +25,7 @@ STAGES = {
     LDA: (("lda",), ("fit",)),
     DEFAULT_RULE: (("logistic",), ("folds", DEFAULT_RULE)),
     VOTE: (("neighbours",), ("neighbours", "choice", "predict")),
-    OURS: ((AS_THEY_COME, ON_PREPARED), ("fit", "issues")),
+    OURS: ((AUTO_PROBE,), ("fit",)),
 }
 FLAGGING = (DEFAULT_RULE, ARGMAX_RULE, VOTE, OURS)
 LOSSES = (

@@ -18,8 +18,7 @@ from twohot.audit.opinions import unseen_opinions
 from twohot.audit.verdict import reach_verdict
 
 OURS = "AutoProbe"
-# AutoProbe on rows as they come; and on rows prepared before, as older records have it.
-AS_THEY_COME, ON_PREPARED = "autoprobe", "twohot"
+AUTO_PROBE = "autoprobe"
 # Read on test data: what a perfect choice would give in every run, and the one model of those tried
 # in all runs of a setting that is best on average.
 BEST_OF_GRID = "best of AutoProbe's grid"
@@ -68,6 +67,6 @@ FAMILIES: dict[str, Callable[[NoisyData], Outcome]] = {
     "logistic": logistic_and_cleanlab,
     "lda": discriminant,
     "neighbours": vote,
-    AS_THEY_COME: auto_probe,
+    AUTO_PROBE: auto_probe,
     "grid": grid,
 }

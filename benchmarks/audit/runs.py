@@ -36,7 +36,7 @@ class AuditRun:
 
     setting: Setting
     seed: int  # of generated rows, of which rows are kept, of the noise and of the folds
-    family: str  # a key of `families.FAMILIES`, or `families.ON_PREPARED`
+    family: str  # a key of `families.FAMILIES`
 
     def __str__(self) -> str:
         return f"{self.setting.data}, {self.setting}, seed {self.seed}, {self.family}"

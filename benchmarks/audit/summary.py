@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from benchmarks.audit.discriminant import LDA
-from benchmarks.audit.families import AS_THEY_COME, ON_PREPARED, ONE_OF_GRID, OURS
+from benchmarks.audit.families import ONE_OF_GRID, OURS
 from benchmarks.audit.logistic import CLEANED, PLAIN, TUNED
 from benchmarks.audit.runs import AuditRecord, Score, Setting
 
@@ -44,7 +44,7 @@ class Comparison:
     """The scores of all records, by setting, method and seed."""
 
     def __init__(self, records: Iterable[AuditRecord]) -> None:
-        self.records = _newest(records)
+        self.records = list(records)
         self._scores: dict[tuple[Setting, str], dict[int, Score]] = defaultdict(dict)
         for record in self.records:
             for method, score in record.result.outcome.scores.items():
@@ -121,17 +121,3 @@ class Comparison:
             and key in record.result.outcome.chosen
         }
         return sorted(found)
-
-
-def _newest(records: Iterable[AuditRecord]) -> list[AuditRecord]:
-    """Leave out AutoProbe on prepared rows where it was run on rows as they come.
-
-    A setting has one or the other, never a mean of both.
-    """
-    found = list(records)
-    newer = {record.run.setting for record in found if record.run.family == AS_THEY_COME}
-    return [
-        record
-        for record in found
-        if record.run.family != ON_PREPARED or record.run.setting not in newer
-    ]

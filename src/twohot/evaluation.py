@@ -22,8 +22,9 @@ from twohot._checks.labels import code_labels
 from twohot._checks.messages import ArgumentError, first_few
 from twohot._files import json_safe
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.partly_labelled import check_lengths, labelled_rows
+from twohot.audit.partly_labelled import check_sliceable, labelled_rows
 from twohot.distill.fitted import FittedProbe
+from twohot.tables.frames import check_same_index, pandas_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +141,10 @@ def evaluate_probe(
     >>> bool(low < found.accuracy < high)
     True
     """
+    check_same_index("y", y, "X", pandas_index(X))
     given_labels = code_labels(y, missing=missing)
-    check_lengths(given_labels, X.shape[0])
-    known = {as_text(label) for label in probe.classes_.tolist()}
-    names = map(as_text, given_labels.classes.tolist())
-    sizes = zip(names, given_labels.sizes.tolist(), strict=True)
-    unknown = {name: size for name, size in sizes if size and name not in known}
+    X = check_sliceable(X, given_labels)
+    unknown = given_labels.unknown_to(probe.classes_)
     labels = given_labels.without(unknown).among(probe.classes_)
     if not labels.labelled.any():
         what = f"no label that the probe knows ({first_few(unknown)})" if unknown else "no label"

@@ -9,7 +9,14 @@ from columns_with_gaps import CODES, COLUMNS, GAPS, TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot import AutoProbe, LinearProbe, explain_label, find_label_issues, forecast
+from twohot import (
+    AutoProbe,
+    LinearProbe,
+    evaluate_probe,
+    explain_label,
+    find_label_issues,
+    forecast,
+)
 from twohot._checks.labels import (
     Labels,
     as_text,
@@ -45,7 +52,7 @@ def test_rows_without_a_label_have_no_code(column, is_number):
 
 @every_column
 def test_a_table_has_no_label_in_such_rows(column, is_number):
-    table = read_table(pd.DataFrame(X), labels=column)
+    table = read_table(pl.DataFrame(X), labels=column)
     np.testing.assert_array_equal(table.labels, CODES)
     assert list(table.classes) == names(is_number)
 
@@ -253,3 +260,27 @@ def test_classes_without_rows_can_be_left_out():
 def test_columns_that_hold_no_labels(labels, options, message):
     with pytest.raises(ValueError, match=message):
         code_labels(labels, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    {
+        "find_label_issues": ("y", find_label_issues),
+        "forecast": ("y", forecast),
+        "explain_label": ("y", lambda frame, y: explain_label(frame, y, 0)),
+        "evaluate_probe": (
+            "y",
+            lambda frame, y: evaluate_probe(LinearProbe().fit(frame, y), frame, y),
+        ),
+        "read_table": ("labels", lambda frame, labels: read_table(frame, labels=labels)),
+        "probabilities": (
+            "probabilities",
+            lambda frame, y: forecast(frame, y.sort_index(), probabilities=pd.get_dummies(y)),
+        ),
+    }.values(),
+)
+def test_labels_of_pandas_for_rows_in_another_order_are_refused(name, call):
+    frame = pd.DataFrame(np.eye(6), columns=list("uvwxyz"))
+    labels = pd.Series(list("aabbcc")).sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match=rf"{name} has another index than .*pass {name}.loc\["):
+        call(frame, labels)

@@ -1,5 +1,6 @@
 """An audit of Dask collections says what one of arrays says; its columns stay where they are."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import dask.array as da
@@ -45,6 +46,8 @@ def test_the_verdicts_are_those_on_arrays(tmp_path):
     compare(found, find_label_issues(X, Y))
     assert isinstance(found["label_quality"], da.Array)
     assert found["label_quality"].chunks == ((300, 150, 250),)
+    assert np.array_equal(found.given_label.compute(), Y)
+    assert not hasattr(found, "quality")
     with pytest.raises(KeyError, match="'quality' is no column: take one of is_label_issue"):
         found["quality"]
     assert repr(found).startswith("700 rows: about ")
@@ -61,12 +64,20 @@ def test_the_verdicts_are_those_on_arrays(tmp_path):
     assert files[0].stat().st_mtime_ns == before
     assert pq.read_table(tmp_path).num_rows == 700
 
+    # Those of another audit are not taken for its own.
+    other = replace(found, n_issues=found.n_issues + 1)
+    with pytest.raises(FileExistsError, match=r"holds parts of another run.* differs in flagged"):
+        other.to_parquet(tmp_path)
+    assert files[0].stat().st_mtime_ns == before
+    other.to_parquet(tmp_path, force=True)
+    assert files[0].stat().st_mtime_ns > before
+
 
 def test_rows_without_a_label_and_a_budget(tmp_path):
     labels = Y.astype(str).astype(object)
     labels[::50], labels[1::100] = None, "unknown"
     labels[300:450] = None  # a whole chunk
-    found = find_label_issues(chunked(X), chunked(labels), budget=20, missing=["unknown"])
+    found = find_label_issues(chunked(X), chunked(labels), budget=20, missing="unknown")
     expected = find_label_issues(X, labels, budget=20, missing=["unknown"])
     assert found.n_issues == expected.n_issues == 20
     assert found.messages == expected.messages
@@ -97,6 +108,11 @@ def test_workers_of_a_cluster_write_the_table(tmp_path):
 
 
 def test_what_chunks_cannot_have_yet():
-    for name, value in {"probe": LinearProbe().fit(X, Y), "ids": np.arange(700)}.items():
+    given = {
+        "probe": LinearProbe().fit(X, Y),
+        "probabilities": np.eye(10)[Y],
+        "ids": np.arange(700),
+    }
+    for name, value in given.items():
         with pytest.raises(ValueError, match=f"{name} is given, and X is in chunks of Dask"):
             find_label_issues(chunked(X), chunked(Y), **{name: value})

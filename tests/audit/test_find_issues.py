@@ -483,6 +483,34 @@ def test_it_says_what_it_tries():
     assert (issues.probe.n_jobs, issues.probe.random_state) == (1, 3)
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda rows, names: pd.DataFrame(rows, columns=names),
+        lambda rows, names: pl.DataFrame(rows, schema=[str(name) for name in names]),
+        lambda rows, names: pl.LazyFrame(rows, schema=[str(name) for name in names]),
+    ],
+)
+def test_a_frame_of_probabilities_names_its_columns(frame):
+    outputs, names = JUDGE.predict_proba(X), [2, 0, 10, 1, 3]
+    expected = find_label_issues(None, Y, probabilities=outputs)
+    # As scikit-learn has them, which sorts text, and in no order at all.
+    text = np.array([str(name) for name in names])[Y]
+    order = np.argsort(names)[[0, 1, 4, 2, 3]]
+    for labels, columns in ((text, order), (np.array(names)[Y], np.arange(5))):
+        judged = frame(outputs[:, columns], [names[column] for column in columns])
+        found = find_label_issues(None, labels, probabilities=judged)
+        np.testing.assert_array_equal(found["is_label_issue"], expected["is_label_issue"])
+        assert found["predicted_label"].tolist() == [
+            labels.dtype.type(names[code]) for code in expected["predicted_label"]
+        ]
+    # Names that nobody chose say nothing; a record of labels has the order that somebody did.
+    unnamed = find_label_issues(None, NAMES[Y], probabilities=pd.DataFrame(outputs))
+    coded = Labels(Y, np.array([str(name) for name in names]))
+    for found in (unnamed, find_label_issues(None, coded, probabilities=outputs)):
+        np.testing.assert_array_equal(found["is_label_issue"], expected["is_label_issue"])
+
+
 # Refused -----------------------------------------------------------------------------------------
 
 UNKNOWN = np.where(np.arange(len(X)) == 3, "yak", NAMES[Y])
@@ -541,6 +569,21 @@ REFUSED = {
     "class missing": (
         {"probabilities": np.ones((300, 4)) / 4, "classes": [0, 1, 2, 3]},
         r"y has 1 label that is none of the 4 classes \(4\)",
+    ),
+    "numbers as text": (
+        {"y": (Y + 8).astype(str), "probabilities": np.ones((300, 5)) / 5},
+        r"y has text that is a number \('8', '9', '10', .*columns by classes=…, model.cl",
+    ),
+    "columns named otherwise": (
+        {"probabilities": pd.DataFrame(np.ones((300, 5)) / 5, columns=list("vwxyz"))},
+        r"probabilities has the columns 'v', .*, which are not the labels of y: name the columns",
+    ),
+    "columns in two orders": (
+        {
+            "probabilities": pl.DataFrame(np.ones((300, 5)) / 5, schema=list("43210")),
+            "classes": [0, 1, 2, 3, 4],
+        },
+        r"probabilities has its columns in another order \('4', .* than classes: leave classes=… o",
     ),
     "NaN": (
         {"X": np.where(np.eye(300, 12, 5) > 0, np.nan, X)},
@@ -684,6 +727,23 @@ def test_frames_of_other_rows_are_not_audited_together():
     assert bare.to_pandas().index.equals(labels.index)
 
 
+def test_an_index_of_several_levels_stays_one(tmp_path):
+    levels = pd.MultiIndex.from_product([range(60), list("uvwxyz")], names=["page", "place"])
+    labels = pd.Series(GIVEN, index=levels)
+    issues = find_label_issues(None, labels, probabilities=ROWS)
+    assert issues.to_pandas().index.equals(levels)
+    assert issues.to_pandas().index.names == ["page", "place"]
+    assert issues[:5].to_pandas().index.equals(levels[:5])
+    first = issues.rows[0]
+    lines = ["report,id,given_label,suggested_label,decision,label"]
+    (tmp_path / "d.csv").write_text("\n".join([*lines, f'r,"{levels[first]}",a,b,accept,b']))
+    expected = labels.copy()
+    expected.iloc[first] = issues.predicted_label[first]
+    pd.testing.assert_series_equal(
+        issues.apply(tmp_path / "d.csv").astype(object), expected.astype(object), check_names=False
+    )
+
+
 def test_an_index_that_names_rows_alike_is_said():
     labels = pd.Series(GIVEN, index=np.arange(len(GIVEN)) // 2)
     messages = find_label_issues(None, labels, probabilities=ROWS).messages
@@ -694,7 +754,7 @@ def test_an_index_that_names_rows_alike_is_said():
 
 
 @pytest.mark.parametrize(
-    "make", [np.asarray, pd.DataFrame, pl.DataFrame, sp.csr_array, np.ndarray.tolist]
+    "make", [np.asarray, pd.DataFrame, pl.DataFrame, pl.LazyFrame, sp.csr_array, np.ndarray.tolist]
 )
 @pytest.mark.parametrize("judge", [None, JUDGE])
 @pytest.mark.filterwarnings("ignore:X has feature names")

@@ -29,7 +29,7 @@ def test_neighbours_are_those_of_an_exact_search(rows, monkeypatch, block_rows, 
     np.testing.assert_array_equal(found.neighbours, places[:, 1:])
     np.testing.assert_allclose(found.distances, distances[:, 1:], rtol=1e-5)
     np.testing.assert_allclose(found.cosines[:, 0], 1 - distances[:, 1] ** 2 / 2, rtol=1e-5)
-    assert not found.is_sampled
+    np.testing.assert_array_equal(found.rows, np.arange(70))
 
 
 def test_copies_are_at_distance_zero_and_the_earlier_comes_first(rows) -> None:
@@ -41,7 +41,6 @@ def test_copies_are_at_distance_zero_and_the_earlier_comes_first(rows) -> None:
 
 def test_of_many_rows_a_sample_is_searched_by_itself(rows) -> None:
     found = search_neighbourhood(rows, n_neighbours=3, most_rows=30, random_state=1)
-    assert found.is_sampled
     assert len(np.unique(found.rows)) == 30
     assert set(found.neighbours.ravel().tolist()) <= set(found.rows.tolist())
     again = search_neighbourhood(rows, n_neighbours=3, most_rows=30, random_state=1)

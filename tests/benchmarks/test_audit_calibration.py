@@ -17,7 +17,7 @@ from benchmarks.audit.calibration import (
     reliability,
 )
 from benchmarks.audit.data import prepared
-from benchmarks.audit.families import AS_THEY_COME, OURS, auto_probe
+from benchmarks.audit.families import AUTO_PROBE, OURS, auto_probe
 from benchmarks.audit.noisy_data import NoisyData
 from benchmarks.audit.reliability import draw_reliability, grouped, reliability_part
 from benchmarks.audit.runs import AuditRecord, AuditResult, AuditRun, Outcome, Score, Setting
@@ -39,7 +39,7 @@ def noisy_digits() -> NoisyData:
 def record(found: dict, setting: Setting = SETTING, noise_rate: float = 0.4) -> AuditRecord:
     outcome = Outcome({OURS: Score(0.9)}, {"fit": 1.0}, {"calibration": found})
     result = AuditResult(outcome, noise_rate, outvoted=0.0)
-    return Record(AuditRun(setting, 0, AS_THEY_COME), result, None, 1.0, 1.0, {"numpy": "2"})
+    return Record(AuditRun(setting, 0, AUTO_PROBE), result, None, 1.0, 1.0, {"numpy": "2"})
 
 
 def made(bins: list[list[float]], interval: tuple[float, float] = (0.3, 0.5)) -> dict:

@@ -1,6 +1,7 @@
 """`twohot audit` of what is larger than memory: the full table in parts, a report of some rows."""
 
 import json
+import shlex
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -83,6 +84,11 @@ def test_a_report_of_the_most_doubtful_rows_links_the_table(source, tmp_path, mo
     worst = table[table.is_label_issue].nsmallest(7, "label_quality")
     data = json.loads(page.split('id="report-data">')[1].split("<")[0])
     assert sorted(data["id"]) == sorted(map(str, worst.id))
+    # What is printed as the next step can be run.
+    *_, step = result.output.replace("\n", " ").partition("without a review:")
+    command, clean = shlex.split(step)[1:], source.with_name("embeddings_clean")
+    assert run(*command).exit_code == 0
+    assert pq.read_table(clean)["kind"].to_pylist() != GIVEN.tolist()
 
 
 @pytest.mark.slow
@@ -130,7 +136,7 @@ def test_an_earlier_audit_stays_until_there_is_another(source, tmp_path, monkeyp
     before = everything(folder)
     monkeypatch.setattr(_parted_audit, "find_label_issues", stopped)
     table = read_table(source, label_column="kind")
-    audit = _parted_audit.PartedAudit(table, source, folder, {"budget": 2})
+    audit = _parted_audit.PartedAudit(table, source, folder, {"budget": 2}, has_labels=True)
     for force, error in {True: KeyboardInterrupt, False: FileThereError}.items():
         with pytest.raises(error):
             audit.run(None, {}, {}, force=force, quiet=True)

@@ -46,6 +46,14 @@ def test_no_type_stands_behind_a_flag(command):
     assert "bool" not in shown
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_says_in_words_what_an_option_takes(name):
+    options = re.findall(r"^│\W+--[a-z].*$", run(name, "--help").output, re.MULTILINE)
+    types = re.compile(r"<(int|float|str|list\[\w+\])( range)?>")
+    assert options
+    assert not list(filter(types.search, options))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder with the files that the examples speak of."""

@@ -149,7 +149,7 @@ def test_a_row_that_is_not_finite_is_named_by_its_id(output, probe, tmp_path, mo
     holed[333, 2] = np.nan
     table = write_table(tmp_path / "table.csv", holed, id=[f"a{row}" for row in IDS])
     result = run("predict", probe, table, "-o", tmp_path / output, "--quiet")
-    assert f"contains NaN at row a{IDS[333]}, column 2: features" in result.output
+    assert f"contains NaN at row a{IDS[333]}, column 'x2': features" in result.output
 
 
 def test_what_is_refused(source, probe, tmp_path, monkeypatch):

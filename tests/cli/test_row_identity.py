@@ -208,4 +208,4 @@ def test_a_missing_number_is_reported_at_its_id(tmp_path, monkeypatch, name):
     )
     result = run(name, table, *COMMANDS[name])
     assert result.exit_code == 1
-    assert "X contains NaN at row T50, column 2" in result.stderr
+    assert "X contains NaN at row T50, column 'x2'" in result.stderr

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from label_tables import NAMES, blobs, column, run, write_table, wrong_every
 
+from twohot.cli._option_record import with_option_record
 from twohot.cli._parsers import command_function, parser_of
-from twohot.cli._table_options import FeatureOptions, TableOptions, with_table_options
+from twohot.cli._table_options import FeatureOptions, TableOptions
 from twohot.tables import read_features, read_table
 
 READ_LABELS = ("audit", "corrupt", "describe", "fit", "forecast")
@@ -63,7 +64,7 @@ def test_the_record_is_made_of_its_options():
         seen.append((probe, before, options, after))
 
     seen = []
-    spread = with_table_options(command)
+    spread = with_option_record(command)
     names = list(inspect.signature(spread).parameters)
     own = ["label_column", "feature_column", "id_column", "item_column"]
     fields = [*own, "labels", "classes", "missing", "split"]
@@ -78,7 +79,7 @@ def test_a_command_without_a_table_stays_as_it_is():
     def command(*, n: int = 0) -> None:
         """Take no table."""
 
-    assert with_table_options(command) is command
+    assert with_option_record(command) is command
 
 
 def test_features_are_read_without_labels(tmp_path):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import problems
-from twohot import DistilledProbe, PartialLabelProbe
+from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill import rounds as rounds_module
 from twohot.distill.checkpoint import OtherFitError
 
@@ -67,6 +67,8 @@ def test_rounds_of_another_fit_are_refused(tmp_path):
     others = [
         (DistilledProbe(n_rounds=3), X, Y),
         (DistilledProbe(n_rounds=2, ridge=3.0), X, Y),
+        (DistilledProbe(n_rounds=2, max_iter=9), X, Y),  # of fewer steps
+        (DistilledProbe(n_rounds=2, start="zero"), X, Y),
         (DistilledProbe(n_rounds=2), X + 0.01, Y),
         (DistilledProbe(n_rounds=2), X, np.roll(Y, 1)),
         (DistilledProbe(n_rounds=2, normalize=False), X, Y),
@@ -75,6 +77,15 @@ def test_rounds_of_another_fit_are_refused(tmp_path):
     for probe, rows, labels in others:
         with pytest.raises(ValueError, match=r"checkpoint=.* holds rounds of another fit"):
             probe.fit(rows, labels, checkpoint=file)
+
+
+def test_a_start_is_known_by_its_numbers(tmp_path):
+    file, start = tmp_path / "fit.npz", np.ones((5, 12))
+    expected = LinearProbe(loss="gce", start=start).fit(X, Y, checkpoint=file)
+    again = LinearProbe(loss="gce", start=start.tolist()).fit(X, Y, checkpoint=file)
+    np.testing.assert_array_equal(again.coef_, expected.coef_)
+    with pytest.raises(OtherFitError, match="holds rounds of another fit"):
+        LinearProbe(loss="gce", start=-start).fit(X, Y, checkpoint=file)
 
 
 def test_other_rows_and_weights_of_no_mean_are_refused(tmp_path):

@@ -338,6 +338,14 @@ def test_soft_targets_may_name_their_classes():
     probe = LinearProbe().fit_soft(X, twin.one_hot(Y), classes=NAMES)
     np.testing.assert_array_equal(probe.predict(X), NAMES[LinearProbe().fit(X, Y).predict(X)])
     assert LinearProbe().fit_soft(X, twin.one_hot(Y)).classes_.tolist() == [0, 1, 2, 3, 4]
+    # So may a data frame, in any order; names that nobody chose are none.
+    targets = pd.DataFrame(twin.one_hot(Y), columns=NAMES)
+    named = LinearProbe().fit_soft(X, targets[NAMES[::-1]])
+    assert named.classes_.tolist() == NAMES.tolist()
+    np.testing.assert_array_equal(named.predict(X), probe.predict(X))
+    assert LinearProbe().fit_soft(X, pd.DataFrame(twin.one_hot(Y))).classes_.tolist() == [*range(5)]
+    with pytest.raises(ValueError, match=r"targets has its columns in another order .* than cla"):
+        LinearProbe().fit_soft(X, targets[NAMES[::-1]], classes=NAMES)
 
 
 def test_a_class_may_have_no_mass():

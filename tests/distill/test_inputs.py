@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
 
 import problems
 import twin
@@ -160,15 +161,16 @@ def test_labels_that_do_not_sort():
     refuse("y mixes numbers and text: pass labels of one type", y=labels)
 
 
-def test_labels_at_score_that_the_probe_does_not_know():
+def test_labels_at_score_that_the_probe_does_not_know_are_wrong():
     probe = LinearProbe().fit(X, Y)
-    with pytest.raises(
-        ValueError, match=r"y has 1 label .* none of the 5 classes \(9\): score only"
-    ):
-        probe.score(X, np.where(Y == 0, 9, Y))
-    named = LinearProbe().fit(X, np.array(list("abcde"))[Y])
-    with pytest.raises(ValueError, match=r"y has 2 labels.*'y', 'z'.*see classes_"):
-        named.score(X[:3], ["a", "y", "z"])
+    right = probe.predict(X) == Y
+    assert probe.score(X, np.where(Y == 0, 9, Y)) == pytest.approx(np.mean(right & (Y != 0)))
+    rare = np.where(np.arange(len(Y)) == 7, "yak", np.array(list("abcde"))[Y])
+    splits = [(np.arange(100, 300), np.arange(100)), (np.arange(100), np.arange(100, 300))]
+    assert np.isfinite(cross_val_score(LinearProbe(), X, rare, cv=splits)).all()
+    # None that is known may be a mistake.
+    with pytest.raises(ValueError, match=r"y has 2 labels.*none of the 5.*'y', 'z'.*see classes_"):
+        probe.score(X[:3], ["y", "z", "y"])
 
 
 def test_labels_and_features_of_different_length_at_score():
@@ -268,6 +270,10 @@ def test_no_candidates(n_candidates):
         ("start", np.zeros((5, 3)), r"start has shape \(5, 3\).*of shape \(5, 12\)"),
         ("start", np.full((5, 12), np.nan), "start has shape .* or holds NaN"),
         ("fit_intercept", "yes", "fit_intercept='yes' is not known: pass one of 'auto'"),
+        ("center", "no", "center='no' is not allowed: pass True or False"),
+        ("normalize", 1, "normalize=1 is not allowed: pass True or False"),
+        ("whiten", None, "whiten=None is not allowed: pass True or False"),
+        ("verbose", "x", "verbose='x' is not allowed: pass an integer of at least 0"),
         ("tol", 0, "tol=0 is not allowed: pass a positive, finite number"),
         ("tol", np.nan, "tol=nan is not allowed"),
         ("max_iter", 0, "max_iter=0 is not allowed: pass an integer of at least 1"),

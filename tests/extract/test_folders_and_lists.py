@@ -42,6 +42,14 @@ def test_order_is_that_of_the_names_not_of_writing(tmp_path):
     assert names == ["a/1.PNG", "a/2.PNG", "a/3.PNG", "b/1.png", "b/2.png", "b/3.png"]
 
 
+def test_classes_that_are_numbers_are_ordered_by_value(tmp_path):
+    items = read_image_folder(write_photos(tmp_path / "photos", 1, ("10", "b", "2", "1")))
+    assert items.classes == ("1", "2", "10", "b")
+    # The images stay in the order of their paths, which a feature file has.
+    assert list(items.ids) == ["1/000.png", "10/000.png", "2/000.png", "b/000.png"]
+    assert items.labels.tolist() == [0, 2, 1, 3]
+
+
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(NotADirectoryError, match="is not a folder: pass one with a sub-folder"):
         read_image_folder(tmp_path / "none")

@@ -1,6 +1,7 @@
 """Forecasts say what then happens, on data whose answer is known, in both directions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -188,7 +189,8 @@ def test_the_theory_is_asked_about_the_estimates():
 
 def test_own_probabilities_and_superclasses_are_used():
     data = digits(0.5)
-    truth = np.eye(10)[data.true_labels]
+    # Columns in any order, by their names.
+    truth = pd.DataFrame(np.eye(10)[data.true_labels]).iloc[:, ::-1]
     groups = np.arange(10) // 5
     found = forecast(
         data.X, data.given_labels, probabilities=truth, superclass=groups, n_jobs=1, cv=2
@@ -316,6 +318,10 @@ X, LABELS = np.random.default_rng(0).standard_normal((30, 4)), np.arange(30) % 3
         ({"corruption": 2 * np.eye(3)}, "does not sum to one"),
         ({"probabilities": np.ones((30, 2)) / 2}, "has 2 columns for 3 classes: pass one column"),
         ({"probabilities": np.full((30, 3), np.nan)}, "negative or missing value nan"),
+        (
+            {"y": (LABELS + 8).astype(str), "probabilities": np.full((30, 3), 1 / 3)},
+            r"y has text that is a number \('8', '9', '10'\).*pass a data frame whose columns are",
+        ),
         (
             {"corruption": np.eye(3), "probabilities": np.full((30, 3), 1 / 3)},
             "corruption and probabilities both say what the noise is: pass one of them",

@@ -154,11 +154,27 @@ def test_attributes_are_those_of_the_chosen_probe():
     assert probe.n_iter_ == sum(entry.n_iter for entry in probe.rounds_)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_rare_classes_are_not_lost_on_the_way_through_the_search(seed):
+    # The search comes to small penalties by way of large ones, which flatten rare classes; a fit
+    # that starts anew does not know of that.
+    digits = problems.digits()
+    sizes = (120 * 20.0 ** (-np.arange(10) / 9)).astype(int)
+    sizes = np.random.default_rng(seed).permutation(sizes)
+    rows = [np.flatnonzero(digits.true_labels == k)[:size] for k, size in enumerate(sizes)]
+    kept = np.concatenate(rows)
+    noise = corrupt_labels(digits.true_labels[kept], symmetric(10, 0.3), random_state=seed)
+    probe = AutoProbe(n_jobs=1).fit(digits.X[kept], noise.given_labels)
+    alone = probe.choice_.chosen.probe(tol=1e-2, n_jobs=1).fit(digits.X[kept], noise.given_labels)
+    least = alone.score(digits.X_test, digits.test_labels) - 0.03
+    assert probe.score(digits.X_test, digits.test_labels) > least
+
+
 def test_defaults_are_those_promised():
     probe = AutoProbe()
     assert (probe.cv, probe.tol, probe.random_state) == (None, 3e-2, 0)
     assert probe.center is True
-    assert probe.normalize is True
+    assert probe.normalize == "auto"
     with pytest.raises(TypeError, match="positional"):
         AutoProbe(5)
 

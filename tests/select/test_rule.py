@@ -3,7 +3,7 @@
 import numpy as np
 
 from twohot.select import grid
-from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
+from twohot.select.rule import Score, best, is_likelier, likelihood_counts
 
 TEACHER, WEAK_TEACHER = grid.TEACHER_100, grid.TEACHER_10
 ROBUST, WEAK_ROBUST = grid.FIRST_ROBUST, grid.weaker(grid.FIRST_ROBUST)
@@ -23,8 +23,8 @@ def score(candidate, agrees, likelihood):
 def chosen(*scores, others=(), weights=None):
     """Return the best of some scores; the others have a say in how the noise looks."""
     weights = np.ones(len(ROW)) if weights is None else weights
-    uniform = noise_looks_uniform([*scores, *others], weights)
-    return scores[best(scores, weights, uniform=uniform)]
+    counts = likelihood_counts([*scores, *others], weights)
+    return scores[best(scores, weights, by_likelihood=counts)]
 
 
 def test_agreement_decides_where_it_can_tell():
@@ -68,6 +68,15 @@ def test_of_one_method_the_likelier_is_better_where_noise_looks_uniform():
     other = score(WEAK_ROBUST, ROW < 50, np.where(ROW % 2, 0.01, -2.0))
     assert chosen(one, other) is other
     assert is_likelier(other, one, np.ones(len(ROW)))
+
+
+def test_the_likelihood_counts_where_hardly_a_label_can_be_wrong():
+    # Cross-entropy is the likeliest, so that noise has a structure, if there is any.
+    strong, weak = (score(each, ROW < 90, -1.0) for each in (TEACHER, WEAK_TEACHER))
+    likelier = score(WEAK_TEACHER, ROW < 91, -0.5)
+    assert chosen(strong, weak) is strong
+    assert chosen(strong, score(WEAK_TEACHER, ROW < 90, -0.5)) is strong
+    assert chosen(strong, likelier) is likelier
 
 
 def test_half_whitened_rows_are_the_last_tie_break():

@@ -339,7 +339,7 @@ def test_the_set_up_happens_once_for_all_splits_and_candidates(monkeypatch):
     prepared = count_calls(monkeypatch, auto_probe_module, "prepare_as")
     means = count_calls(monkeypatch, coordinates_module, "fit_preparation")
     spectra = count_calls(monkeypatch, coordinates_module, "measure_axes")
-    probe = AutoProbe(cv=3).fit(DATA.X, DATA.given_labels)
+    probe = AutoProbe(normalize=True, cv=3).fit(DATA.X, DATA.given_labels)
     assert probe.choice_.n_splits == 3
     assert len(prepared) == len(means) == len(spectra) == 1
 
@@ -347,7 +347,9 @@ def test_the_set_up_happens_once_for_all_splits_and_candidates(monkeypatch):
 def test_passes_of_a_search_are_those_of_its_fits(monkeypatch):
     fits = count_calls(monkeypatch, split_fits, "fit_round")
     refits = count_calls(monkeypatch, search_module, "make_round")
-    _, selection = search_probe(AutoProbe(cv=3), DATA.X, code_labels(DATA.given_labels))
+    _, selection = search_probe(
+        AutoProbe(normalize=True, cv=3), DATA.X, code_labels(DATA.given_labels)
+    )
     search = selection.search
     search.refit(search.best())
     n_fits = 3 * len(search.trials)
@@ -444,7 +446,9 @@ def test_rows_that_are_searched_are_taken_once(monkeypatch):
     monkeypatch.setattr("twohot.rows.rows.KEPT_BYTES", 0)
     monkeypatch.setattr(CountedRows, "n_read", 0)
     labels = code_labels(DATA.given_labels)
-    search = search_probe(AutoProbe(cv=2), DATA.X.view(CountedRows), labels)[1].search
+    search = search_probe(AutoProbe(normalize=True, cv=2), DATA.X.view(CountedRows), labels)[
+        1
+    ].search
     # A few for their size; once for the mean, once for the axes, once for the search, however many
     # passes that takes.
     assert CountedRows.n_read == min(LOOK_ROWS, len(DATA.X)) + 3 * len(DATA.X)
@@ -453,7 +457,9 @@ def test_rows_that_are_searched_are_taken_once(monkeypatch):
 
 def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
     monkeypatch.setattr("twohot.select.splits.CHOICE_ROWS", 100)
-    search = search_probe(AutoProbe(), DATA.X, code_labels(DATA.given_labels))[1].search
+    search = search_probe(AutoProbe(normalize=True), DATA.X, code_labels(DATA.given_labels))[
+        1
+    ].search
     for split in search.splits:
         assert split.fitted.rows.n_samples + split.held_out.rows.n_samples == 100
         assert split.fitted.rows.X.X.shape[0] == 100
@@ -463,9 +469,11 @@ def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
 def test_many_rows_are_searched_where_they_are(monkeypatch):
     monkeypatch.setattr("twohot.select.split_rows.SEARCH_ROWS", 100)
     labels = code_labels(DATA.given_labels)
-    search = search_probe(AutoProbe(cv=2), DATA.X, labels)[1].search
+    search = search_probe(AutoProbe(normalize=True, cv=2), DATA.X, labels)[1].search
     assert all(split.fitted.rows.X.X is DATA.X for split in search.splits)
-    held = search_probe(AutoProbe(cv=2, random_state=0), DATA.X.copy(), labels)[1].search
+    held = search_probe(AutoProbe(normalize=True, cv=2, random_state=0), DATA.X.copy(), labels)[
+        1
+    ].search
     assert [trial.agreement for trial in search.trials.values()] == [
         trial.agreement for trial in held.trials.values()
     ]

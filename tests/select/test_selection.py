@@ -107,10 +107,10 @@ def rule(search, monkeypatch, *, plain, whitened, discriminant):
 
     members = {False: scored(search.best(whiten=False), plain)}
     members[True] = scored(search.best(whiten=True), whitened)
-    third = scored(selection_module._discriminants(search)[0], discriminant)
+    third = scored(selection_module.discriminants_of(search)[0], discriminant)
     monkeypatch.setattr(search, "best", lambda whiten: members[whiten])
     monkeypatch.setattr(search, "weights", np.ones(1000))
-    monkeypatch.setattr(selection_module, "_discriminants", lambda _: [third])
+    monkeypatch.setattr(selection_module, "discriminants_of", lambda _: [third])
     monkeypatch.setattr(selection_module, "_average", lambda *_: "average")
     selection: Selection = decide(search)
     names = {"plain": members[False], "whitened": members[True], "discriminant": third}

@@ -42,12 +42,30 @@ def test_a_long_field_is_read_and_the_limit_put_back(tmp_path) -> None:
     assert csv.field_size_limit() == limit
 
 
-@pytest.mark.parametrize("content", [b'a,"b', b"\xff\xfe", b'"a"b,c'])
-def test_what_is_no_csv_is_said(tmp_path, content) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'a,b\n1,"b', "in line 2.: close quotation marks, and double"),
+        (b'a,b\n\n"a"b,c', "in line 3.: close"),
+        ("a,b\n".encode("utf-16"), "save it as UTF-8 .in a spreadsheet: CSV UTF-8"),
+        ("a,ü\n".encode("latin-1"), "save it as UTF-8"),
+    ],
+)
+def test_what_is_no_csv_is_said(tmp_path, content, said) -> None:
     (tmp_path / "no.csv").write_bytes(content)
     for read in (read_csv, csv_columns):
-        with pytest.raises(ValueError, match=r"no\.csv is not a CSV file in UTF-8"):
+        with pytest.raises(ValueError, match=rf"no\.csv is not a CSV file in UTF-8 .*{said}"):
             read(tmp_path / "no.csv")
+
+
+def test_digits_that_are_grouped_by_code_alone_are_words(tmp_path) -> None:
+    write_csv(tmp_path / "m.csv", ["x", "month"], [["1", "2010_01"], ["2", "2010_02"]])
+    found = csv_columns(tmp_path / "m.csv", is_text=lambda _: False)
+    assert found["x"].tolist() == [1, 2]
+    assert found["month"].tolist() == [None, None]
+    # Names of columns, too.
+    write_csv(tmp_path / "n.csv", ["2010_01", "2010_02"], [["1", "2"]])
+    assert list(csv_columns(tmp_path / "n.csv")) == ["2010_01", "2010_02"]
 
 
 def test_a_byte_order_mark_and_blank_lines_are_passed_over(tmp_path) -> None:

@@ -217,3 +217,16 @@ def test_classes_beside_a_frame_are_named(tmp_path):
     frame = pd.DataFrame({"a": [0.5, 1.5], "label": ["cat", "dog"]})
     with pytest.raises(ValueError, match=r"names\.txt"):
         read_table(frame, classes=tmp_path / "names.txt")
+
+
+def test_a_series_indexed_by_the_ids_in_another_order_is_refused(tmp_path):
+    ids = [f"r{number}" for number in range(6)]
+    rows = pd.DataFrame({"id": ids, "a": range(6), "b": [0.5] * 6})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    labels = pd.Series([*"xyxyxy"], index=ids)
+    for source in (tmp_path / "rows.csv", rows):
+        assert read_table(source, labels=labels).coded.values.tolist() == [*"xyxyxy"]
+        with pytest.raises(ValueError, match="has the ids of the rows as its index"):
+            read_table(source, labels=labels[::-1])
+    counted = labels.reset_index(drop=True)
+    assert read_table(rows, labels=counted).coded.values.tolist() == [*"xyxyxy"]

@@ -140,11 +140,12 @@ def test_labels_of_another_parquet_file_are_joined_by_id(tmp_path):
 # Bad input ---------------------------------------------------------------------------------------
 
 
-def test_nan_is_named_by_file_and_row_group(tmp_path):
+@pytest.mark.parametrize(("stored", "column"), [(as_fixed_lists, "3"), (as_columns, "'e3'")])
+def test_nan_is_named_by_file_and_row_group(stored, column, tmp_path):
     rows = X.copy()
     rows[250 + 64 + 5, 3] = np.nan
-    table = read_table(write_folder(tmp_path / "t", rows=rows))
-    message = r"X contains NaN at row 5, column 3 of row group 1 of .*part-2\.parquet: features"
+    table = read_table(write_folder(tmp_path / "t", rows=rows, stored=stored))
+    message = rf"X contains NaN at row 5, column {column} of row group 1 of .*part-2\.parquet: feat"
     with pytest.raises(ValueError, match=message):
         LinearProbe().fit(table.features, table.coded)
 

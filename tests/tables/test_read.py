@@ -411,6 +411,8 @@ def test_files_cut_short(suffix, tmp_path):
 
 
 def test_sources_of_no_known_kind(tmp_path):
+    with pytest.raises(ValueError, match=r"- is standard input, which is not read: pass a file th"):
+        read_table("-")
     with pytest.raises(ValueError, match=r"table.xlsx ends in '.xlsx': pass a file that ends in"):
         read_table(tmp_path / "table.xlsx")
     with pytest.raises(FileNotFoundError, match=r"none.csv is not a file: pass the path of a"):

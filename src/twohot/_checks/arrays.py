@@ -32,11 +32,16 @@ class NotFiniteError(ArgumentError):
 
 
 def check_finite(
-    name: str, block: Matrix, first_row: int, places: IntArray | Sequence[str] | None = None
+    name: str,
+    block: Matrix,
+    first_row: int,
+    places: IntArray | Sequence[str] | None = None,
+    columns: Sequence[str] = (),
 ) -> None:
     """Raise if a block of rows holds NaN or infinity, with the place of the first.
 
-    A row is called what `places` calls it, by default it is counted from the block's first.
+    A row is called what `places` calls it, by default it is counted from the block's first; a
+    column what `columns` calls it, or counted if there are none.
     """
     values = block.data if sp.issparse(block) else block
     # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
@@ -47,7 +52,8 @@ def check_finite(
     row, column = np.argwhere(~np.isfinite(dense))[0]
     kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
     place = first_row + row if places is None else places[row]
-    problem = f"contains {kind} at row {place}, column {column}"
+    where = repr(columns[column]) if columns else column
+    problem = f"contains {kind} at row {place}, column {where}"
     advice = "features must be finite, so drop or impute the row (NaN and inf cannot be used)."
     raise NotFiniteError(name, problem, advice)
 

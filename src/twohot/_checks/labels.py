@@ -78,8 +78,14 @@ class Labels:
 
     def without(self, missing: Collection[str]) -> "Labels":
         """Return the labels without the classes whose text means that there is no label."""
-        texts = {missing} if isinstance(missing, str) else missing
+        texts = set(missing_texts(missing))
         return self._only(np.array([as_text(name) not in texts for name in self.classes.tolist()]))
+
+    def unknown_to(self, classes: NDArray[Any]) -> dict[str, int]:
+        """Return the labels, as text, that are none of some classes, and the rows of each."""
+        known = {as_text(label) for label in classes.tolist()}
+        sizes = zip(map(as_text, self.classes.tolist()), self.sizes.tolist(), strict=True)
+        return {name: size for name, size in sizes if size and name not in known}
 
     def _only(self, kept: NDArray[np.bool_]) -> "Labels":
         if kept.all():
@@ -155,6 +161,11 @@ def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
         numbers = np.array(classes)
         dtype = numbers.dtype if numbers.tolist() == classes else dtype  # not if they are too large
     return Labels(codes, np.array(classes, dtype=dtype))
+
+
+def missing_texts(missing: Collection[str]) -> tuple[str, ...]:
+    """Return the texts that mean no label, of which one may be given alone."""
+    return (missing,) if isinstance(missing, str) else tuple(missing)
 
 
 def check_classes(classes: Any) -> NDArray[Any]:

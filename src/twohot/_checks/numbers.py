@@ -40,6 +40,13 @@ def check_positive(name: str, value: float) -> float:
     raise ArgumentError({name: value}, "is not allowed", "pass a positive, finite number.")
 
 
+def check_flag(name: str, value: object) -> bool:
+    """Return `value`, True or False; nothing else is taken for one of them."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise ArgumentError({name: value}, "is not allowed", "pass True or False.")
+
+
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return `value`, one of the allowed words."""
     if isinstance(value, str) and value in allowed:

@@ -8,8 +8,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.arrays import check_soft_targets
+from twohot._checks.column_cells import as_text
+from twohot._checks.column_names import check_column_order, named_columns
 from twohot._checks.labels import Labels, check_classes
-from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import FloatArray, Matrix
 from twohot.audit.partly_labelled import take_rows
 
@@ -17,15 +19,45 @@ from twohot.audit.partly_labelled import take_rows
 BLOCK_ROWS = 10_000
 
 
-def known_classes(labels: Labels, probe: Any, classes: ArrayLike | None) -> NDArray[Any]:
-    """Return the classes of the columns: those of the probe, or named, or those that rows have."""
-    if probe is not None:
-        if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
-            problem = "is not a fitted classifier with classes_ and predict_proba"
-            advice = "fit it first, or pass None to have an AutoProbe fitted."
-            raise ArgumentError({"probe": probe}, problem, advice)
-        return np.asarray(probe.classes_)
-    return labels.present().classes if classes is None else check_classes(classes)
+def probe_classes(probe: Any) -> NDArray[Any]:
+    """Return the classes of a fitted classifier."""
+    if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
+        problem = "is not a fitted classifier with classes_ and predict_proba"
+        advice = "fit it first, or pass None to have an AutoProbe fitted."
+        raise ArgumentError({"probe": probe}, problem, advice)
+    return np.asarray(probe.classes_)
+
+
+def column_classes(
+    probabilities: ArrayLike,
+    y: Any,
+    labels: Labels,
+    *,
+    classes: ArrayLike | None = None,
+    advice: str = "name the columns by {classes}, model.classes_ for instance.",
+) -> NDArray[Any]:
+    """Return the class of each column of a user's probabilities: named, or those that rows have.
+
+    Text that is a whole number is refused where nobody names the columns: scikit-learn has it in
+    alphabetical order, and we by value. A `Labels` record as `y` is an order that somebody chose.
+    """
+    present = labels.present().classes
+    named = named_columns(probabilities, present)
+    if classes is not None:
+        given = check_classes(classes)
+        check_column_order("probabilities", named, given)
+        return given
+    values = present.tolist()
+    if named is None:
+        if not isinstance(y, Labels) and values != sorted(values):
+            numbers = f"has text that is a number ({first_few(values)})"
+            problem = f"{numbers}, and columns may be sorted by its value or as text"
+            raise ArgumentError("y", problem, advice, classes=...)
+        return present
+    if not {*map(as_text, values)} <= {*map(as_text, named.tolist())}:
+        problem = f"has the columns {first_few(named.tolist())}, which are not the labels of y"
+        raise ArgumentError("probabilities", problem, advice, classes=...)
+    return named
 
 
 def probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:

@@ -6,9 +6,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples
 
 from twohot._checks.labels import Labels, check_two_classes, code_labels, label_notes
 from twohot._checks.messages import ArgumentError
@@ -17,17 +15,22 @@ from twohot._types import Matrix
 from twohot.audit.audit_notes import learnt_by_heart, row_notes, unclear_notes
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.chunked_issues import find_chunked_issues
-from twohot.audit.class_probabilities import given_blocks, known_classes, probe_blocks
-from twohot.audit.issue_ids import audited_ids, check_same_index, repeated_index_note
+from twohot.audit.class_probabilities import (
+    column_classes,
+    given_blocks,
+    probe_blocks,
+    probe_classes,
+)
+from twohot.audit.issue_ids import audited_ids, repeated_index_note
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.judged_rows import judge_labels
 from twohot.audit.opinions import given_opinions
-from twohot.audit.partly_labelled import check_lengths, naming_rows
+from twohot.audit.partly_labelled import check_sliceable, naming_rows
 from twohot.audit.two_likeliest import CLOSE
 from twohot.audit.verdict import LabelVerdict, reach_verdict
 from twohot.rows.chunked import is_dask
 from twohot.select.auto_probe import AutoProbe
-from twohot.tables.frames import pandas_index
+from twohot.tables.frames import check_same_index, pandas_index
 
 
 def find_label_issues(
@@ -64,7 +67,8 @@ def find_label_issues(
         A user's own probabilities, in the place of a probe: best those of a model that has not
         seen the row.
     classes : array of shape (n_classes,), optional
-        The labels of the columns of `probabilities`; by default those of `y`, in order.
+        The labels of the columns of `probabilities`; by default the names that a data frame gives
+        them, else the labels of `y` in order. For text that is a number one of these is needed.
     budget : int, optional
         Flag at most this many labels, the most doubtful ones: what somebody has time to look at.
         Fewer, if no more labels have a likelier class.
@@ -107,7 +111,7 @@ def find_label_issues(
     _check_request(probe, probabilities, classes)
     check_flagging(budget, precision)
     if is_dask(X):
-        _check_chunked(probe, ids, classes)
+        _check_chunked(probe=probe, probabilities=probabilities, ids=ids, classes=classes)
         lazy = find_chunked_issues(
             X,
             y,
@@ -124,11 +128,17 @@ def find_label_issues(
         return cast(LabelIssues, lazy)  # the same columns and estimates
     given = code_labels(y, missing=missing)
     if probabilities is None:
-        X = _check_rows(X, given)
+        if X is None:
+            raise ArgumentError("", "X is None", "pass features, or probabilities in their place.")
+        X = check_sliceable(X, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
     # Coded as the columns of the probabilities are; the result is coded as the labels came.
-    labels = given.among(known_classes(given, probe, classes))
+    labels = given.present()
+    if probabilities is not None:
+        labels = given.among(column_classes(probabilities, y, given, classes=classes))
+    elif probe is not None:
+        labels = given.among(probe_classes(probe))
     check_two_classes(labels)
     by_heart: tuple[str, ...] = ()
     with naming_rows(X, row_ids):
@@ -166,14 +176,6 @@ def _check_request(probe: Any, probabilities: ArrayLike | None, classes: ArrayLi
     if classes is not None and probabilities is None:
         problem = "names the columns of probabilities, which are not given"
         raise ArgumentError("classes", problem, "pass both or none.")
-
-
-def _check_rows(X: Matrix, labels: Labels) -> Matrix:
-    """Return X, sliceable; what is in it is for the probe to check."""
-    if X is None:
-        raise ArgumentError("", "X is None", "pass features, or probabilities in their place.")
-    check_lengths(labels, _num_samples(X))
-    return X.tocsr() if sp.issparse(X) else X
 
 
 def _issues(
@@ -222,9 +224,9 @@ def _flags(
     return verdict.flagged if precision is None else verdict.flag_for(precision)
 
 
-def _check_chunked(probe: Any, ids: Any, classes: Any) -> None:
+def _check_chunked(**arguments: Any) -> None:
     """Raise if something is asked for that rows in chunks cannot have yet."""
-    for name, value in {"probe": probe, "ids": ids, "classes": classes}.items():
+    for name, value in arguments.items():
         if value is not None:
             problem = f"{name} is given, and X is in chunks of Dask"
             raise ArgumentError("", problem, "leave it out, or pass X as an array.")

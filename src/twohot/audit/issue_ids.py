@@ -6,7 +6,7 @@ import narwhals as nw
 
 from twohot._checks.column_cells import as_cells
 from twohot._checks.messages import ArgumentError, counted, first_few
-from twohot.tables.frames import counts_up, pandas_index
+from twohot.tables.frames import check_same_index, counts_up, pandas_index
 from twohot.tables.row_ids import COLUMN, RowIds
 
 
@@ -64,30 +64,3 @@ def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
     """Raise if an argument of pandas has another index than the data that were audited."""
     index = ids.values if nw.dependencies.is_pandas_index(ids.values) else None
     check_same_index(name, data, "issues.to_pandas()", index)
-
-
-def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
-    """Raise if an argument of pandas has the index of other rows, or of these in another order.
-
-    An index that counts up says nothing beside other names of rows: nobody chose it. Beside the
-    same numbers in another order it does.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    data : object
-        What was passed; only that of pandas has an index.
-    owner : str
-        What has the rows, in the words of Python.
-    index : pandas index or None
-        Of its rows; None where they have no index to compare.
-    """
-    own = pandas_index(data)
-    if own is None or index is None or own.equals(index):
-        return
-    if (counts_up(own) or counts_up(index)) and set(own) != set(index):
-        return
-    problem = f"has another index than {owner}, so its entries may be for other rows"
-    order = f"pass {name}.loc[{owner}.index], or {name}.to_numpy() if they are in the same order."
-    raise ArgumentError(name, problem, order)

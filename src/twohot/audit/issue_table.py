@@ -163,10 +163,10 @@ class LabelIssues:
     def to_pandas(self) -> Any:
         """Return a pandas data frame, whose index is that of the data, or else the ids."""
         pandas = load_extra("pandas", "frames", "data frames")
-        # An index keeps its own name, or none.
-        values, column = self.ids.values, self.ids.column
-        named = values if isinstance(values, pandas.Index) else list(values)
-        index = pandas.Index(named, name=getattr(values, "name", column or None))
+        index, column = self.ids.values, self.ids.column
+        # An index stays as it is, with its levels and its own name, or none.
+        if not isinstance(index, pandas.Index):
+            index = pandas.Index(list(index), name=getattr(index, "name", column or None))
         columns: dict[str, Any] = {name: self[name] for name in COLUMNS}
         columns["given_label"] = pandas_labels(Labels(self.given, self.classes))
         return pandas.DataFrame(columns, index=index)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from twohot.audit.issue_table import COLUMNS
 from twohot.audit.row_judge import VERDICT
 from twohot.audit.two_likeliest import CLOSE
 from twohot.rows.chunked import ChunkedColumn
-from twohot.tables.part_folder import PartFolder, write_part
+from twohot.tables.part_folder import PartFolder, begin_parts, write_part
 from twohot.tables.row_ids import RowIds
 
 DTYPES = {"is_label_issue": "bool", "is_undecided": "bool"}
@@ -27,8 +26,9 @@ NAMED = ("given_label", "predicted_label", "second_label")
 class LazyLabelIssues:
     """Every row of the data, in its order, with the verdict on its label; columns are lazy.
 
-    The estimates are numbers, as those of `LabelIssues`. `issues["label_quality"]` is a Dask array;
-    `issues.to_parquet(folder)` writes all columns, one file for each chunk of the features.
+    The estimates are numbers, as those of `LabelIssues`. `issues["label_quality"]` is a Dask
+    array, and so is `issues.label_quality`; `issues.to_parquet(folder)` writes all
+    columns, one file for each chunk of the features.
     """
 
     verdicts: ChunkedColumn  # (n_rows, 7), columns of VERDICT
@@ -66,39 +66,57 @@ class LazyLabelIssues:
             ]
         )
 
-    def to_parquet(self, folder: Any) -> list[str]:
-        """Write all columns to a folder, one file for each chunk; files that are there stay.
+    def __getattr__(self, name: str) -> Any:
+        if name in COLUMNS:
+            return self[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def to_parquet(self, folder: Any, *, force: bool = False) -> list[str]:
+        """Write all columns to a folder, one file for each chunk.
 
         Workers write, so the folder must be one that all of them reach; any path of fsspec. A
-        file appears when it is whole, so that a write that was stopped is resumed by another.
+        file appears when it is whole, so that a write that was stopped is resumed by another:
+        files of the same audit stay.
+
+        Parameters
+        ----------
+        folder : path
+        force : bool, default=False
+            Replace the files of another audit, which are refused otherwise.
 
         Returns
         -------
         list of str
             The files, in the order of the rows.
         """
-        fsspec = load_extra("fsspec", "parquet", "Parquet files")
-        filesystem, path = fsspec.core.url_to_fs(str(folder))
-        filesystem.makedirs(path, exist_ok=True)
-        target = PartFolder(filesystem.unstrip_protocol(path), len(self.verdicts.chunks))
-        paths = [target.path_of(number) for number in range(target.n_parts)]
-        tasks = self.verdicts.tasks
-        missing = {target.path_of(number) for number in target.missing()}
-        calls = [call for call in self.part_calls(paths) if call[-1] in missing]
+        n_parts = len(self.verdicts.chunks)
+        target = begin_parts(folder, self._known_by(), n_parts, force=force, name="folder")
+        calls, tasks = list(self.part_calls(target)), self.verdicts.tasks
         tasks.results(tasks.run(write_chunk, calls) if calls else [])
-        return paths
+        return [target.path_of(number) for number in range(target.n_parts)]
+
+    def _known_by(self) -> dict[str, Any]:
+        """Return what tells this audit from others: what it found, and the rows of its chunks."""
+        found = {"noise_rate": round(self.noise_rate, 9), "flagged": self.n_issues}
+        classes = [str(name) for name in self.classes.tolist()]
+        return {"kind": "issues", "rows": self.verdicts.sizes.tolist(), "classes": classes, **found}
 
     def part_calls(
-        self, paths: Sequence[str], ids: RowIds | None = None, items: Sequence[str] | None = None
+        self, folder: PartFolder, ids: RowIds | None = None, items: Sequence[str] | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the arguments of `write_chunk` for each chunk, with ids, and items if given."""
+        """Yield the arguments of `write_chunk` for each chunk whose file is not there yet.
+
+        Rows have their ids, and items if given.
+        """
         names = RowIds.by_position(len(self)) if ids is None else ids
-        for number, (first, end) in enumerate(pairwise(self.verdicts.bounds.tolist())):
+        bounds = self.verdicts.bounds.tolist()
+        for number in folder.missing():
+            first, end = bounds[number : number + 2]
             rows: dict[str, Any] = {"id": names.cells(slice(first, end))}
             if items is not None:
                 rows["item"] = list(items[first:end])
             handles = self.verdicts.chunks[number], self.flags.chunks[number]
-            yield *handles, self.classes, rows, paths[number]
+            yield *handles, self.classes, rows, folder.path_of(number)
 
     def __repr__(self) -> str:
         least, most = self.noise_interval

@@ -32,11 +32,6 @@ class Neighbourhood:
     n_rows: int  # of the data
 
     @property
-    def is_sampled(self) -> bool:
-        """Whether only some of the rows were looked at."""
-        return len(self.rows) < self.n_rows
-
-    @property
     def cosines(self) -> FloatArray:
         """(n_searched, n_neighbours), how alike neighbours are."""
         return 1 - self.distances**2 / 2

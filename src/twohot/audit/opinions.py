@@ -57,7 +57,8 @@ def unseen_opinions(
     labelled = labels.labelled
     X_known, known = labelled_rows(X, labels), labels.take(labelled)
     outputs = probe.fit_out_of_fold(X_known, known, callback, checkpoint=checkpoint)
-    found = with_density(probe, outputs, X_known, known)
+    normalize = probe.preparation_.normalize
+    found = with_density(probe, outputs, X_known, known, normalize=normalize)
     if labelled.all():
         return found
     others = np.flatnonzero(~labelled)
@@ -71,10 +72,15 @@ def unseen_opinions(
     return Opinions(with_others(found.outputs), with_others(found.density))
 
 
-def with_density(probe: AutoProbe, outputs: FloatArray, X: Matrix, labels: Labels) -> Opinions:
-    """Return what a probe says of labelled rows out of fold, and a discriminant without each."""
+def with_density(
+    probe: AutoProbe, outputs: FloatArray, X: Matrix, labels: Labels, *, normalize: bool
+) -> Opinions:
+    """Return what a probe says of labelled rows out of fold, and a discriminant without each.
+
+    `normalize` says whether the probe has taken rows of unit norm.
+    """
     model = DiscriminantProbe(
-        center=probe.center, normalize=probe.normalize, n_jobs=probe.n_jobs, dtype=probe.dtype
+        center=probe.center, normalize=normalize, n_jobs=probe.n_jobs, dtype=probe.dtype
     )
     density = model.fit_leave_one_out(X, labels).astype(np.float32)
     temperatures = (

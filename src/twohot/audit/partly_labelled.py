@@ -1,14 +1,16 @@
 """Rows of which some have no label: checked against their labels, and taken without a copy."""
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from twohot._checks.arrays import STORED, NotFiniteError, check_finite
+from twohot._checks.foreign_arrays import is_polars_frame
 from twohot._checks.labels import Labels, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
@@ -18,7 +20,9 @@ from twohot.distill._inputs import check_features
 from twohot.distill.estimators import LinearProbe
 from twohot.rows.parted import PartedRows
 from twohot.rows.selected import SelectedRows
+from twohot.tables.frames import check_same_index, pandas_index
 from twohot.tables.row_ids import RowIds
+from twohot.tables.table import FeatureTable
 
 # Rows that are looked at together.
 BLOCK_ROWS = 10_000
@@ -26,6 +30,7 @@ BLOCK_ROWS = 10_000
 
 def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
     """Return features, and their labels, which may be missing, in classes that rows have."""
+    check_same_index("y", y, "X", pandas_index(X))
     rows = check_features(LinearProbe(), X, reset=True)
     labels = code_labels(y, missing=missing).present()
     check_lengths(labels, rows.shape[0])
@@ -39,6 +44,13 @@ def check_lengths(labels: Labels, n_rows: int) -> None:
     if n_labels != n_rows:
         problem = f"has {counted(n_labels, 'label')} and X has {counted(n_rows, 'row')}"
         raise ArgumentError("y", problem, "pass one label per row, None for a row without.")
+
+
+def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
+    """Return features of which rows can be taken, one row per label, whatever is in them."""
+    X = X.lazy().collect() if is_polars_frame(X) else X
+    check_lengths(labels, _num_samples(X))
+    return X.tocsr() if sp.issparse(X) else X
 
 
 def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
@@ -63,8 +75,13 @@ def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
 
 
 @contextmanager
-def naming_rows(X: Matrix, ids: RowIds | None = None) -> Iterator[None]:
-    """Say which row of X is not finite by its id or position, whatever part of X was being read."""
+def naming_rows(
+    X: Matrix, ids: RowIds | None = None, columns: Sequence[str] = ()
+) -> Iterator[None]:
+    """Say which row of X is not finite by its id or position, whatever part of X was being read.
+
+    Its column is called by its name in `columns`, if there are any.
+    """
     try:
         yield
     except NotFiniteError:
@@ -73,8 +90,13 @@ def naming_rows(X: Matrix, ids: RowIds | None = None) -> Iterator[None]:
             rows = slice(first, min(first + BLOCK_ROWS, n_rows))
             block = check_features(LinearProbe(), take_rows(X, rows), reset=True)
             names = None if ids is None else list(ids.take(range(*rows.indices(n_rows))))
-            check_finite("X", block, first, names)
+            check_finite("X", block, first, names, columns)
         raise
+
+
+def naming_cells(table: FeatureTable) -> AbstractContextManager[None]:
+    """Say which cell of a table's features is not finite by its id and the name of its column."""
+    return naming_rows(table.features, table.ids, table.feature_columns)
 
 
 def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._checks.messages import ArgumentError, counted
-from twohot._checks.numbers import check_count, check_positive
+from twohot._checks.numbers import check_count, check_flag, check_positive
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.averaging_weights import AveragingWeights, prepared_rows
 from twohot.audit.partly_labelled import check_rows_and_labels
@@ -126,6 +126,7 @@ def explain_label(
     strength = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 1)
     n_neighbours = check_count("n_neighbours", n_neighbours, 0)
+    center, normalize = check_flag("center", center), check_flag("normalize", normalize)
     labelled, n_jobs = labels.labelled, count_threads(n_jobs)
     prepared = prepared_rows(X, labelled, center=center, normalize=normalize, n_jobs=n_jobs)
     weights = AveragingWeights(prepared, labelled, ridge=strength, n_rounds=n_rounds)

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from twohot._checks.messages import ArgumentError, first_few
 from twohot.cli._extraction import extracting, say_not_taken, say_skipped
+from twohot.cli._probe_features import check_same_features
 from twohot.cli._table_options import FeatureOptions, say_columns
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
@@ -49,7 +50,7 @@ def features_for(
         say(f"Features by {origin.backbone}, as those of {probe}")
         _extract(items, origin, output, cache=cache, quiet=quiet)
         table = options.read_extracted(output)
-        options.check_features(table, fitted, probe)
+        check_same_features(table, options.source, fitted, probe)
         yield table
 
 

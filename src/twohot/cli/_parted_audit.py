@@ -24,12 +24,13 @@ from twohot.audit.lazy_issues import LazyLabelIssues, write_chunk
 from twohot.audit.review_content import review_summary, rows_of_issues
 from twohot.cli._cluster import tasks_of
 from twohot.cli._part_outputs import writing_parts
-from twohot.cli._printed_findings import print_findings
+from twohot.cli._printed_findings import print_findings, say_next
 from twohot.cli._resumed_fit import fit_with_checkpoint
 from twohot.cli._terminal import choosing, say
 from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables import FeatureTable
 from twohot.tables.dask_features import as_dask
+from twohot.tables.parquet_files import SUFFIX, is_parquet_source
 from twohot.tables.part_folder import PartFolder, parts_in_words, write_parts
 from twohot.tables.source_parts import known_by, source_parts
 
@@ -62,6 +63,7 @@ class PartedAudit:
     source: Path
     output: Path
     asked: Mapping[str, Any]  # of `find_label_issues`: budget, precision, random_state
+    has_labels: bool  # whether the source has them, and no file beside it
 
     def run(
         self,
@@ -96,9 +98,16 @@ class PartedAudit:
         found = fit_with_checkpoint(find, checkpoint)
         folder = begin_audit_parts(self.output, known, n_parts, force=force)
         done = self._write_parts(found, folder, tasks, quiet=quiet)
-        self._report(most_doubtful(found, table.ids), about, pictures)
+        report = self._report(most_doubtful(found, table.ids), about, pictures)
         checkpoint.unlink()
         say(f"Every row: {self.output / ISSUE_PARTS} ({done}).")
+        if found.n_issues and self._can_be_corrected():
+            say_next(report, self.output, [self.source])
+
+    def _can_be_corrected(self) -> bool:
+        """Return whether `twohot apply` writes the source again: Parquet, with its own labels."""
+        is_parquet = self.source.suffix == SUFFIX or is_parquet_source(self.source)
+        return self.has_labels and is_parquet and self.source.exists()
 
     def _write_parts(
         self,
@@ -109,18 +118,17 @@ class PartedAudit:
         quiet: bool,
     ) -> str:
         """Write the parts that are not there yet; return what was done."""
-        paths = [folder.path_of(number) for number in range(folder.n_parts)]
-        missing = {paths[number] for number in folder.missing()}
-        everything = issues.part_calls(paths, self.table.ids, self.table.items)
-        calls = (call for call in everything if call[-1] in missing)
-        n_there = len(paths) - len(missing)
-        with writing_parts(len(paths), n_there=n_there, quiet=quiet) as done:
+        n_missing = len(folder.missing())
+        calls = issues.part_calls(folder, self.table.ids, self.table.items)
+        n_there = folder.n_parts - n_missing
+        with writing_parts(folder.n_parts, n_there=n_there, quiet=quiet) as done:
             write_parts(write_chunk, calls, tasks, done)
-        return parts_in_words(folder, len(missing))
+        return parts_in_words(folder, n_missing)
 
     def _report(
         self, found: DoubtfulRows, about: Mapping[str, Any], pictures: Mapping[str, Any]
-    ) -> None:
+    ) -> str:
+        """Write the report, print what it shows, and return its name."""
         table, issues = self.table, found.issues
         counts = replace(found.counts, full_table=ISSUE_PARTS)
         summary = review_summary(None, issues, counts=counts, **about)
@@ -134,3 +142,4 @@ class PartedAudit:
             Counter(pairs), [message for message in summary.messages if message not in noted]
         )
         say(f"Report {name}: open {self.output / 'report.html'} in a browser.")
+        return name

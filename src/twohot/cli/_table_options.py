@@ -1,28 +1,20 @@
-"""The options by which commands read a table, once for all of them.
+"""The options by which commands read a table, once for all of them."""
 
-A command takes the record as one parameter, `options: TableOptions`. `with_table_options` makes
-every field of it an argument or an option of the command, in the place of that parameter.
-"""
-
-import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, fields, replace
-from functools import partial, wraps
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option
-from typer.models import ArgumentInfo
 
 from twohot._checks.labels import Labels, label_notes
-from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._checks.messages import ArgumentError, counted
 from twohot.cli._errors import option_writer
+from twohot.cli._probe_features import check_same_features
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
 from twohot.extract import LabelledItems, read_image_folder, read_item_table
-from twohot.extract.feature_origin import FeatureOrigin
 from twohot.tables import FeatureTable, read_table
 from twohot.tables.header import table_header
 from twohot.tables.parquet_files import as_url
@@ -115,7 +107,7 @@ class FeatureOptions:
             if header.keys() >= set(known):
                 options = replace(self, feature_column=known)
         table = options.read()
-        self.check_features(table, fitted, probe)
+        check_same_features(table, self.source, fitted, probe)
         return table
 
     def read_items(self, kind: str, column: str) -> LabelledItems:
@@ -132,37 +124,6 @@ class FeatureOptions:
 
     def _labels_of_items(self) -> dict[str, Any]:
         return {"unlabelled": True}
-
-    def check_features(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
-        """Raise if a probe was fitted on other features than those of the table."""
-        known = FeatureOrigin.from_json(fitted.feature_origin_)
-        found = FeatureOrigin.of_table(table)
-        if known is not None and found is not None and not found.makes_the_same_as(known):
-            problem = f"{self.source} holds features of {found.told_from(known)}"
-            other = f"{probe} was fitted on those of {known.told_from(found)}"
-            raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
-        self._check_columns(table, fitted, probe)
-        if table.n_features != fitted.n_features_in_:
-            expected = f"{probe} is expecting {fitted.n_features_in_}"
-            problem = f"{self.source} has {table.n_features} features, but {expected}"
-            raise ValueError(f"{problem}: extract both with the same backbone.")
-
-    def _check_columns(self, table: FeatureTable, fitted: FittedProbe, probe: Path) -> None:
-        """Raise if a probe was fitted on other columns, or on these in another order."""
-        # Checked here once; what is predicted are arrays, which have no names.
-        known = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
-        found = list(table.feature_columns)
-        if not (known and found) or known == found:
-            return
-        new = [name for name in found if name not in known]
-        lacking = [name for name in known if name not in found]
-        said = [f"has {first_few(new)} too"] * bool(new)
-        said += [f"lacks {first_few(lacking)}"] * bool(lacking)
-        differs = " and ".join(said or ["has them in another order"])
-        columns = f"{counted(len(known), 'column')} {first_few(known, 3)}"
-        problem = f"{probe} was fitted on {columns}, and {self.source} {differs}"
-        advice = "name the columns in that order by {feature_column}, once for each."
-        raise ArgumentError("", problem, advice, feature_column=...)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,36 +231,3 @@ def say_label_notes(labels: Labels, missing: str) -> None:
     """Print what is odd about labels; `missing` says how to name texts that mean no label."""
     for note in label_notes(labels, missing=missing):
         say(f"Note: {note}", stderr=True)
-
-
-def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the fields of its record of options as parameters of their own."""
-    parameters = list(inspect.signature(command).parameters.values())
-    names = [entry.name for entry in parameters]
-    if "options" not in names:
-        return command
-    place = names.index("options")
-    record = parameters[place].annotation
-
-    @wraps(command)
-    def wrapped(**given: Any) -> None:
-        options = record(**{entry.name: given.pop(entry.name) for entry in fields(record)})
-        command(**given, options=options)
-
-    parameters[place : place + 1] = map(_parameter, fields(record))
-    parameters.sort(key=lambda entry: entry.kind)  # arguments stand before options
-    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return wrapped
-
-
-def _parameter(entry: "Field[Any]") -> inspect.Parameter:
-    """Return a field as a parameter: an argument if it is declared as one, else an option."""
-    make = partial(inspect.Parameter, entry.name, annotation=entry.type)
-    if entry.default is MISSING:
-        return make(inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    declared: Any = entry.type
-    is_argument = isinstance(declared.__metadata__[0], ArgumentInfo)
-    kind = (
-        inspect.Parameter.POSITIONAL_OR_KEYWORD if is_argument else inspect.Parameter.KEYWORD_ONLY
-    )
-    return make(kind, default=entry.default)

@@ -10,6 +10,7 @@ from twohot._checks.labels import label_notes
 from twohot._checks.messages import ArgumentError
 from twohot.audit.audit_folder import check_audit_folder, write_audit_folder
 from twohot.audit.find_issues import check_flagging, find_label_issues
+from twohot.audit.partly_labelled import naming_cells
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._cluster import connected, exceeds_memory, workers_here
 from twohot.cli._part_outputs import Scheduler, check_apart
@@ -66,11 +67,12 @@ def audit(
             raise ArgumentError({"probe": probe}, problem, "leave it out, and one is chosen.")
         check_apart(output, options.inputs)
         check_enough_rows(table, options.source, scheduler)
-        parted = PartedAudit(table, options.source, output, asked)
+        own = options.labels is None
+        parted = PartedAudit(table, options.source, output, asked, has_labels=own)
         with workers_here() if scheduler is None else connected(scheduler) as client:
             parted.run(client, about, pictures, force=force, quiet=quiet)
         return
-    with choosing(quiet=quiet or judge is not None) as callback:
+    with naming_cells(table), choosing(quiet=quiet or judge is not None) as callback:
         issues = find_label_issues(
             table.features, table.coded, probe=judge, ids=table.ids, callback=callback, **asked
         )

@@ -10,7 +10,7 @@ from twohot._checks.messages import counted, first_few
 from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
 from twohot._files import write_json
-from twohot.audit.partly_labelled import naming_rows
+from twohot.audit.partly_labelled import naming_cells
 from twohot.cli._extraction import Cache
 from twohot.cli._items_or_features import features_for
 from twohot.cli._table_options import TrustedRowsOptions
@@ -45,7 +45,7 @@ def evaluate(
     fitted = load(probe)
     with features_for(fitted, probe, options, cache=cache, quiet=quiet) as whole:
         table = whole.take(options.rows_of(whole))
-        with naming_rows(table.features, table.ids):
+        with naming_cells(table):
             found = evaluate_probe(fitted, table.features, table.coded)
     _print_evaluation(found)
     if json is not None:

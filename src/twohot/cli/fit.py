@@ -11,7 +11,7 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
 from twohot._types import Matrix
-from twohot.audit.partly_labelled import naming_rows
+from twohot.audit.partly_labelled import naming_cells
 from twohot.cli._cluster import connected, say_estimate, workers_of
 from twohot.cli._resumed_fit import fit_with_checkpoint
 from twohot.cli._table_options import Folds, TableOptions
@@ -102,7 +102,7 @@ def _choose(
 ) -> tuple[FittedProbe, Choice]:
     """Return the probe that is chosen, fitted on the features of a table, wherever they are."""
     auto = AutoProbe(cv=folds, random_state=seed)
-    with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
+    with naming_cells(table), choosing(quiet=quiet) as callback:
         auto.fit(features, table.coded.present(), callback=callback, checkpoint=checkpoint)
     return auto, auto.choice_
 
@@ -111,6 +111,6 @@ def _fit_plain(
     table: FeatureTable, folds: int | None, seed: int, *, quiet: bool
 ) -> tuple[FittedProbe, Choice]:
     """Return the plain probe, fitted, and what was tried."""
-    with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
+    with naming_cells(table), choosing(quiet=quiet) as callback:
         labels = table.coded.present()
         return fit_plain(table.features, labels, cv=folds, random_state=seed, callback=callback)

@@ -11,7 +11,7 @@ from twohot._checks.labels import label_notes
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output
 from twohot._files import write_json
-from twohot.audit.partly_labelled import naming_rows
+from twohot.audit.partly_labelled import naming_cells
 from twohot.cli._outputs import write_report
 from twohot.cli._table_options import Folds, TableOptions
 from twohot.cli._terminal import choosing, print_table, say
@@ -47,7 +47,7 @@ def forecast(
         check_output(json, options.inputs, force=True, name="json")
     whole = options.read()
     table = whole.take(options.rows_of(whole))
-    with naming_rows(table.features, table.ids), choosing(quiet=quiet) as callback:
+    with naming_cells(table), choosing(quiet=quiet) as callback:
         found = make_forecast(
             table.features,
             table.coded,

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.outputs import check_output
 from twohot._files import file_digest
-from twohot.audit.partly_labelled import naming_rows
+from twohot.audit.partly_labelled import naming_cells
 from twohot.cli._cluster import connected, tasks_of
 from twohot.cli._extraction import Cache
 from twohot.cli._items_or_features import features_for
@@ -76,7 +76,7 @@ def predict(
         table = whole if split is None else whole.take(whole.rows_of_split(split))
         done = ""
         writer = _PartWriter(predictor, table, options.source)
-        with naming_rows(table.features, table.ids):
+        with naming_cells(table):
             if in_parts:
                 about = {"probe": file_digest(probe), "probabilities": probabilities}
                 tasks = tasks_of(client)

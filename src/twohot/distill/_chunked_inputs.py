@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.labels import Labels, code_labels
+from twohot._checks.labels import Labels, code_labels, missing_texts
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures, open_chunks, open_column
@@ -42,7 +42,7 @@ def chunked_labels(
         codes = open_column("y", y.codes, X)
         return _checked(ChunkedLabels(codes, y.classes, y.sizes), all_labelled=all_labelled)
     column = open_column("y", y, X)
-    texts = tuple(missing)
+    texts = missing_texts(missing)
     found = [label for classes in column.gather(distinct_labels, texts) for label in classes]
     if not found:
         problem = f"has no label in any of its {counted(len(column), 'row')}"

@@ -15,9 +15,10 @@ from twohot.distill._inputs import check_features, check_labels
 from twohot.distill.average_recipe import AnyRecipe, AverageRecipe, DiscriminantRecipe
 from twohot.distill.discriminant_probe import DiscriminantProbe
 from twohot.distill.estimators import probe_for
-from twohot.distill.fitted import FittedProbe, probe_kinds, whole_or_not_at_all
+from twohot.distill.fitted import FittedProbe, probe_kinds
 from twohot.distill.saving import decode_parameters, encode_parameters
 from twohot.distill.targets import LABELS
+from twohot.distill.whole_fit import whole_or_not_at_all
 from twohot.rows.preparation import Preparation
 
 

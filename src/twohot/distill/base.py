@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.arrays import check_soft_targets, check_start
-from twohot._checks.numbers import check_choice, check_count, check_penalty, check_positive
+from twohot._checks.column_names import check_column_order, named_columns
+from twohot._checks.labels import code_labels
+from twohot._checks.numbers import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_penalty,
+    check_positive,
+)
 from twohot._types import IntArray, Matrix
 from twohot.distill._inputs import (
     ClassWeight,
@@ -19,11 +27,12 @@ from twohot.distill._inputs import (
     check_labels,
     row_weights,
 )
-from twohot.distill.checkpoint import checkpoint_at
-from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
+from twohot.distill.checkpoint import checkpoint_at, digest_of
+from twohot.distill.fitted import FittedProbe, prepare_as
 from twohot.distill.recipe import Recipe
 from twohot.distill.rounds import run_rounds
 from twohot.distill.targets import SOFT, LabelTargets, StoredTargets
+from twohot.distill.whole_fit import whole_or_not_at_all
 from twohot.rows.threads import one_blas_thread
 from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import USUAL_POWER, Loss, make_loss
@@ -108,14 +117,21 @@ class Probe(FittedProbe):
         ----------
         X, sample_weight
             As for `fit`.
-        targets : array or CSR matrix of shape (n_samples, n_classes)
+        targets : array, CSR matrix or data frame of shape (n_samples, n_classes)
             Rows of probabilities.
         classes : array of shape (n_classes,), optional
-            Names of the columns, in the order of `classes_`; by default 0, 1, …
+            Names of the columns, in the order of `classes_`; by default those of a data frame, in
+            any order, else 0, 1, …
         """
         rows = check_features(self, X, reset=True)
         soft = check_soft_targets(targets, rows.shape[0])
-        names = check_class_names(classes, soft.shape[1])
+        named = named_columns(targets)
+        if classes is None and named is not None:
+            by_name = code_labels(named, name="targets")
+            names, soft = by_name.classes, soft[:, np.argsort(by_name.codes)]
+        else:
+            names = check_class_names(classes, soft.shape[1])
+            check_column_order("targets", named, names)
         return self._fit(rows, StoredTargets(SOFT), soft, names, sample_weight)
 
     def _fit(
@@ -130,7 +146,7 @@ class Probe(FittedProbe):
     ) -> Self:
         """Fit targets that are a column of codes or of probabilities."""
         recipe = self._recipe(len(classes))
-        settings = self._settings()
+        settings, verbosity = self._settings(), self._verbosity()
         weights = row_weights(X, column, classes, self.class_weight, sample_weight)
         # What is not a pass is too small for BLAS threads, which would only spin.
         with one_blas_thread():
@@ -143,20 +159,20 @@ class Probe(FittedProbe):
                 start = check_start(self.start, (len(classes), X.shape[1]))
                 start = np.pad(start, ((0, 0), (0, coordinates.rows.intercept)))
                 settings = replace(settings, start=coordinates.from_features(start))
-            say = self._say if self.verbose > 1 else None
+            say = self._say if verbosity > 1 else None
             file = None
             if checkpoint is not None:
                 file = checkpoint_at(
                     checkpoint,
                     coordinates,
-                    made=_known_by(recipe, settings),
+                    made=_known_by(recipe, settings, self.start),
                     column=column,
                     classes=classes,
                     preparation=preparation,
                 )
             rounds = run_rounds(coordinates, given, recipe, settings, say, checkpoint=file)
         self._take_rounds(rounds, classes, preparation)
-        if self.verbose > 0:
+        if verbosity > 0:
             for number, entry in enumerate(rounds, start=1):
                 self._say(
                     f"round {number} ({entry.loss}, {entry.targets}): {entry.n_passes:g} passes, "
@@ -169,12 +185,12 @@ class Probe(FittedProbe):
 
     def _recipe(self, n_classes: int) -> Recipe:
         """Return the last round, each with its penalty and its teacher."""
-        steps = self._rounds(n_classes)
+        steps, whiten = self._rounds(n_classes), check_flag("whiten", self.whiten)
         kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(steps))
         recipe: Recipe | None = None
         for step, strength in zip(steps, strengths, strict=True):
             l2, ridge = (strength, None) if kind == "l2" else (None, strength)
-            recipe = replace(step, teacher=recipe, l2=l2, ridge=ridge, whiten=self.whiten)
+            recipe = replace(step, teacher=recipe, l2=l2, ridge=ridge, whiten=whiten)
         return recipe or steps[-1]
 
     def _loss(self, argument: str = "loss") -> Loss:
@@ -190,10 +206,12 @@ class Probe(FittedProbe):
         )
 
 
-def _known_by(recipe: Recipe, settings: Settings) -> dict[str, Any]:
+def _known_by(recipe: Recipe, settings: Settings, start: str | ArrayLike) -> dict[str, Any]:
     """Return what tells the fit of a recipe from others, as JSON has it."""
+    is_word = isinstance(start, str)
     return {
         "rounds": [step.to_json() | {"teacher": None} for step in recipe.rounds],
         "tol": settings.tol,
-        "start": settings.start if isinstance(settings.start, str) else "given",
+        "max_iter": settings.max_iter,
+        "start": start if is_word else digest_of(np.asarray(start, dtype=np.float64)),
     }

@@ -9,9 +9,10 @@ from twohot._checks.numbers import check_choice, check_count, check_within
 from twohot._types import FloatArray, Matrix
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.discriminant import ClassMoments, discriminant_round, moments_along_axes
-from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
+from twohot.distill.fitted import FittedProbe, prepare_as
 from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.distill.targets import LABELS
+from twohot.distill.whole_fit import whole_or_not_at_all
 from twohot.rows.rows import Rows
 from twohot.rows.threads import one_blas_thread
 
@@ -114,7 +115,7 @@ class DiscriminantProbe(FittedProbe):
         stored = check_features(self, X, reset=True)
         labels = check_labels(self, y, stored)
         n_axes = check_count("n_axes", self.n_axes, 1)
-        given = self._given_shrinkage()
+        given, verbosity = self._given_shrinkage(), self._verbosity()
         weights = row_weights(stored, labels.codes, labels.classes, None, sample_weight)
         with one_blas_thread():
             preparation, coordinates = prepare_as(
@@ -127,7 +128,7 @@ class DiscriminantProbe(FittedProbe):
             entry = discriminant_round(coordinates, moments, shrinkage, rows.n_passes)
         self._take_rounds([entry], labels.classes, preparation)
         self.shrinkage_ = shrinkage
-        if self.verbose > 0:
+        if verbosity > 0:
             self._say(f"shrinkage {shrinkage:g} along {len(moments.variances)} axes")
         return rows, moments
 

@@ -28,7 +28,8 @@ class LinearProbe(Probe):
         Where generalised cross-entropy starts: it is not convex. "teacher" is the last round, or
         a cross-entropy fit in the first.
     center, normalize : bool
-        Whether rows are centred by the training mean, and then scaled to unit norm.
+        Whether rows are centred by the training mean, and then scaled to unit norm. That is for
+        embeddings: a few features (iris has four) are better left their length, with an intercept.
     fit_intercept : bool or "auto"
         Whether to fit one unpenalised number per class besides. Without it, centred features
         cannot tell that a class is rare. "auto" fits it with `class_weight` only: the paper has

@@ -5,53 +5,33 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import wraps
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from twohot._checks.arrays import check_finite, check_precision
+from twohot._checks.arrays import check_precision
 from twohot._checks.labels import check_all_labelled, code_labels
 from twohot._checks.messages import counted
+from twohot._checks.numbers import check_count, check_flag
 from twohot._types import FloatArray, Matrix, Round
 from twohot.distill._chunked_inputs import example_rows
 from twohot.distill._inputs import check_features, choose_intercept, choose_precision
 from twohot.distill.fitted_state import FittedState
 from twohot.distill.lazy_prediction import predict_lazily
 from twohot.distill.onnx_file import write_onnx
+from twohot.distill.prediction_kernels import log_outputs, most_likely, outputs, predicted_rows
 from twohot.distill.rounds_table import RoundsTable
 from twohot.distill.saving import damage_named, read_state, write_state
-from twohot.rows.block import Block
 from twohot.rows.chunked import is_dask
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation
 from twohot.rows.stores import open_rows
 from twohot.rows.threads import count_threads
-from twohot.solve.loss_kernels import softmax
-
-Fit = TypeVar("Fit", bound=Callable[..., Any])
-
-
-def whole_or_not_at_all(fit: Fit) -> Fit:
-    """Return a method that fits; where it fails, the probe is as it was before."""
-
-    @wraps(fit)
-    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return cast(Fit, wrapped)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,7 +39,7 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The parameters that all probes share, their rounds, and what follows from them."""
 
     center: bool = True
-    normalize: bool = True
+    normalize: bool | str = True
     fit_intercept: bool | str = "auto"
     max_iter: int = 500
     dtype: DTypeLike | None = None
@@ -79,6 +59,12 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _say(self, line: str) -> None:
         print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
+
+    def _verbosity(self) -> int:
+        """Return how much is said: 0 nothing, or False; 1 a little, or True; 2 more."""
+        if isinstance(self.verbose, bool | np.bool_):
+            return int(self.verbose)
+        return check_count("verbose", self.verbose, 0)
 
     def _warn_of_early_ends(self, advice: str, stacklevel: int) -> None:
         for number, entry in enumerate(self.rounds_, start=1):
@@ -109,21 +95,21 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """Return probabilities (n_samples, n_classes), columns in the order of `classes_`."""
-        return self._map_logits(X, self._last(), _outputs)
+        return self._map_logits(X, self._last(), outputs)
 
     def predict_log_proba(self, X: Matrix) -> FloatArray:
         """Return logarithms of probabilities, finite where the probability is zero in floats."""
-        return self._map_logits(X, self._last(), _log_outputs)
+        return self._map_logits(X, self._last(), log_outputs)
 
     def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
         """Yield the probabilities of every round: the teacher's first."""
         last = self._last()
         for entry in (*self.rounds_[:-1], last):
-            yield self._map_logits(X, entry, _outputs)
+            yield self._map_logits(X, entry, outputs)
 
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the most likely class of each row."""
-        best: Any = self._map_logits(X, self._last(), _most_likely)
+        best: Any = self._map_logits(X, self._last(), most_likely)
         if is_dask(best):
             lazy: NDArray[Any] = best.map_blocks(
                 self.classes_.__getitem__, dtype=self.classes_.dtype
@@ -132,12 +118,20 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[best])
 
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy of `predict` on labels that the probe knows."""
-        predicted = np.asarray(self.predict(X))
-        advice = "score only rows of these (see classes_), or fit again with these labels."
-        labels = code_labels(y).among(self.classes_, advice=advice)
+        """Return the accuracy of `predict`.
+
+        Rows of a class that the probe does not know are wrong: a rare class may be in one fold of
+        a cross-validation only. Labels of which it knows none are refused.
+        """
+        predicted = code_labels(np.asarray(self.predict(X))).among(self.classes_)
+        labels = code_labels(y)
         check_all_labelled(labels)
-        return float(accuracy_score(labels.values, predicted, sample_weight=sample_weight))
+        unknown = labels.unknown_to(self.classes_)
+        if len(unknown) < labels.present().n_classes:
+            labels = labels.without(unknown)
+        advice = "score rows of these (see classes_), or fit again with these labels."
+        given = labels.among(self.classes_, advice=advice)
+        return float(accuracy_score(given.codes, predicted.codes, sample_weight=sample_weight))
 
     def _last(self) -> Round:
         """Return the last round, with the coefficients that somebody may have put there."""
@@ -239,43 +233,22 @@ def prepare_as(
     n_classes: int,
     *,
     auto_intercept: bool,
+    normalize: bool | None = None,
 ) -> tuple[Preparation, Coordinates]:
-    """Return how a probe prepares rows, and the coordinates that it solves a fit on them in."""
+    """Return how a probe prepares rows, and the coordinates that it solves a fit on them in.
+
+    Rows get unit norm if the probe says so, unless `normalize` says it.
+    """
     return prepare(
         X,
-        center=probe.center,
-        normalize=probe.normalize,
+        center=check_flag("center", probe.center),
+        normalize=check_flag("normalize", probe.normalize) if normalize is None else normalize,
         weights=weights,
         intercept=choose_intercept(probe.fit_intercept, auto=auto_intercept),
         n_classes=n_classes,
         dtype=choose_precision(probe.dtype, X),
         n_jobs=count_threads(probe.n_jobs),
     )
-
-
-def predicted_rows(
-    block: Block,
-    preparation: Preparation,
-    coef: FloatArray,
-    intercept: FloatArray,
-    function: Callable[[FloatArray], NDArray[Any]],
-) -> NDArray[Any]:
-    """Return a function of the logits of rows as they are stored. A kernel."""
-    check_finite("X", block.x, block.first)
-    prepared = preparation.apply(block.x, np.empty(block.x.shape, coef.dtype))
-    return function(prepared @ coef.T + intercept)
-
-
-def _outputs(logits: FloatArray) -> FloatArray:
-    return softmax(logits)[0]
-
-
-def _log_outputs(logits: FloatArray) -> FloatArray:
-    return np.asarray(log_softmax(logits, axis=1))
-
-
-def _most_likely(logits: FloatArray) -> NDArray[Any]:
-    return np.asarray(logits.argmax(axis=1))
 
 
 def probe_kinds(base: type[Any] = FittedProbe) -> dict[str, type[Any]]:

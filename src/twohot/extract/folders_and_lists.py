@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.column_cells import as_text
-from twohot._checks.labels import NO_LABEL
+from twohot._checks.column_cells import as_text, order_key
+from twohot._checks.labels import NO_LABEL, missing_texts
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.extract.image_files import (
     IMAGE_SUFFIXES,
@@ -41,7 +41,8 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
     Parameters
     ----------
     folder : path
-        Its sub-folders are the classes, in alphabetical order; images may lie in them at any depth.
+        Its sub-folders are the classes, numbers by value and then text; images, whose order is
+        that of their paths, may lie in them at any depth.
         Links to folders are not followed, a file that several links lead to counts once per class,
         and other files, and what begins with a dot, are passed over.
     unlabelled : bool, default False
@@ -75,12 +76,14 @@ def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = Fals
         advice = f"add images ({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
         folders_found = f"{counted(len(empty), 'folder')} ({first_few(map(str, empty))})"
         raise ValueError(f"no image in {folders_found}: {advice}")
-    codes = [NO_LABEL] if unlabelled else np.arange(len(folders))
+    classes = [] if unlabelled else sorted((entry.name for entry in folders), key=order_key)
+    place = {name: code for code, name in enumerate(classes)}
+    codes = [place.get(entry.name, NO_LABEL) for entry in folders]
     return LabelledItems(
         kind="image",
         items=tuple(str(path) for paths in images for path in paths),
         labels=np.repeat(codes, [len(paths) for paths in images]),
-        classes=() if unlabelled else tuple(entry.name for entry in folders),
+        classes=tuple(classes),
         source=str(root),
         ids=RowIds([path.relative_to(root).as_posix() for paths in images for path in paths], PATH),
         columns=f"{'' if unlabelled else 'label: sub-folder; '}id: path below {root.name}",
@@ -155,7 +158,7 @@ def read_item_table(
         split=split_codes,
         split_names=split_names,
         ids=POSITIONS if roles.id is None else RowIds.of_column(roles.id, columns[roles.id]),
-        missing=(missing,) if isinstance(missing, str) else tuple(missing),
+        missing=missing_texts(missing),
         columns=roles.in_words(),
         column_names=roles.names,
     )

@@ -20,7 +20,7 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_table
 from twohot._types import IntArray, Matrix
-from twohot.audit.class_probabilities import check_probabilities
+from twohot.audit.class_probabilities import check_probabilities, column_classes
 from twohot.audit.opinions import given_opinions, with_density
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
 from twohot.audit.verdict import reach_verdict
@@ -34,9 +34,10 @@ from twohot.forecast.true_correlations import CorrelationEstimate, unmix
 from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe, search_probe
 from twohot.select.result import HEADINGS
-from twohot.select.search import Search
+from twohot.select.selection import Selection
 from twohot.select.splits import labelled_splits
 from twohot.select.unseen import unseen_logits
+from twohot.tables.frames import check_same_index, pandas_index
 from twohot.tables.row_ids import RowIds
 
 
@@ -99,7 +100,7 @@ def forecast(
         by value and then text, or as a `Labels` record orders them.
     probabilities : array of shape (n_rows, n_classes), optional
         Predictions to judge labels by, rows that sum to one, each of a probe that was not fitted on
-        that row.
+        that row. A data frame may have its columns in any order, by the names of classes.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
     ridge : float
@@ -143,7 +144,7 @@ def forecast(
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
     groups = None if superclass is None else check_superclass(superclass, labels.n_classes)
-    known = None if probabilities is None else _judge_by(probabilities, labels)
+    known = None if probabilities is None else _judge_by(probabilities, y, labels)
     if corruption is not None:
         if known is not None:
             problem = "and probabilities both say what the noise is"
@@ -157,7 +158,7 @@ def forecast(
     with naming_rows(X, places), one_blas_thread():
         _, selection = search_probe(probe, X, labels, callback=callback)
         comparison = compare(selection)
-        noise = known or _judge_unseen(probe, selection.search, X, labels)
+        noise = known or _judge_unseen(probe, selection, X, labels)
     if not (noise.given or comparison.choice.learnt):
         noise = replace(noise, interval=(0.0, 1.0))
     correlation = _correlate(X, labels, noise, groups, n_jobs)
@@ -167,18 +168,27 @@ def forecast(
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
-def _judge_by(probabilities: ArrayLike, labels: Labels) -> NoiseEstimate:
+def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate:
     """Judge the labels by a user's probabilities."""
     labelled = labels.labelled
-    checked = check_probabilities(probabilities, labels)[labelled]
+    check_same_index("probabilities", probabilities, "y", pandas_index(y))
+    advice = "pass a data frame whose columns are named after the classes."
+    columns = column_classes(probabilities, y, labels, advice=advice)
+    rows = check_probabilities(probabilities, labels)
+    # Which column has each class.
+    order = Labels(np.arange(labels.n_classes), labels.classes).among(columns).codes
+    checked = rows[:, order][labelled]
     opinions = given_opinions(iter([checked]))
     return expected_noise(reach_verdict(opinions, labels.take(labelled)))
 
 
-def _judge_unseen(probe: AutoProbe, search: Search, X: Matrix, labels: Labels) -> NoiseEstimate:
+def _judge_unseen(
+    probe: AutoProbe, selection: Selection, X: Matrix, labels: Labels
+) -> NoiseEstimate:
     """Judge the labels as the audit does: by fits that have not seen them."""
+    search = selection.search
     outputs = unseen_logits(search, search.best(), probe.random_state)
-    opinions = with_density(probe, outputs, X, labels)
+    opinions = with_density(probe, outputs, X, labels, normalize=selection.normalize)
     return expected_noise(reach_verdict(opinions, labels))
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -15,13 +16,16 @@ from twohot._notebooks import notebook_bar
 from twohot._types import FloatArray, Matrix
 from twohot.distill._inputs import check_features, check_labels, row_weights
 from twohot.distill.checkpoint import checkpoint_at, digest_of
-from twohot.distill.fitted import FittedProbe, prepare_as, whole_or_not_at_all
+from twohot.distill.fitted import FittedProbe, prepare_as
 from twohot.distill.targets import LABELS
+from twohot.distill.whole_fit import whole_or_not_at_all
 from twohot.rows.chunked import is_dask
 from twohot.rows.chunked_labels import ChunkedLabels
+from twohot.rows.coordinates import Coordinates
 from twohot.rows.preparation import Preparation
 from twohot.rows.threads import one_blas_thread
 from twohot.select.result import Choice, choice_from_json, choice_of
+from twohot.select.row_length import choose_unit_norm
 from twohot.select.scored import Scored
 from twohot.select.search import SEARCH_AXES, Search
 from twohot.select.searched_rows import searched_rows
@@ -60,12 +64,16 @@ class AutoProbe(FittedProbe):
         made on so many; where rows times classes are more than 5,000,000, on those of some
         classes.
     fit_intercept : bool or "auto"
-        "auto" fits an intercept where one label has much more than its share of the rows; a
-        discriminant always has one, and is left out where it is False.
+        "auto" fits an intercept where one label has much more than its share of the rows, or rows
+        keep their length; a discriminant always has one, and is left out where it is False.
     tol : float
         Relative gradient at which the chosen probe is finished; less where that is a teacher of a
         small penalty, whose gradient is small long before it is finished.
-    center, normalize, max_iter, dtype, n_jobs
+    normalize : bool or "auto"
+        Whether rows get unit norm. "auto" does so from 64 features on; of fewer it looks whether
+        that predicts fewer of the held-out labels, and has an intercept where rows keep their
+        length. (Features in units of their own are better brought to one scale before.)
+    center, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None
         Which rows are held out, and the folds of `fit_out_of_fold`.
@@ -97,6 +105,7 @@ class AutoProbe(FittedProbe):
     """
 
     cv: Any = None
+    normalize: bool | str = "auto"
     tol: float = 3e-2
     random_state: Any = 0
 
@@ -171,7 +180,7 @@ class AutoProbe(FittedProbe):
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> Selection:
         """Choose a probe and fit it; return the search that chose it."""
-        report = self._say if callback is None and self.verbose > 0 else callback
+        report = self._say if callback is None and self._verbosity() > 0 else callback
         rows = check_features(self, X, reset=True)
         labels = check_labels(self, y, rows)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
@@ -229,10 +238,22 @@ def search_probe(
     searched = searched_rows(labels, weights, probe.cv, probe.random_state)
     splits = searched.splits(probe.cv, probe.random_state)
     unbalanced = _is_unbalanced(labels, weights)
-    preparation, coordinates = prepare_as(
-        probe, X, weights, labels.n_classes, auto_intercept=unbalanced
+
+    @cache  # what was compared is not prepared again
+    def prepared(*, normalize: bool) -> tuple[Preparation, Coordinates]:
+        # Classes that are told apart by length do not meet at the mean.
+        about = {"normalize": normalize, "auto_intercept": unbalanced or not normalize}
+        preparation, coordinates = prepare_as(probe, X, weights, labels.n_classes, **about)
+        coordinates.rows.attach(LABELS, labels.codes)
+        return preparation, coordinates
+
+    def search_on(coordinates: Coordinates, **others: Any) -> Search:
+        return Search(searched.of(coordinates), splits, settings, n_axes=SEARCH_AXES, **others)
+
+    normalize = choose_unit_norm(
+        probe.normalize, X.shape[1], lambda **way: search_on(prepared(**way)[1])
     )
-    coordinates.rows.attach(LABELS, labels.codes)
+    preparation, coordinates = prepared(normalize=normalize)
     with notebook_bar(callback, "Choosing a probe", MOST_TRIED) as say:
         said = None if say is None else lambda scored: say(_in_words(scored))
         file = None
@@ -245,12 +266,11 @@ def search_probe(
                 classes=labels.classes,
                 preparation=preparation,
             )
-        search = Search(
-            searched.of(coordinates), splits, settings, said, n_axes=SEARCH_AXES, checkpoint=file
-        )
+        search = search_on(coordinates, callback=said, checkpoint=file)
         search.run()
         search.end_on(coordinates, searched.classes)
-        return preparation, decide(search, intercept=probe.fit_intercept is not False)
+        intercept = probe.fit_intercept is not False
+        return preparation, decide(search, intercept=intercept, normalize=normalize)
 
 
 def _choice_known_by(settings: Settings, splits: Splits) -> dict[str, Any]:

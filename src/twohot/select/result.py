@@ -35,6 +35,7 @@ class Tried:
     temperature: float  # that its logits are divided by, at which they are likeliest
     n_passes: float  # over the rows of all splits
     chosen: bool
+    normalize: bool = True  # whether rows have unit norm
 
     @property
     def method(self) -> str:
@@ -73,8 +74,9 @@ class Tried:
 
     def probe(self, **parameters: Any) -> FittedProbe:
         """Return the probe that fits it alone, not fitted; other parameters are its own."""
-        intercept = {"fit_intercept": True} if self.fit_intercept else {}
-        return any_probe_for(self.recipe, **(intercept | parameters))
+        own = {"fit_intercept": True} if self.fit_intercept else {}
+        own |= {} if self.normalize else {"normalize": False}
+        return any_probe_for(self.recipe, **(own | parameters))
 
     def record(self) -> dict[str, Any]:
         """Return all that is known as numbers and text."""
@@ -204,4 +206,5 @@ def _tried(selection: Selection, scored: Scored) -> Tried:
         temperature=calibration.temperature,
         n_passes=scored.n_passes,
         chosen=scored is selection.chosen,
+        normalize=selection.normalize,
     )

@@ -1,7 +1,7 @@
 """The rule by which a search decides: a function of scores on held-out labels alone.
 
 1. Within one standard error of the largest agreement,
-2. where the noise looks uniform, also within one of the largest likelihood,
+2. where the noise looks uniform or there is hardly any, also within one of the largest likelihood,
 3. the method that did best where it was measured, and of that the likeliest, or, where the
    likelihood has no say, the one with the largest penalty; of two that are still equal, the one on
    half-whitened rows.
@@ -24,26 +24,33 @@ class Score:
     candidate: Candidate
 
 
-def best(scores: Sequence[Score], weights: FloatArray, *, uniform: bool) -> int:
-    """Return the place of the best score; `uniform` says whether the likelihood has a say."""
+# Share of the held-out labels from which on so many are predicted that few can be wrong.
+HARDLY_WRONG = 0.9
+
+
+def best(scores: Sequence[Score], weights: FloatArray, *, by_likelihood: bool) -> int:
+    """Return the place of the best score; `by_likelihood`: the likelihood has a say."""
     near = _near(range(len(scores)), [score.agrees for score in scores], weights)
-    if uniform:
+    if by_likelihood:
         near = _near(near, [score.likelihood for score in scores], weights)
 
     def rank(place: int) -> tuple[int, float, bool]:
         likelihood, candidate = scores[place].likelihood, scores[place].candidate
-        second = mean(likelihood, weights) if uniform else candidate.recipe.ridge or 0.0
+        second = mean(likelihood, weights) if by_likelihood else candidate.recipe.ridge or 0.0
         return candidate.preference, second, candidate.recipe.whiten
 
     return max(near, key=rank)
 
 
-def noise_looks_uniform(scores: Sequence[Score], weights: FloatArray) -> bool:
-    """Return whether a robust probe is the likeliest of all.
+def likelihood_counts(scores: Sequence[Score], weights: FloatArray) -> bool:
+    """Return whether the noise is what the likelihood takes it for: uniform, or none to speak of.
 
-    Outputs of cross-entropy follow any noise, those of a robust probe pass over it. Where the
-    former are likelier, noise has a structure that the likelihood does not know of.
+    Noise looks uniform where a robust probe is the likeliest of all. Outputs of cross-entropy
+    follow any noise, those of a robust probe pass over it. Where the former are likelier, noise has
+    a structure that the likelihood does not know of.
     """
+    if max(mean(score.agrees, weights) for score in scores) > HARDLY_WRONG:
+        return True
     likeliest = max(scores, key=lambda score: mean(score.likelihood, weights))
     return likeliest.candidate.recipe.loss.is_robust
 

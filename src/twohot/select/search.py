@@ -30,7 +30,7 @@ from twohot.select.agreement import (
     standard_error,
 )
 from twohot.select.grid import Candidate, coarse_tol, scaled_tol
-from twohot.select.rule import Score, best, is_likelier, noise_looks_uniform
+from twohot.select.rule import Score, best, is_likelier, likelihood_counts
 from twohot.select.scored import Scored, predict_held_out
 from twohot.select.split_fits import SplitFits
 from twohot.solve.objective import Evaluation
@@ -191,7 +191,7 @@ class Search(SplitFits):
         return self._best_of([other, one]) is one
 
     def refit(self, chosen: Trial) -> list[Round]:
-        """Fit a candidate on all rows, from where the search left it."""
+        """Fit a candidate on all rows, from where the search left it if there is no intercept."""
         recipe, name = chosen.candidate.recipe, f"{chosen.candidate.key} on all rows, "
         n_classes = self.coordinates.rows.n_classes
         coordinates = recipe.coordinates(self.coordinates)
@@ -202,7 +202,9 @@ class Search(SplitFits):
             # Only the last round is predicted with; what it learns from need not be finished.
             tol = scaled_tol(step, self.settings.tol) if step is recipe else coarse_tol(step)
             settings = replace(self.settings, tol=tol)
-            if len(self.classes) == n_classes:
+            # There is an intercept where classes may be rare, and what large penalties have
+            # flattened of a rare one on the way through the search does not rise again.
+            if len(self.classes) == n_classes and not coordinates.rows.intercept:
                 start = coordinates.axes.extend(self.trials[step].evaluations[0].coef)
                 settings = replace(settings, start=start)
             solver = Solver(coordinates, settings)
@@ -214,8 +216,8 @@ class Search(SplitFits):
 
     def _best_of(self, trials: list[Trial]) -> Trial:
         everything = [trial.score for trial in self.trials.values()]
-        uniform = noise_looks_uniform(everything, self.weights)
-        return trials[best([trial.score for trial in trials], self.weights, uniform=uniform)]
+        counts = likelihood_counts(everything, self.weights)
+        return trials[best([trial.score for trial in trials], self.weights, by_likelihood=counts)]
 
     def _weaken(self, trial: Trial, gains: Callable[[Trial, Trial], bool]) -> bool:
         """Try smaller penalties while each gains over the one before; return whether any did."""

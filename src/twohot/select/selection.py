@@ -62,6 +62,7 @@ class Selection:
     discriminants: Sequence[Discriminant]
     members: Sequence[Member]  # what is averaged, or the one that was chosen
     chosen: Scored
+    normalize: bool  # whether rows have unit norm
 
     @property
     def tried(self) -> list[Scored]:
@@ -77,13 +78,14 @@ class Selection:
         return rounds[0]
 
 
-def decide(search: Search, *, intercept: bool = True) -> Selection:
+def decide(search: Search, *, intercept: bool = True, normalize: bool = True) -> Selection:
     """Score discriminants beside a finished search, and choose.
 
     `intercept` says whether there may be one; a discriminant has priors, and so always has.
+    `normalize` says whether the rows have unit norm.
     """
     plain, whitened = (search.best(whiten=whiten) for whiten in (False, True))
-    discriminants = _discriminants(search) if intercept else []
+    discriminants = discriminants_of(search) if intercept else []
     # Of shrinkages that agree equally well, the largest.
     ranked = sorted(discriminants, key=lambda each: (each.agreement, each.recipe.shrinkage))
     near = _near([plain, whitened, *ranked[-1:]], search.weights)
@@ -93,7 +95,7 @@ def decide(search: Search, *, intercept: bool = True) -> Selection:
         dear = rows.n_samples * rows.n_classes > DEAR_CELLS
         members = [ranked[-1]] if dear else [whitened, ranked[-1]]
     chosen = members[0] if len(members) == 1 else _average(search, members)
-    return Selection(search, discriminants, members, chosen)
+    return Selection(search, discriminants, members, chosen, normalize)
 
 
 def _near(members: Sequence[Member], weights: FloatArray) -> list[Member]:
@@ -104,7 +106,7 @@ def _near(members: Sequence[Member], weights: FloatArray) -> list[Member]:
     ]
 
 
-def _discriminants(search: Search) -> list[Discriminant]:
+def discriminants_of(search: Search) -> list[Discriminant]:
     """Return a discriminant for every shrinkage, from one read of the rows of each split."""
     n_before = _n_passes(search)
     moments = [moments_along_axes(split.fitted) for split in search.wide_splits]

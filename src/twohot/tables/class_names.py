@@ -1,14 +1,14 @@
 """Labels of a table, coded by the names of its classes."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.column_cells import WHOLE_NUMBER, as_cells, as_text, holds_numbers, order_key
-from twohot._checks.labels import NO_LABEL, Labels, check_classes, code_labels
-from twohot._checks.messages import ArgumentError
+from twohot._checks.labels import NO_LABEL, Labels, check_classes, code_labels, missing_texts
+from twohot._checks.messages import ArgumentError, first_few
 
 
 def code_by_name(
@@ -115,3 +115,19 @@ def _by_position(labels: Labels, names: list[str], name: str) -> Labels:
         advice = f"pass integers from 0 to {last}, -1 for no label, or the names of classes."
         raise ArgumentError(name, problem, advice)
     return Labels(np.append(positions, NO_LABEL)[labels.codes], np.array(names, dtype=object))
+
+
+def new_classes(classes: Sequence[str], known: Sequence[str], *, grouped: bool) -> str:
+    """Return which classes a label file has made, in words; a superclass it cannot give them."""
+    new = [name for name in classes if name not in known]
+    if new and grouped:
+        none = f"{first_few(new)} {'is' if len(new) == 1 else 'are'} in none"
+        problem = f"the table has superclasses, and {none}"
+        advice = "leave these rows without a label, or pass features without superclasses."
+        raise ArgumentError("", problem, advice)
+    return f"new classes: {first_few(new)}" if new else ""
+
+
+def noted_missing(missing: Collection[str]) -> dict[str, list[str]]:
+    """Return what is kept of the texts that mean no label, so that nobody has to repeat them."""
+    return {"missing": list(missing_texts(missing))} if missing else {}

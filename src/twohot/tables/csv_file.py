@@ -168,9 +168,18 @@ def _opened(path: Path, delimiter: str = ",") -> Iterator[Iterator[list[str]]]:
     try:
         # A spreadsheet may have put a byte order mark in front.
         with path.open(encoding="utf-8-sig", newline="") as file:
-            yield unguard_lines(csv.reader(file, delimiter=delimiter, strict=True))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}).") from error
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            try:
+                yield unguard_lines(reader)
+            except csv.Error as error:
+                where = f"{error}, in line {reader.line_num}"
+                advice = "close quotation marks, and double those that are in a cell."
+                raise ValueError(
+                    f"{path} is not a CSV file in UTF-8 ({where}): {advice}"
+                ) from error
+    except UnicodeDecodeError as error:
+        advice = "save it as UTF-8 (in a spreadsheet: CSV UTF-8)."
+        raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}): {advice}") from error
     finally:
         csv.field_size_limit(limit)
 

@@ -65,6 +65,33 @@ def counts_up(index: Any) -> bool:
     return index.nlevels == 1 and list(index) == list(range(len(index)))
 
 
+def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
+    """Raise if an argument of pandas has the index of other rows, or of these in another order.
+
+    An index that counts up says nothing beside other names of rows: nobody chose it. Beside the
+    same numbers in another order it does.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    data : object
+        What was passed; only that of pandas has an index.
+    owner : str
+        What has the rows, in the words of Python.
+    index : pandas index or None
+        Of its rows; None where they have no index to compare.
+    """
+    own = pandas_index(data)
+    if own is None or index is None or own.equals(index):
+        return
+    if (counts_up(own) or counts_up(index)) and set(own) != set(index):
+        return
+    problem = f"has another index than {owner}, so its entries may be for other rows"
+    order = f"pass {name}.loc[{owner}.index], or {name}.to_numpy() if they are in the same order."
+    raise ArgumentError(name, problem, order)
+
+
 def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
     """Return the columns of a Parquet file."""
     with _reading_parquet(path) as parquet:

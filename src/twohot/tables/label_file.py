@@ -22,7 +22,7 @@ from twohot._types import IntArray
 from twohot.tables.class_names import name_positions
 from twohot.tables.column_roles import LABELS, ColumnChoice, ColumnRoles, Columns, assign_roles
 from twohot.tables.csv_file import csv_columns
-from twohot.tables.frames import frame_columns
+from twohot.tables.frames import frame_columns, pandas_index
 from twohot.tables.numpy_files import map_array
 from twohot.tables.parquet_files import is_parquet_source, open_files
 from twohot.tables.row_ids import PATH, POSITION, RowIds
@@ -63,6 +63,7 @@ def join_labels(
     The user's rows that are not among the features have the ids `skipped`. `own` returns the labels
     that the features came with, from a column `own_name`: a label file may call its own so too.
     """
+    _check_order(labels, ids)
     file = _opened(labels)
     columns = file.columns
     # The one column there is holds the labels, whatever its name.
@@ -94,6 +95,18 @@ def join_labels(
         if n_kept:
             words += f"; {_kept_in_words(int(n_kept), said)}"
     return JoinedLabels(found, roles, ids, words)
+
+
+def _check_order(labels: Any, ids: RowIds) -> None:
+    """Raise if a series of pandas has the ids of the rows as its index, in another order."""
+    index = pandas_index(labels) if getattr(labels, "ndim", 0) == 1 else None
+    if index is None or not ids.column or len(index) != len(ids):
+        return
+    theirs, ours = [as_text(each) for each in index], list(ids)
+    if theirs != ours and sorted(theirs) == sorted(ours):
+        problem = "has the ids of the rows as its index, in another order"
+        advice = "pass labels.loc[ids], or labels.to_numpy() if they are in the order of the rows."
+        raise ArgumentError("labels", problem, advice)
 
 
 def _kept_in_words(n_kept: int, origin: str) -> str:

@@ -47,10 +47,9 @@ class NumberCells:
                 self.n_thousands += 1
             self.n_commas += 1
             return float(cell.replace(",", "."))
-        try:
-            return float(cell)
-        except ValueError:
-            pass
+        found = as_numbers([cell])
+        if found is not None:
+            return found[0]
         said = cell.strip().casefold()
         if not said or said in LOOKS_MISSING:
             return np.nan
@@ -77,10 +76,9 @@ class NumberCells:
 
 def append_numbers(columns: dict[int, NumberCells], cells: Sequence[str]) -> None:
     """Add the cells of a row to the columns at their places; those of words are dropped."""
-    try:
-        # Nearly always all of them are numbers.
-        row = [float(cells[place]) for place in columns]
-    except ValueError:
+    # Nearly always all of them are numbers.
+    row = as_numbers([cells[place] for place in columns])
+    if row is None:
         row = [column.number(cells[place]) for place, column in columns.items()]
         for place in [place for place, column in columns.items() if column.is_words]:
             row.pop(list(columns).index(place))
@@ -108,8 +106,20 @@ def holds_features(cells: NDArray[Any]) -> bool:
 
 def reads_as_number(cell: str) -> bool:
     """Return whether a cell reads as a number."""
+    return as_numbers([cell]) is not None
+
+
+def as_numbers(cells: Sequence[str]) -> list[float] | None:
+    """Return cells as numbers, None if one of them is none.
+
+    Examples
+    --------
+    >>> as_numbers(["1", "2.5e3"]), as_numbers(["1", "2010_01"])
+    ([1.0, 2500.0], None)
+    """
+    if "_" in "".join(cells):  # which float() takes among digits, as code has it
+        return None
     try:
-        float(cell)
+        return list(map(float, cells))
     except ValueError:
-        return False
-    return True
+        return None

@@ -78,7 +78,8 @@ class ParquetFeatures(PartedRows):
 
     def _check_finite(self, number: int, rows: NDArray[Any]) -> None:
         try:
-            check_finite("X", rows, 0)
+            names = self.columns if len(self.columns) > 1 else ()  # one column holds lists
+            check_finite("X", rows, 0, columns=names)
         except NotFiniteError as error:
             where = f"{error.problem} of {self.files.place_of(number)}"
             raise NotFiniteError("X", where, error.advice) from error

@@ -45,7 +45,9 @@ class PartFolder:
         return [each for each in numbers if self.path_of(each).rsplit("/", 1)[1] not in there]
 
 
-def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> PartFolder:
+def begin_parts(
+    folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
+) -> PartFolder:
     """Return a folder for the parts of a run: a new one, or what an earlier run left of the same.
 
     Parameters
@@ -58,8 +60,10 @@ def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
         How many files there will be.
     force : bool
         Replace the parts of another run.
+    name : str
+        What the folder is called in errors.
     """
-    check_parts(folder, about, n_parts, force=force)
+    check_parts(folder, about, n_parts, force=force, name=name)
     filesystem, path = _place(folder)
     record = _record_of(about, n_parts)
     if read_record(folder) != record:
@@ -70,21 +74,23 @@ def begin_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: b
     return PartFolder(filesystem.unstrip_protocol(path), n_parts)
 
 
-def check_parts(folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
+def check_parts(
+    folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
+) -> None:
     """Raise if `begin_parts` would, and leave what is there."""
     filesystem, path = _place(folder)
     record = _record_of(about, n_parts)
     if filesystem.exists(path) and not filesystem.isdir(path):
-        raise ArgumentError({"output": folder}, "is a file", "pass the name of a folder.")
+        raise ArgumentError({name: folder}, "is a file", "pass the name of a folder.")
     there, names = read_record(folder), _names(as_url(folder))
     if there is None and names:
         problem = f"holds {names[0]!r}, which is no part that twohot wrote"
-        raise ArgumentError({"output": folder}, problem, "pass a new or an empty folder.")
+        raise ArgumentError({name: folder}, problem, "pass a new or an empty folder.")
     if there is not None and there != record and not force:
         others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
         problem = f"holds parts of another run, which differs in {', '.join(others)}"
         advice = "choose another folder, or replace them by {force}."
-        raise FileThereError({"output": folder}, problem, advice, force=True)
+        raise FileThereError({name: folder}, problem, advice, force=True)
 
 
 def remove_parts(folder: Any) -> None:

@@ -1,0 +1,48 @@
+"""Whether rows get unit norm: embeddings do, and of few features the length may say more.
+
+Between many features an angle is nearly all that there is to see. Between a few, the length may be
+what tells classes apart: two that lie one behind the other, seen from the mean, become one.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from twohot._checks.messages import ArgumentError
+from twohot.select.agreement import is_behind
+from twohot.select.search import Search
+from twohot.select.selection import discriminants_of
+
+# From so many features on rows get unit norm unasked.
+MANY_FEATURES = 64
+# Standard errors by which fewer held-out labels are predicted at unit norm, where it is not taken.
+LENGTH_ERRORS = 2.0
+
+
+def choose_unit_norm(
+    normalize: bool | str,  # noqa: FBT001
+    n_features: int,
+    search: Callable[..., Search],
+) -> bool:
+    """Return whether rows get unit norm; `search` makes a search on rows that have it, or not.
+
+    Of few features discriminants on both are compared, which need no fit; none is better by chance
+    alone.
+    """
+    if isinstance(normalize, bool | np.bool_):
+        return bool(normalize)
+    if normalize != "auto":
+        advice = "pass True, False or 'auto'."
+        raise ArgumentError({"normalize": normalize}, "is not known", advice)
+    if n_features >= MANY_FEATURES:
+        return True
+    unit = search(normalize=True)
+    try:
+        plain = search(normalize=False)
+    except ArgumentError:  # too large or too small to be computed with as they are
+        return True
+    at_unit, as_they_are = (
+        max(discriminants_of(each), key=lambda scored: scored.agreement).agrees
+        for each in (unit, plain)
+    )
+    return not is_behind(at_unit, as_they_are, unit.weights, errors=LENGTH_ERRORS)
