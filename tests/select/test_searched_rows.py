@@ -12,7 +12,7 @@ from twohot.select.auto_probe import search_probe
 from twohot.select.sampling import choose_labels
 from twohot.select.searched_rows import searched_rows
 
-DATA = problems.synthetic(n_classes=12, n_per_class=40)
+DATA = problems.synthetic(n_classes=12, n_per_class=80)
 LABELS = code_labels(DATA.given_labels)
 
 
@@ -20,7 +20,7 @@ LABELS = code_labels(DATA.given_labels)
 def few_cells(monkeypatch):
     """Let four classes be too many to be looked at together."""
     monkeypatch.setattr(sampling, "SPLIT_ROWS", 100)
-    monkeypatch.setattr(sampling, "CHOICE_CELLS", 600)
+    monkeypatch.setattr(sampling, "CHOICE_CELLS", 1_500)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_rows_times_classes_are_bounded(size, n_classes, n_chosen):
 
 @pytest.mark.usefixtures("few_cells")
 def test_classes_of_one_row_are_not_looked_at():
-    sizes = np.array([1, 9, 1, 30, 30, 30, 30, 1])
+    sizes = np.array([1, 9, 1, 90, 90, 90, 90, 1])
     chosen = choose_labels(sizes, np.random.default_rng(0))
     assert set(chosen) <= {1, 3, 4, 5, 6}
     assert len(choose_labels(np.ones(1000, dtype=int), np.random.default_rng(0))) == 1000
