@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from twohot.audit.doubt import combined_doubt, flag_for_f1, flag_for_precision, share_wrong
+from twohot.audit.doubt import (
+    BELIEVED,
+    BELIEVED_BESIDE_EVEN,
+    BoundaryWeight,
+    combined_doubt,
+    flag_for_f1,
+    flag_for_precision,
+    share_wrong,
+    weigh_boundary,
+)
 
 CHANCES = st.integers(0, 10).map(lambda tenths: tenths / 10)
 SEVEN = arrays(float, 7, elements=CHANCES)
@@ -38,15 +47,46 @@ def test_flags_keep_the_precision_and_no_longer_prefix_does(doubt, promised, eli
         assert promised[order[:longer]].mean() < precision
 
 
-@given(SEVEN, SEVEN)
-def test_doubt_is_between_the_stories_and_grows_with_each(at_random, at_boundary):
-    doubt = combined_doubt(at_random, at_boundary)
+WEIGHTS = st.builds(BoundaryWeight, st.sampled_from([0.2, 0.35, 0.49]), st.sampled_from([0.0, 0.6]))
+
+
+@given(SEVEN, SEVEN, ELIGIBLE, WEIGHTS)
+def test_doubt_is_between_the_stories_and_grows_with_each(at_random, at_boundary, unlike, weight):
+    doubt = combined_doubt(at_random, at_boundary, unlike, weight)
+    raised = np.where(unlike, np.maximum(at_boundary, weight.at_least), at_boundary)
     assert (doubt >= at_random).all()
-    assert (doubt <= np.maximum(at_random, at_boundary) + 1e-12).all()
-    assert (combined_doubt(at_random, np.ones(7)) >= doubt - 1e-12).all()
-    assert (combined_doubt(np.maximum(at_random, 0.5), at_boundary) >= doubt - 1e-12).all()
+    assert (doubt <= np.maximum(at_random, raised) + 1e-12).all()
+    assert (combined_doubt(at_random, np.ones(7), unlike, weight) >= doubt - 1e-12).all()
+    more = np.maximum(at_random, 0.5)
+    assert (combined_doubt(more, at_boundary, unlike, weight) >= doubt - 1e-12).all()
     # What only the second story doubts is never more likely wrong than right.
     assert (doubt[at_random == 0] < 0.5).all()
+
+
+def test_the_boundary_counts_less_beside_noise_alike_for_all_classes():
+    at_boundary, unlike = np.array([0.9, 0.3, 0.0, np.nan]), np.array([True, True, False, False])
+    even = weigh_boundary(0.1, at_boundary, unlike, even=True)
+    by_class = weigh_boundary(0.1, at_boundary, unlike, even=False)
+    assert even == BoundaryWeight(BELIEVED_BESIDE_EVEN, 0.0)
+    assert by_class == BoundaryWeight(BELIEVED, 0.0)
+
+
+def test_without_random_noise_all_that_is_unlike_its_label_is_doubted():
+    at_boundary, unlike = np.array([0.9, 0.3, 0.0, np.nan]), np.array([True, True, False, False])
+    weight = weigh_boundary(0.0, at_boundary, unlike, even=True)
+    assert weight == BoundaryWeight(BELIEVED, pytest.approx(0.6))
+    doubt = combined_doubt(np.array([0.0, 0.0, 0.0, np.nan]), at_boundary, unlike, weight)
+    np.testing.assert_allclose(doubt, [BELIEVED * 0.9, BELIEVED * 0.6, 0, np.nan])
+
+
+def test_overlap_that_rows_explain_raises_no_doubt():
+    # Another class is likelier for a third of the labels, and the rows themselves overlap so much.
+    unlike = np.arange(300) < 100
+    weight = weigh_boundary(0.0, np.full(300, 0.005), unlike, even=True)
+    assert not flag_for_f1(
+        combined_doubt(np.zeros(300), np.full(300, 0.005), unlike, weight), unlike
+    ).any()
+    assert weigh_boundary(0.0, np.zeros(3), np.zeros(3, dtype=bool), even=True).at_least == 0
 
 
 def test_share_is_split_and_bracketed():

@@ -180,6 +180,6 @@ def test_more_rows_take_hardly_more_memory(work, tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     # What belongs to a row (its code, norm, candidates and logits) takes some bytes, and the row
-    # itself would take 512, or 1,024 in the precision of a pass. How many blocks wait for the thread
-    # that reads ahead is worth a megabyte either way, a sixth of the rows that were added.
+    # itself would take 512, or 1,024 in the precision of a pass. How many blocks wait for the
+    # thread that reads ahead is worth a megabyte either way, a sixth of the rows that were added.
     assert peaks[2] - peaks[1] < 0.6 * X[3_000:].nbytes

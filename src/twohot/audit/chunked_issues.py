@@ -72,11 +72,11 @@ def find_chunked_issues(
     verdict, labels = _decide(numbers, given, judge.at_random)
     learnt = probe.choice_.learnt
     flagged = flag(verdict, learnt)
-    parts = np.split(flagged, features.bounds[1:-1])
-    flags = [rows.tasks.share(part) for part in parts]
+    decided = np.column_stack([flagged, verdict.doubt])  # columns of DECIDED
+    parts = [rows.tasks.share(part) for part in np.split(decided, features.bounds[1:-1])]
     return LazyLabelIssues(
         verdicts=verdicts,
-        flags=ChunkedColumn(rows.tasks, flags, features.column.sizes),
+        decided=ChunkedColumn(rows.tasks, parts, features.column.sizes),
         classes=given.classes,
         n_issues=int(np.count_nonzero(flagged)),
         noise_rate=verdict.noise_rate,

@@ -2,15 +2,13 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
 from twohot.audit.issue_table import LabelIssues
-from twohot.audit.lazy_issues import LazyLabelIssues, column_of_chunk
+from twohot.audit.lazy_issues import DECIDED, LazyLabelIssues, column_of_chunk
 from twohot.audit.row_judge import VERDICT
 from twohot.review.records import RowCounts
 from twohot.tables.row_ids import RowIds
@@ -32,12 +30,12 @@ class DoubtfulRows:
 def most_doubtful(issues: LazyLabelIssues, ids: RowIds) -> DoubtfulRows:
     """Return the flagged rows whose labels are wrong most probably; nothing else comes here."""
     columns = issues.verdicts
-    found = columns.gather_with(issues.flags, doubtful_of_chunk, MOST_SHOWN)
+    found = columns.gather_with(issues.decided, doubtful_of_chunk, MOST_SHOWN)
     firsts = columns.bounds[:-1].tolist()
     places = np.concatenate([each.rows + first for each, first in zip(found, firsts, strict=True)])
     verdicts = np.concatenate([each.verdicts for each in found])
-    quality = _column(verdicts, issues.classes, "label_quality")
-    kept = np.sort(np.argsort(quality, kind="stable")[:MOST_SHOWN])
+    decided = np.concatenate([each.decided for each in found])
+    kept = _first_rows(decided, MOST_SHOWN)
     confusions: Counter[tuple[int, int]] = Counter()
     for each in found:
         confusions.update(each.confusions)
@@ -47,15 +45,17 @@ def most_doubtful(issues: LazyLabelIssues, ids: RowIds) -> DoubtfulRows:
         n_flagged=issues.n_issues,
         n_undecided=sum(each.n_undecided for each in found),
     )
-    shown = _table(issues, verdicts[kept], ids.take(places[kept]))
+    shown = _table(issues, verdicts[kept], decided[kept], ids.take(places[kept]))
     return DoubtfulRows(shown, places[kept], counts, confusions)
 
 
-def _table(issues: LazyLabelIssues, verdicts: FloatArray, ids: RowIds) -> LabelIssues:
+def _table(
+    issues: LazyLabelIssues, verdicts: FloatArray, decided: FloatArray, ids: RowIds
+) -> LabelIssues:
     codes = {name: verdicts[:, VERDICT.index(name)] for name in ("given", "first", "second")}
     given, predicted, second = (codes[name].astype(np.intp) for name in codes)
     numbers = {
-        name: _column(verdicts, issues.classes, name)
+        name: column_of_chunk(verdicts, decided, issues.classes, name)
         for name in ("label_quality", "confidence", "second_confidence", "is_undecided")
     }
     return LabelIssues(
@@ -74,8 +74,10 @@ def _table(issues: LazyLabelIssues, verdicts: FloatArray, ids: RowIds) -> LabelI
     )
 
 
-def _column(verdicts: FloatArray, classes: NDArray[Any], name: str) -> NDArray[Any]:
-    return column_of_chunk(verdicts, np.ones(len(verdicts), dtype=bool), classes, name)
+def _first_rows(decided: FloatArray, n_rows: int) -> IntArray:
+    """Return the most doubtful rows, so many at the most, in order."""
+    doubt = decided[:, DECIDED.index("doubt")]
+    return np.sort(np.argsort(-doubt, kind="stable")[:n_rows])
 
 
 # Tasks -------------------------------------------------------------------------------------------
@@ -87,23 +89,25 @@ class ChunkDoubts:
 
     rows: IntArray  # in the chunk
     verdicts: FloatArray  # (n_rows, 7), columns of VERDICT
+    decided: FloatArray  # (n_rows, 2), columns of DECIDED
     n_unlabelled: int
     n_undecided: int  # of the flagged rows
     confusions: dict[tuple[int, int], int]  # flagged rows by given label and suggestion
 
 
-def doubtful_of_chunk(verdicts: FloatArray, flags: NDArray[np.bool_], n_rows: int) -> ChunkDoubts:
+def doubtful_of_chunk(verdicts: FloatArray, decided: FloatArray, n_rows: int) -> ChunkDoubts:
     """Return the most doubtful of the flagged rows of a chunk, in order, and counts of all."""
-    flagged = np.flatnonzero(flags)
-    nobody = np.empty(0, dtype=object)  # names of classes are not asked for
-    quality = _column(verdicts[flagged], nobody, "label_quality")
-    rows = np.sort(flagged[np.argsort(quality, kind="stable")[:n_rows]])
+    flagged = np.flatnonzero(decided[:, DECIDED.index("flagged")])
+    rows = flagged[_first_rows(decided[flagged], n_rows)]
     pairs = verdicts[flagged][:, [VERDICT.index("given"), VERDICT.index("first")]].astype(np.intp)
     given = verdicts[:, VERDICT.index("given")]
+    nobody = np.empty(0, dtype=object)  # names of classes are not asked for
+    undecided = column_of_chunk(verdicts[flagged], decided[flagged], nobody, "is_undecided")
     return ChunkDoubts(
         rows=rows,
         verdicts=verdicts[rows],
+        decided=decided[rows],
         n_unlabelled=int(np.count_nonzero(given == NO_LABEL)),
-        n_undecided=int(np.sum(_column(verdicts[flagged], nobody, "is_undecided"))),
+        n_undecided=int(np.sum(undecided)),
         confusions=dict(Counter(map(tuple, pairs.tolist()))),
     )

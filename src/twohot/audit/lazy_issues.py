@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from twohot._checks.labels import Labels
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.doubt import combined_doubt
 from twohot.audit.issue_table import COLUMNS
 from twohot.audit.row_judge import VERDICT
 from twohot.audit.two_likeliest import CLOSE
@@ -20,6 +19,8 @@ from twohot.tables.row_ids import RowIds
 
 DTYPES = {"is_label_issue": "bool", "is_undecided": "bool"}
 NAMED = ("given_label", "predicted_label", "second_label")
+# What is decided of each row when all rows have been judged.
+DECIDED = ("flagged", "doubt")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class LazyLabelIssues:
     """
 
     verdicts: ChunkedColumn  # (n_rows, 7), columns of VERDICT
-    flags: ChunkedColumn  # (n_rows,), which labels are flagged
+    decided: ChunkedColumn  # (n_rows, 2), columns of DECIDED
     classes: NDArray[Any]  # (n_classes,)
     n_issues: int  # how many labels are flagged
     noise_rate: float  # estimated share of the labels that are wrong
@@ -55,7 +56,7 @@ class LazyLabelIssues:
             raise KeyError(f"{name!r} is no column: take one of {', '.join(COLUMNS)}.")
         array = load_extra("dask.array", "dask", "lazy columns")
         dtype = object if name in NAMED else np.dtype(DTYPES.get(name, "float64"))
-        pairs = zip(self.verdicts.chunks, self.flags.chunks, strict=True)
+        pairs = zip(self.verdicts.chunks, self.decided.chunks, strict=True)
         calls = [(*pair, self.classes, name) for pair in pairs]
         made = self.verdicts.tasks.lazy(column_of_chunk, calls)
         sizes = self.verdicts.sizes.tolist()
@@ -115,7 +116,7 @@ class LazyLabelIssues:
             rows: dict[str, Any] = {"id": names.cells(slice(first, end))}
             if items is not None:
                 rows["item"] = list(items[first:end])
-            handles = self.verdicts.chunks[number], self.flags.chunks[number]
+            handles = self.verdicts.chunks[number], self.decided.chunks[number]
             yield *handles, self.classes, rows, folder.path_of(number)
 
     def __repr__(self) -> str:
@@ -128,16 +129,16 @@ class LazyLabelIssues:
 
 
 def column_of_chunk(
-    verdicts: FloatArray, flags: NDArray[np.bool_], classes: NDArray[Any], name: str
+    verdicts: FloatArray, decided: FloatArray, classes: NDArray[Any], name: str
 ) -> NDArray[Any]:
     """Return a column of the table for the rows of a chunk."""
     found = dict(zip(VERDICT, verdicts.T, strict=True))
-    doubt = combined_doubt(found["at_random"], found["at_boundary"])
+    flagged, doubt = decided.T
     if name in NAMED:
         code = found[{"given_label": "given", "predicted_label": "first"}.get(name, "second")]
         return Labels(code.astype(np.intp), classes).values.astype(object)
     others: dict[str, NDArray[Any]] = {
-        "is_label_issue": flags,
+        "is_label_issue": flagged.astype(bool),
         "label_quality": 1 - doubt,
         "probability_wrong": doubt,
         "confidence": found["confidence"],
@@ -149,7 +150,7 @@ def column_of_chunk(
 
 def write_chunk(
     verdicts: FloatArray,
-    flags: NDArray[np.bool_],
+    decided: FloatArray,
     classes: NDArray[Any],
     rows: Mapping[str, Any],
     path: str,
@@ -160,7 +161,7 @@ def write_chunk(
     kind = arrow.array(classes.tolist()).type
     columns: dict[str, Any] = {name: arrow.array(cells) for name, cells in rows.items()}
     for name in COLUMNS:
-        cells = column_of_chunk(verdicts, flags, classes, name)
+        cells = column_of_chunk(verdicts, decided, classes, name)
         columns[name] = arrow.array(cells, kind if name in NAMED else None)
     return write_part(path, [arrow.table(columns)])
 

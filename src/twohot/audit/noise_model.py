@@ -45,10 +45,15 @@ class NoiseModel:
     n_classes: int
 
     @property
+    def is_even(self) -> bool:
+        """Whether noise is alike for all classes."""
+        return bool(np.isinf(self.prior_rows))
+
+    @property
     def corruption(self) -> FloatArray:
         """The share of each true class (row) that is given each label (column)."""
         even = even_corruption(self.n_classes, self.noise_rate)
-        if np.isinf(self.prior_rows):
+        if self.is_even:
             return even
         sizes = self.counts.sum(axis=1, keepdims=True)
         return np.asarray((self.counts + self.prior_rows * even) / (sizes + self.prior_rows))
@@ -78,7 +83,7 @@ class NoiseModel:
         for block in row_blocks(len(labelled), self.n_classes):
             rows = labelled[block]
             scores = less_the_largest(log_probabilities[rows])
-            wrong = self._wrong_if_even if np.isinf(self.prior_rows) else self._wrong_by_counts
+            wrong = self._wrong_if_even if self.is_even else self._wrong_by_counts
             doubt[rows] = wrong(scores, labels[rows])
         return doubt
 

@@ -22,9 +22,16 @@ from twohot.audit.class_probabilities import probe_blocks
 from twohot.audit.noise_fit import best_temperature
 from twohot.audit.partly_labelled import labelled_rows, take_rows
 from twohot.distill.discriminant_probe import DiscriminantProbe
+from twohot.select.agreement import is_behind
 from twohot.select.auto_probe import AutoProbe
 
 MOST_TEMPERATURE = 100.0
+
+# Standard errors by which a probe predicts more labels than the discriminant, from which on it
+# counts for more, and its share of their mean then. Average precision at shares of .5, .75 and 1:
+# BANKING77 with noise at the boundary 90.9, 91.9, 92.1, CIFAR-100 with .1 symmetric noise 93.8,
+# 94.7, 93.9; on StanfordCars, where the discriminant predicts more, 94.3, 93.6, 92.7.
+CLEARLY, BETTER_SHARE = 2.0, 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +90,8 @@ def with_density(
         center=probe.center, normalize=normalize, n_jobs=probe.n_jobs, dtype=probe.dtype
     )
     density = model.fit_leave_one_out(X, labels).astype(np.float32)
-    temperatures = (
-        label_temperature(outputs, labels.codes),
-        label_temperature(density, labels.codes),
-    )
-    return Opinions(mean_opinion(outputs, density, temperatures), density)
+    scales = opinion_scales(outputs, density, labels.codes)
+    return Opinions(mean_opinion(outputs, density, scales), density)
 
 
 def rule_out(said: FloatArray, classes: IntArray, codes: IntArray) -> None:
@@ -100,13 +104,24 @@ def rule_out(said: FloatArray, classes: IntArray, codes: IntArray) -> None:
         said[codes != label, label] = -np.inf
 
 
+def opinion_scales(logits: FloatArray, density: FloatArray, codes: IntArray) -> tuple[float, float]:
+    """Return what each of two opinions is divided by in their mean: temperature over share.
+
+    Both count alike, unless the probe predicts clearly more of the labels.
+    """
+    agrees = [(said.argmax(axis=1) == codes).astype(float) for said in (logits, density)]
+    better = is_behind(agrees[1], agrees[0], np.ones(len(codes)), errors=CLEARLY)
+    share = BETTER_SHARE if better else 0.5
+    return label_temperature(logits, codes) / share, label_temperature(density, codes) / (1 - share)
+
+
 def mean_opinion(
-    logits: FloatArray, density: FloatArray, temperatures: tuple[float, float]
+    logits: FloatArray, density: FloatArray, scales: tuple[float, float]
 ) -> FloatArray:
-    """Return the mean of two opinions, each divided by its temperature."""
+    """Return the mean of two opinions, each divided by its scale."""
     mean = np.zeros_like(logits)
-    for said, temperature in zip((logits, density), temperatures, strict=True):
-        mean += said / np.float32(2 * temperature)
+    for said, scale in zip((logits, density), scales, strict=True):
+        mean += said / np.float32(scale)
     return mean
 
 

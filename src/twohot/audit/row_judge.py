@@ -13,7 +13,7 @@ from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
 from twohot.audit.noise_fit import fit_noise_model, most_rows, rare_classes
 from twohot.audit.noise_model import NoiseModel
-from twohot.audit.opinions import label_temperature, mean_opinion, rule_out
+from twohot.audit.opinions import mean_opinion, opinion_scales, rule_out
 from twohot.audit.two_likeliest import two_likeliest
 from twohot.audit.verdict import AS_IT_IS
 from twohot.distill.discriminant import ClassMoments, moments_along_axes
@@ -67,7 +67,7 @@ class RowJudge:
     """All that is needed to judge a row without its label; what all blocks share."""
 
     fits: UnseenFits
-    temperatures: tuple[float, float]  # of the logits and of the density
+    scales: tuple[float, float]  # that logits and density are divided by in their mean
     rare: IntArray  # classes that no row is suggested to be of
     at_random: NoiseModel  # that explains the labels, if all else is overlap
     at_boundary: NoiseModel  # if classes overlap only where their rows do
@@ -146,13 +146,13 @@ def _judge_by(
     fits: UnseenFits, logits: FloatArray, density: FloatArray, codes: IntArray, rare: IntArray
 ) -> RowJudge:
     """Return the judge as sure as labels of some rows say, with the noise that explains them."""
-    temperatures = label_temperature(logits, codes), label_temperature(density, codes)
+    scales = opinion_scales(logits, density, codes)
     for each in (logits, density):
         rule_out(each, rare, codes)
-    outputs = mean_opinion(logits, density, temperatures)
+    outputs = mean_opinion(logits, density, scales)
     return RowJudge(
         fits,
-        temperatures=temperatures,
+        scales=scales,
         rare=rare,
         at_random=fit_noise_model(outputs, codes),
         at_boundary=fit_noise_model(density, codes, temperatures=AS_IT_IS),
@@ -173,7 +173,7 @@ def row_verdicts(block: Block, judge: RowJudge) -> FloatArray:
     codes = block.columns[GIVEN]
     for each in (logits, density):
         rule_out(each, judge.rare, codes)
-    outputs = mean_opinion(logits, density, judge.temperatures)
+    outputs = mean_opinion(logits, density, judge.scales)
     found = two_likeliest(outputs, judge.at_random.class_probabilities(outputs))
     return np.column_stack(
         [

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.doubt import (
+    BoundaryWeight,
     ShareWrong,
     combined_doubt,
     flag_for_budget,
     flag_for_f1,
     flag_for_precision,
     share_wrong,
+    weigh_boundary,
 )
 from twohot.audit.noise_fit import fit_noise_model, rare_classes
 from twohot.audit.noise_model import NoiseModel
@@ -40,6 +42,7 @@ class LabelVerdict:
     eligible: NDArray[np.bool_]  # (n_rows,), whose label may be flagged
     at_random: FloatArray  # (n_rows,), how probably wrong, if all else is overlap; see `doubt`
     at_boundary: FloatArray  # (n_rows,), if classes overlap only where their rows do
+    weight: BoundaryWeight  # how much the latter counts
     doubt: FloatArray  # (n_rows,), of both, how probably the label is wrong; NaN without one
     share: ShareWrong
     codes: IntArray  # (n_rows,), of the given labels
@@ -137,13 +140,16 @@ def verdict_of(
     The names are those of `LabelVerdict`; `random_noise` is the noise if all else is overlap.
     """
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
+    unlike = (codes != NO_LABEL) & (candidates.first != codes)
     frequent = sizes[np.maximum(codes, 0)] >= fewest_rows
+    weight = weigh_boundary(random_noise.noise_rate, at_boundary, unlike, even=random_noise.is_even)
     return LabelVerdict(
         candidates=candidates,
-        eligible=(codes != NO_LABEL) & frequent & (candidates.first != codes),
+        eligible=unlike & frequent,
         at_random=at_random,
         at_boundary=at_boundary,
-        doubt=combined_doubt(at_random, at_boundary),
+        weight=weight,
+        doubt=combined_doubt(at_random, at_boundary, unlike, weight),
         share=share_wrong(
             at_random, at_boundary, random_noise.noise_rate, random_noise.noise_rate_interval
         ),
