@@ -181,12 +181,14 @@ def _whole_moment(rows: Rows) -> Terms:
 def _sampled_moment(rows: Rows) -> Terms:
     """Return the same with the moment of fewer rows, brought together for one product.
 
-    To add up a moment for every block would take longer than to compute it.
+    To add up a moment for every block would take longer than to compute it. It stays in the
+    precision of the rows.
     """
     stride = max(1, rows.n_samples // HELPFUL_ROWS)
     totals, squares, samples, weights = zip(*rows.map(sample_terms, stride), strict=True)
     sample = np.concatenate(samples)
-    moment = (sample.T @ sample).astype(np.float64) / max(float(np.sum(weights)), 1.0)
+    moment = sample.T @ sample
+    moment /= max(float(np.sum(weights)), 1.0)
     return np.sum(totals, axis=0, dtype=np.float64), np.sum(squares), moment
 
 
@@ -196,7 +198,7 @@ def _principal(moment: FloatArray, n_leading: int, *, intercept: bool) -> tuple[
     d = len(moment)
     if d > max(WIDE, LEADING_AXES):
         leading, axes = leading_axes(moment, n_leading)
-        rest = (np.trace(moment) - leading.sum()) / (d - len(leading))
+        rest = (np.trace(moment, dtype=np.float64) - leading.sum()) / (d - len(leading))
         variances = np.append(np.full(d - len(leading), rest), leading)
         basis = reflected_basis(axes, intercept=intercept)
     else:
