@@ -11,7 +11,6 @@ the last m rows of A written U S Yᵀ (their singular values),
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -41,10 +40,7 @@ class Basis(Protocol):
         ...
 
     def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
-        """Return coef Qᵀ: coefficients on the features, from those along the axes.
-
-        In their own precision: passes read them in float32, and need no more digits.
-        """
+        """Return coef Qᵀ: coefficients on the features, from those along the axes."""
         ...
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
@@ -69,8 +65,7 @@ class WholeBasis:
 
     def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
         """Return coef Qᵀ."""
-        matrix = self._rounded if coef.dtype == np.float32 else self.matrix
-        return multiply(coef, matrix.T, n_jobs)
+        return multiply(coef, self.matrix.T, n_jobs)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
         """Return moment Q."""
@@ -79,10 +74,6 @@ class WholeBasis:
     def columns(self, first: int) -> FloatArray:
         """Return the axes from one on."""
         return self.matrix[:, first:]
-
-    @cached_property
-    def _rounded(self) -> FloatArray:
-        return self.matrix.astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +91,13 @@ class ReflectedBasis:
 
     def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
         """Return coef Qᵀ."""
-        factor, turn = self._rounded if coef.dtype == np.float32 else (self.factor, self.turn)
         turned = coef.copy()
-        turned[:, self.turned] = coef[:, self.turned] @ turn.T
-        return _reflect(turned, factor, n_jobs)
+        turned[:, self.turned] = coef[:, self.turned] @ self.turn.T
+        return self._reflect(turned, n_jobs)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
         """Return moment Q."""
-        along = _reflect(moment, self.factor, n_jobs)
+        along = self._reflect(moment, n_jobs)
         along[:, self.turned] = along[:, self.turned] @ self.turn
         return along
 
@@ -115,13 +105,8 @@ class ReflectedBasis:
         """Return the axes from one on, as columns."""
         return self.to_rows(np.eye(self.n_features)[first:], 1).T
 
-    @cached_property
-    def _rounded(self) -> tuple[FloatArray, FloatArray]:
-        return self.factor.astype(np.float32), self.turn.astype(np.float32)
-
-
-def _reflect(vectors: FloatArray, factor: FloatArray, n_jobs: int) -> FloatArray:
-    return vectors - multiply(multiply(vectors, factor, n_jobs), factor.T, n_jobs)
+    def _reflect(self, vectors: FloatArray, n_jobs: int) -> FloatArray:
+        return vectors - multiply(multiply(vectors, self.factor, n_jobs), self.factor.T, n_jobs)
 
 
 def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
