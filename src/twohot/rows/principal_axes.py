@@ -40,8 +40,8 @@ LEADING_AXES = 512
 WIDE = 1024
 
 # Where axes only speed a fit up, so many of wide rows are enough, found from about so many of the
-# rows: fits on 2048 features take as many passes as with exact axes, to one, for two thirds of the
-# processor time. From 3,000 rows one of them took eight passes more.
+# rows: fits on 2048 features take as many passes as with exact axes, to one or two, for two thirds
+# of the processor time. From 3,000 rows one of them took eight passes more.
 HELPFUL_AXES, HELPFUL_ROWS = 256, 4_000
 
 # Axes whose variance is below this share of the largest are rounding errors.
