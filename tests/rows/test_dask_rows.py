@@ -75,7 +75,7 @@ def test_a_fit_on_processes():
 
 
 def test_an_active_client_is_used_by_itself(client):
-    probe = PartialLabelProbe(tol=1e-3)
+    probe = PartialLabelProbe()
     expected = probe.fit(X, Y, WEIGHTS).coef_
     asked = []
     original = client.map

@@ -28,9 +28,10 @@ def _wide(monkeypatch):
     monkeypatch.setattr(principal_axes, "LEADING_AXES", N_LEADING)
 
 
-def measured(X, *, intercept, weights=None):
+def measured(X, *, intercept, weights=None, exact=True):
     preparation = fit_preparation(X, center=True, normalize=True, weights=weights)
-    return measure_axes(Rows(X, preparation, intercept=intercept, weights=weights))
+    rows = Rows(X, preparation, intercept=intercept, weights=weights, block_rows=100)
+    return measure_axes(rows, exact=exact)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -84,6 +85,37 @@ def test_variances_are_those_along_the_axes_and_of_the_rest_their_mean(intercept
     np.testing.assert_allclose(found.variances[:n_rest], squares[:n_rest].mean())
     np.testing.assert_allclose(found.mean_row[:N_FEATURES], v @ along / v.sum(), atol=1e-14)
     assert len(found.variances) == N_FEATURES + intercept
+
+
+@pytest.mark.usefixtures("_wide")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_axes_that_only_help_are_fewer_and_of_some_rows(intercept, weighted, monkeypatch):
+    X, _ = wide_rows(3000)
+    weights = np.random.default_rng(1).uniform(0.1, 2, len(X)) if weighted else None
+    exact = measured(X, intercept=intercept, weights=weights)
+    monkeypatch.setattr(principal_axes, "HELPFUL_AXES", 5)
+    monkeypatch.setattr(principal_axes, "HELPFUL_ROWS", 1000)
+    helpful = measured(X, intercept=intercept, weights=weights, exact=False)
+    leading, first = helpful.basis.columns(N_FEATURES - 5), exact.basis.columns(N_FEATURES - 5)
+    assert not np.array_equal(leading, first)
+    np.testing.assert_allclose(np.linalg.svd(leading.T @ first)[1][:4], 1, atol=0.02)
+    n_rest = N_FEATURES - 5
+    assert np.ptp(helpful.variances[:n_rest]) == 0
+    assert helpful.variances[:N_FEATURES].sum() == pytest.approx(1)
+    np.testing.assert_allclose(helpful.variances[n_rest:], exact.variances[n_rest:], rtol=0.2)
+    # What a penalty is measured by is that of all rows.
+    assert helpful.mean_square == pytest.approx(exact.mean_square, rel=1e-12)
+    assert sl.norm(helpful.mean_row) == pytest.approx(sl.norm(exact.mean_row), rel=1e-9)
+
+
+@pytest.mark.usefixtures("_wide")
+def test_axes_that_are_part_of_a_probe_are_exact(monkeypatch):
+    X, y = wide_rows()
+    before = LinearProbe(whiten=True).fit(X, y).coef_
+    monkeypatch.setattr(principal_axes, "HELPFUL_AXES", 2)
+    monkeypatch.setattr(principal_axes, "HELPFUL_ROWS", 50)
+    np.testing.assert_array_equal(LinearProbe(whiten=True).fit(X, y).coef_, before)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

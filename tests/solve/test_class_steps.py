@@ -7,7 +7,14 @@ import scipy.sparse as sp
 from twohot.distill.targets import LABELS, SOFT, LabelTargets, StoredTargets
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.rows import Rows
-from twohot.solve.class_steps import KEPT_LOGITS, ClassSteps, choose_steps
+from twohot.solve import class_steps
+from twohot.solve.class_steps import (
+    KEPT_LOGITS,
+    LATE_GRADIENT,
+    ClassSteps,
+    LateClassSteps,
+    choose_steps,
+)
 from twohot.solve.line_search import Line, search_lengths
 from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
@@ -162,9 +169,9 @@ def test_a_student_starts_from_the_logits_of_its_teacher() -> None:
 def test_logits_are_kept_only_where_that_is_cheap() -> None:
     at = coordinates()
 
-    def kind(loss: Loss, targets: Targets, most_bytes: int) -> type:
+    def kind(loss: Loss, targets: Targets, most_bytes: int, tol: float = 1e-4) -> type:
         objective = Objective(pose(at, targets, 1.0, None), loss)
-        with choose_steps(objective, most_bytes) as steps:
+        with choose_steps(objective, most_bytes, tol) as steps:
             return type(steps)
 
     labels = LabelTargets(N_CLASSES)
@@ -174,6 +181,34 @@ def test_logits_are_kept_only_where_that_is_cheap() -> None:
     assert kind(CrossEntropy(), labels, n_bytes - 1) is WholeSteps
     # Targets that are computed from the rows would be asked for at every look.
     assert kind(GeneralizedCrossEntropy(), StoredTargets("outputs"), n_bytes) is WholeSteps
-    # With this many classes the search would cost more than it saves.
-    at.rows.n_classes = N_FEATURES // 2
+    # With this many classes the search saves no time, but passes at the end of a fit that is not
+    # convex, if that goes so far.
+    at.rows.n_classes = N_FEATURES // 4
     assert kind(CrossEntropy(), labels, 2**30) is WholeSteps
+    assert kind(GeneralizedCrossEntropy(), labels, 2**30) is LateClassSteps
+    assert kind(GeneralizedCrossEntropy(), labels, 2**30, tol=LATE_GRADIENT) is WholeSteps
+    at.rows.n_classes = N_FEATURES // 2
+    assert kind(GeneralizedCrossEntropy(), labels, 2**30) is WholeSteps
+
+
+def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(class_steps, "LEAST_FEATURES", N_FEATURES)  # more than there are a class
+    at, fits, traces = coordinates(), {}, {}
+    for kept in (0, KEPT_LOGITS):
+        fit, trace = solver(at, kept, tol=1e-6), []
+        fit.callback = lambda *step, trace=trace: trace.append(step)
+        loss, targets = GeneralizedCrossEntropy(0.7), LabelTargets(N_CLASSES)
+        fits[kept], traces[kept] = fit.fit(loss, targets, RIDGE * at.unit_penalty), trace
+    expected, found = fits[0], fits[KEPT_LOGITS]
+    assert found.converged
+    assert found.evaluation.value == pytest.approx(expected.evaluation.value, rel=1e-9)
+    early = [step for step in traces[0] if step[2] > LATE_GRADIENT]
+    n_early = len(early) + 1  # the first step below is made like those before
+    assert 2 < n_early < len(traces[0])
+    assert traces[KEPT_LOGITS][:n_early] == traces[0][:n_early]
+    # The first logits take half a pass; then every step takes one.
+    n_late = found.n_iter - n_early
+    assert traces[KEPT_LOGITS][-1][1] - traces[0][n_early - 1][1] == n_late + 0.5
+    assert traces[KEPT_LOGITS][-1][1] < traces[0][-1][1]

@@ -151,7 +151,12 @@ class Probe(FittedProbe):
         # What is not a pass is too small for BLAS threads, which would only spin.
         with one_blas_thread():
             preparation, coordinates = prepare_as(
-                self, X, weights, len(classes), auto_intercept=self.class_weight is not None
+                self,
+                X,
+                weights,
+                len(classes),
+                auto_intercept=self.class_weight is not None,
+                exact_axes=recipe.whiten,
             )
             coordinates = recipe.coordinates(coordinates)
             coordinates.rows.attach(given.name, column)

@@ -234,10 +234,12 @@ def prepare_as(
     *,
     auto_intercept: bool,
     normalize: bool | None = None,
+    exact_axes: bool = True,
 ) -> tuple[Preparation, Coordinates]:
     """Return how a probe prepares rows, and the coordinates that it solves a fit on them in.
 
-    Rows get unit norm if the probe says so, unless `normalize` says it.
+    Rows get unit norm if the probe says so, unless `normalize` says it. Axes need not be exact
+    where they only speed a fit up.
     """
     return prepare(
         X,
@@ -248,6 +250,7 @@ def prepare_as(
         n_classes=n_classes,
         dtype=choose_precision(probe.dtype, X),
         n_jobs=count_threads(probe.n_jobs),
+        exact_axes=exact_axes,
     )
 
 

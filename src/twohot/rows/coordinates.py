@@ -101,12 +101,15 @@ class Narrowed:
         return self.whole.from_features(coef)[:, -self.n_axes :]
 
 
-def choose_coordinates(rows: Rows) -> Coordinates:
-    """Return the coordinates for these rows: as many as there are rows, or features if fewer."""
+def choose_coordinates(rows: Rows, *, exact: bool = True) -> Coordinates:
+    """Return the coordinates for these rows: as many as there are rows, or features if fewer.
+
+    Their axes need not be exact where they only speed a fit up.
+    """
     if rows.n_samples < rows.n_columns:
         span = span_of(rows)
         return Coordinates(span.rows, span.axes, span)
-    return Coordinates(rows, measure_axes(rows))
+    return Coordinates(rows, measure_axes(rows, exact=exact))
 
 
 def prepare(
@@ -116,11 +119,12 @@ def prepare(
     normalize: bool,
     weights: FloatArray | None,
     n_jobs: int,
+    exact_axes: bool = True,
     **options: Any,
 ) -> tuple[Preparation, Coordinates]:
     """Return how rows are prepared, and the coordinates that a fit on them is solved in.
 
-    Other options are those of `Rows`.
+    Their axes need not be exact where they only speed a fit up. Other options are those of `Rows`.
     """
     preparation = fit_preparation(
         X,
@@ -132,4 +136,4 @@ def prepare(
     )
     options["keep_small"] = True  # a fit takes many passes
     rows = open_rows(X, preparation, weights=weights, n_jobs=n_jobs, **options)
-    return preparation, choose_coordinates(rows)
+    return preparation, choose_coordinates(rows, exact=exact_axes)

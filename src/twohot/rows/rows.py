@@ -42,7 +42,7 @@ LEAST_CLASS_ROWS = 256
 
 # Rows that are read many times are prepared once and kept, if all of them take no more than this:
 # gathering and centring is a tenth of a pass.
-KEPT_BYTES = 2**25
+KEPT_BYTES = 2**26
 
 
 class Rows:

@@ -53,7 +53,7 @@ class AutoProbe(FittedProbe):
 
     Candidates are compared on at most 256 leading principal axes, a discriminant on 512. Memory
     beside X: a number for each of these axes and each row that is searched, and half of that again
-    for the rows fitted on where they take no more than 32 MB. What is chosen is fitted along all
+    for the rows fitted on where they take no more than 64 MB. What is chosen is fitted along all
     axes, unless it is half-whitened (`whiten` of `LinearProbe`) or a discriminant.
 
     Parameters

@@ -64,7 +64,7 @@ def minimize(
     here, metrics = _start(problem, start, at_zero)
     n_iter, stalled = 0, 0
     norm = smallest = float(np.linalg.norm(here.gradient)) / scale
-    with choose_steps(objective, kept_logits) as steps:
+    with choose_steps(objective, kept_logits, tol) as steps:
         while (norm > tol or n_iter < min_iter) and n_iter < max_iter and stalled < PATIENCE:
             # 1. A direction from the curvature seen so far.
             direction = -history.solve(here.gradient, metrics)

@@ -46,7 +46,7 @@ class ClassMetrics:
 
 def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the inner product of each class, (K, 1)."""
-    return np.asarray(np.einsum("kd,kd->k", left, right)[:, np.newaxis])
+    return np.asarray(np.vecdot(left, right)[:, np.newaxis])
 
 
 def metrics_at_zero(problem: FitProblem) -> ClassMetrics:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from twohot._types import FloatArray, IntArray
 from twohot.rows.block import Block, scale_rows
 from twohot.rows.rows import Terms
-from twohot.solve.loss_kernels import Targets, softmax
+from twohot.solve.loss_kernels import Targets, column_sums, softmax
 
 CHANGE = "logit change"
 
@@ -29,7 +29,7 @@ def cross_entropy_along(block: Block, lengths: FloatArray, order: int) -> Terms:
     if block.weights is not None:
         log_sum *= block.weights
         weighted = moved * block.weights
-    value, slope = log_sum.sum(dtype=np.float64), weighted.sum(axis=0)
+    value, slope = log_sum.sum(dtype=np.float64), column_sums(weighted)
     if order == 1:
         return value, slope
     own = np.einsum("ij,ij->j", weighted, change)
@@ -54,7 +54,7 @@ def generalized_along(
     p *= change
     lean = agreement * p
     credit.data *= change[_places(credit)]
-    slope = lean.sum(axis=0) - credit.sum(axis=0)
+    slope = column_sums(lean) - credit.sum(axis=0)
     if order == 1:
         return value, slope
     own = np.einsum("ij,ij->j", lean, change)
