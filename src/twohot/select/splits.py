@@ -16,10 +16,6 @@ from twohot.select.sampling import CHOICE_ROWS, draw_rows
 SCORED_ROWS = 2_000
 N_FOLDS = 5
 
-# Of more rows than this the choice is made on so many of each label, and on so many at the least:
-# enough to tell candidates apart as well as they can be on the rows that are scored on.
-FEWEST_ROWS, LABEL_ROWS = 12_500, 125
-
 Splits = list[tuple[IntArray, IntArray]]
 
 
@@ -73,8 +69,7 @@ def _pairs(cv: Any, labels: IntArray, random_state: Any) -> list[Any]:
 def _default_splits(counted: IntArray, labels: IntArray, rng: np.random.Generator) -> Splits:
     if len(counted) < 2:
         raise ValueError("sample_weight leaves one row only: pass weights for two classes or more.")
-    n_rows = min(CHOICE_ROWS, max(FEWEST_ROWS, LABEL_ROWS * int(labels[counted].max() + 1)))
-    order = draw_rows(counted, labels, n_rows, rng)
+    order = draw_rows(counted, labels, CHOICE_ROWS, rng)
     folds = _folds(order, labels, min(N_FOLDS, len(order)))
     return folds[: -(-SCORED_ROWS * len(folds) // len(order))]
 
