@@ -165,6 +165,20 @@ def test_the_shrinkage_is_the_one_that_agrees_best_without_each_row(monkeypatch)
     assert chosen == max(each for each, value in agreement.items() if value == best)
 
 
+def test_shrinkages_are_compared_on_some_of_many_rows(monkeypatch):
+    Z, labels = unequal()
+    rows = labelled_rows(Z, labels)
+    moments = class_moments(rows, np.eye(4))
+    on_all = choose_shrinkage(rows, moments)
+    before = rows.n_row_products
+    monkeypatch.setattr(leave_one_out, "COMPARED_ROWS", len(Z) - 1)
+    assert choose_shrinkage(rows, moments) in SHRINKAGES
+    assert rows.n_row_products == before
+    monkeypatch.setattr(leave_one_out, "COMPARED_ROWS", len(Z))
+    assert choose_shrinkage(rows, moments) == on_all
+    assert rows.n_row_products > before
+
+
 def test_what_was_chosen_is_kept():
     probe = DiscriminantProbe().fit(X, Y)
     assert probe.shrinkage_ in SHRINKAGES

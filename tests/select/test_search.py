@@ -27,6 +27,7 @@ from twohot.select.auto_probe import search_probe
 from twohot.select.grid import Candidate
 from twohot.select.scored import predict_held_out
 from twohot.select.search import Search
+from twohot.select.unseen import unseen_logits
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 from twohot.solve.solver import Settings
 
@@ -274,7 +275,11 @@ def test_what_is_far_behind_is_not_followed(errors, monkeypatch):
     stronger, weaker = grid.stronger(grid.FIRST_ROBUST), grid.weaker(grid.FIRST_ROBUST)
     for whiten in (False, True):
         tried = [each for each in search.trials if each.whiten == whiten]
-        # Students where the teacher is not, other penalties and rounds where the rows are not.
+        # Other teachers and students where the first teacher is not, other penalties and rounds
+        # where the rows are not.
+        teachers = [each for each in tried if each.method == TEACHER]
+        first, robust = (search.trials[each].agrees for each in (teachers[0], tried[1]))
+        assert (len(teachers) > 1) == (errors > 0 or np.array_equal(first, robust))
         for student in (grid.ROUND_2, grid.PARTIAL):
             recipe = student.half_whitened.recipe if whiten else student.recipe
             assert (recipe in tried) == (errors > 0)
@@ -453,6 +458,36 @@ def test_rows_that_are_searched_are_taken_once(monkeypatch):
     # passes that takes.
     assert CountedRows.n_read == min(LOOK_ROWS, len(DATA.X)) + 3 * len(DATA.X)
     assert sum(trial.n_passes for trial in search.trials.values()) > 20
+
+
+def test_what_is_along_the_axes_already_is_not_read_again(monkeypatch):
+    monkeypatch.setattr("twohot.rows.rows.KEPT_BYTES", 0)
+    monkeypatch.setattr("twohot.rows.principal_axes.LEADING_AXES", 8)
+    labels = code_labels(DATA.given_labels)
+    probe = AutoProbe(normalize=True, cv=2)
+    search = search_probe(probe, DATA.X.view(CountedRows), labels)[1].search
+    monkeypatch.setattr(CountedRows, "n_read", 0)
+    (whitened,) = search.refit(search.trials[grid.TEACHER_30.recipe.half_whitened])
+    unseen_logits(search, search.best())
+    assert CountedRows.n_read == 0
+    search.refit(search.trials[grid.TEACHER_30.recipe])  # along all twelve axes
+    assert CountedRows.n_read > 0
+    alone = LinearProbe(ridge=30, whiten=True, tol=probe.tol).fit(DATA.X, DATA.given_labels)
+    difference = np.linalg.norm(whitened.coef - alone.coef_) / np.linalg.norm(alone.coef_)
+    assert difference < 0.1  # two fits at a coarse tolerance
+
+
+@pytest.mark.parametrize("n_cells", [0, 10**9])
+def test_many_rows_are_finished_earlier_by_a_robust_loss_alone(n_cells, monkeypatch):
+    monkeypatch.setattr(search_module, "EARLY_CELLS", n_cells)
+    search, _ = make_search(DATA, n_splits=1, tol=1e-2)
+    calls = count_calls(monkeypatch, search_module, "Solver")
+    for candidate in (grid.TEACHER_30, grid.FIRST_ROBUST):
+        search.attempt(candidate)
+        (made,) = search.refit(search.trials[candidate.recipe])
+        assert made.converged
+    teacher, robust = (solver.settings.tol for solver in calls)
+    assert (teacher, robust) == (1e-2, pytest.approx(3e-2 if n_cells == 0 else 1e-2))
 
 
 def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):

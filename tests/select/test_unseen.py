@@ -6,8 +6,9 @@ import pytest
 import problems
 from twohot import AutoProbe
 from twohot._checks.labels import code_labels
-from twohot.select import unseen
+from twohot.select import grid, unseen
 from twohot.select.auto_probe import search_probe
+from twohot.select.split_fits import SplitFits
 from twohot.select.unseen import unseen_logits
 
 DATA = problems.synthetic()
@@ -50,3 +51,23 @@ def test_rows_beyond_those_drawn_are_judged_too(search, monkeypatch):
     predicted = logits.argmax(axis=1)
     for rows in (others, np.setdiff1d(np.arange(len(X)), others)):
         assert np.mean(predicted[rows] == DATA.true_labels[rows]) > 0.6
+
+
+def test_a_robust_probe_is_fitted_again_without_the_penalties_on_its_way(search, monkeypatch):
+    fitted, fit = [], SplitFits.fit
+
+    def noted(self, candidate, **how):
+        fitted.append((candidate.recipe, how))
+        return fit(self, candidate, **how)
+
+    monkeypatch.setattr(SplitFits, "fit", noted)
+    first = grid.FIRST_ROBUST
+    search.attempt(grid.weaker(first))
+    (half, _) = grid.robust_rounds(grid.weaker(first))
+    chosen = search.attempt(half)
+    fitted.clear()
+    unseen_logits(search, chosen)
+    recipes = [recipe for recipe, _ in fitted]
+    assert recipes == [grid.TEACHER_30.recipe, *half.recipe.rounds]
+    # The teacher is a start, and no more.
+    assert [how for _, how in fitted] == [{"tol": first.recipe.loss.coarse_tol}, {}, {}]

@@ -51,7 +51,8 @@ class LabelVerdict:
     @property
     def noise_rate(self) -> float:
         """Share of the labels that is wrong: the mean of the doubts."""
-        return float(np.nanmean(self.doubt))
+        # Over the labelled rows alone: their sum is then the same whether others are there or not.
+        return float(np.mean(self.doubt[self.codes >= 0]))
 
     @property
     def noise_interval(self) -> tuple[float, float]:

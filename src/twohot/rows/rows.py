@@ -257,8 +257,7 @@ def copy_prepared(block: Block, dtype: np.dtype[Any]) -> FloatArray:
 
 def coordinates_along(block: Block, basis: FloatArray, dtype: np.dtype[Any]) -> FloatArray:
     """Return the prepared rows along the columns of a basis; a kernel."""
-    along = block.prepared().astype(np.float64) @ basis
-    return np.asarray(along, dtype=dtype)
+    return np.asarray(block.prepared() @ basis.astype(block.x.dtype), dtype=dtype)
 
 
 def stack(parts: list[Any]) -> NDArray[Any] | Any:

@@ -68,7 +68,8 @@ class AutoProbe(FittedProbe):
         keep their length; a discriminant always has one, and is left out where it is False.
     tol : float
         Relative gradient at which the chosen probe is finished; less where that is a teacher of a
-        small penalty, whose gradient is small long before it is finished.
+        small penalty, whose gradient is small long before it is finished, and three times as much
+        where it is robust and rows times classes are more than 500,000.
     normalize : bool or "auto"
         Whether rows get unit norm. "auto" does so from 64 features on; of fewer it looks whether
         that predicts fewer of the held-out labels, and has an intercept where rows keep their
@@ -150,7 +151,8 @@ class AutoProbe(FittedProbe):
         """Choose a probe and fit it; return what is said of each row without its label.
 
         Five times the best candidate that is no average is fitted on all but a fifth of the rows,
-        up to 50,000, and what that says of the others is kept: four bytes for each row and class.
+        up to 50,000 (three times on all but a third where rows times classes are many), and what
+        that says of the others is kept: four bytes for each row and class.
 
         Parameters
         ----------

@@ -114,7 +114,12 @@ def stronger(robust: Candidate) -> Candidate:
     It starts from the teacher: what a large penalty has flattened does not rise again.
     """
     recipe = replace(robust.recipe, ridge=_ridge(robust) * STEP)
-    return Candidate(recipe, start=replace(TEACHER_30.recipe, whiten=recipe.whiten))
+    return Candidate(recipe, start=teacher_for(recipe))
+
+
+def teacher_for(robust: Recipe) -> Recipe:
+    """Return the teacher that a robust probe may start from, on the same kind of rows."""
+    return replace(TEACHER_30.recipe, whiten=robust.whiten)
 
 
 def robust_rounds(robust: Candidate) -> tuple[Candidate, ...]:

@@ -159,7 +159,7 @@ def _refit(search: Search, member: Member) -> list[Round]:
     """Fit a member on all rows."""
     if isinstance(member, Trial):
         return search.refit(member)
-    coordinates = search.coordinates
+    coordinates = search.leading
     n_before = coordinates.rows.n_passes
     moments = moments_along_axes(coordinates)
     n_passes = coordinates.rows.n_passes - n_before

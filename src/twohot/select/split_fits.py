@@ -1,12 +1,10 @@
 """Candidates fitted on every split, each from where another one ended."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
-from twohot._types import IntArray
 from twohot.distill.recipe import Recipe
 from twohot.distill.rounds import fit_round
 from twohot.distill.targets import LabelTargets
@@ -14,7 +12,7 @@ from twohot.rows.coordinates import Coordinates
 from twohot.select import grid
 from twohot.select.grid import Candidate, coarse_tol
 from twohot.select.scored import Linear
-from twohot.select.split_rows import split_rows
+from twohot.select.split_rows import Splits, rows_along_axes, split_rows
 from twohot.solve.objective import Evaluation
 from twohot.solve.solver import Settings, Solver
 
@@ -27,25 +25,30 @@ class SplitFits:
     def __init__(
         self,
         coordinates: Coordinates,
-        splits: Sequence[tuple[IntArray, IntArray]],
+        splits: Splits,
         settings: Settings,
         *,
         n_axes: int | None = None,
     ) -> None:
         self.settings = settings
         self.given = LabelTargets(coordinates.rows.n_classes)
-        self.wide_splits, self.splits = split_rows(coordinates, splits, n_axes)
+        # What is looked at: along all leading axes, and along at most so many of them.
+        self.along, among = rows_along_axes(coordinates, splits)
+        self.wide_splits = split_rows(self.along, among)
+        self.splits = split_rows(self.along.leading(n_axes), among)
         self.ends: Ends = {}
 
-    def fit(self, candidate: Candidate) -> float:
+    def fit(self, candidate: Candidate, tol: float | None = None) -> float:
         """Fit a candidate on every split, and return the passes that this took.
 
-        What it starts or learns from has been fitted before.
+        What it starts or learns from has been fitted before. Without a tolerance it is fitted as
+        candidates are compared.
         """
         recipe = candidate.recipe
         parent = recipe.teacher or candidate.start
         starts = [None] * len(self.splits) if parent is None else self.ends[parent]
-        settings = replace(self.settings, tol=coarse_tol(recipe), min_iter=grid.LEAST_STEPS)
+        tol = coarse_tol(recipe) if tol is None else tol
+        settings = replace(self.settings, tol=tol, min_iter=grid.LEAST_STEPS)
         ends, n_passes = [], 0.0
         for split, start in zip(self.splits, starts, strict=True):
             solver = Solver(recipe.coordinates(split.fitted), settings)

@@ -9,6 +9,8 @@ from twohot._types import IntArray
 from twohot.rows.coordinates import Coordinates
 from twohot.select.sampling import SEARCH_ROWS
 
+Splits = Sequence[tuple[IntArray, IntArray]]  # rows to fit on and rows held out
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -18,23 +20,26 @@ class Split:
     held_out: Coordinates
 
 
-def split_rows(
-    coordinates: Coordinates, splits: Sequence[tuple[IntArray, IntArray]], n_axes: int | None
-) -> tuple[list[Split], list[Split]]:
-    """Return the splits of the rows that are looked at, in memory if they are not too many.
+def rows_along_axes(coordinates: Coordinates, splits: Splits) -> tuple[Coordinates, Splits]:
+    """Return the rows that are looked at along their leading axes, and the splits among them.
 
-    All along their leading axes; and the same splits along at most so many of these.
+    In memory if they are not too many.
     """
     coordinates = coordinates.leading()
     looked_at = np.unique(np.concatenate([rows for pair in splits for rows in pair]))
-    if len(looked_at) <= SEARCH_ROWS:
-        coordinates = coordinates.in_axes(looked_at)
-        splits = [
-            (np.searchsorted(looked_at, fitted), np.searchsorted(looked_at, held_out))
-            for fitted, held_out in splits
-        ]
-    wide, narrow = (
-        [Split(each.take(fitted), each.take(held_out)) for fitted, held_out in splits]
-        for each in (coordinates, coordinates.leading(n_axes))
-    )
-    return wide, narrow
+    if len(looked_at) > SEARCH_ROWS:
+        return coordinates, splits
+    if len(looked_at) == coordinates.rows.n_samples:
+        return coordinates.in_axes(), splits
+    among = [
+        (np.searchsorted(looked_at, fitted), np.searchsorted(looked_at, held_out))
+        for fitted, held_out in splits
+    ]
+    return coordinates.in_axes(looked_at), among
+
+
+def split_rows(coordinates: Coordinates, splits: Splits) -> list[Split]:
+    """Return the rows of each split; none is copied."""
+    return [
+        Split(coordinates.take(fitted), coordinates.take(held_out)) for fitted, held_out in splits
+    ]
