@@ -6,7 +6,7 @@ from twohot.select import grid
 from twohot.select.rule import Score, best, is_likelier, likelihood_counts
 
 TEACHER, WEAK_TEACHER = grid.TEACHER_100, grid.TEACHER_10
-ROBUST, WEAK_ROBUST = grid.FIRST_ROBUST, grid.weaker(grid.FIRST_ROBUST)
+ROBUST, WEAK_ROBUST = grid.FIRST_ROBUST, grid.weaker(grid.FIRST_ROBUST, 64)
 HALF = grid.robust_rounds(ROBUST)[0]
 ROW = np.arange(100)
 

@@ -150,7 +150,7 @@ def test_a_robust_candidate_starts_where_it_says(monkeypatch, whiten):
         return fit_round(solver, given, step, last)
 
     monkeypatch.setattr(split_fits, "fit_round", spy)
-    search.attempt(grid.weaker(candidate))
+    search.attempt(grid.weaker(candidate, 64))
     search.attempt(grid.stronger(candidate))
     assert starts[0] is first.evaluations[0]
     assert starts[1] is search.trials[teacher.recipe].evaluations[0]
@@ -251,7 +251,15 @@ def test_a_search_tries_no_more_than_it_says():
             tried = [each for each in search.trials if each.whiten == whiten]
             assert 8 <= len(tried) <= grid.MOST_TRIALS / 2
             robust = [each.ridge for each in tried if each.method == ROBUST]
-            assert min(robust) >= grid.LEAST_RIDGE
+            few = data.X.shape[1] < grid.MANY_FEATURES
+            assert min(robust) >= (grid.LEAST_RIDGE_OF_FEW if few else grid.LEAST_RIDGE)
+
+
+def test_few_features_may_have_a_smaller_penalty():
+    least = Candidate(replace(grid.TEACHER_10.recipe, ridge=grid.LEAST_RIDGE))
+    assert grid.weaker(least, grid.MANY_FEATURES) is None
+    weaker = grid.weaker(least, 2)
+    assert weaker.recipe.ridge == pytest.approx(grid.LEAST_RIDGE / grid.STEP)
 
 
 def test_both_kinds_of_rows_get_the_same_first_candidates():
@@ -272,7 +280,7 @@ def test_what_is_far_behind_is_not_followed(errors, monkeypatch):
         monkeypatch.setattr(search_module, name, errors)
     search, _ = make_search(DATA, n_splits=1)
     search.run()
-    stronger, weaker = grid.stronger(grid.FIRST_ROBUST), grid.weaker(grid.FIRST_ROBUST)
+    stronger, weaker = grid.stronger(grid.FIRST_ROBUST), grid.weaker(grid.FIRST_ROBUST, 64)
     for whiten in (False, True):
         tried = [each for each in search.trials if each.whiten == whiten]
         # Other teachers and students where the first teacher is not, other penalties and rounds

@@ -97,15 +97,18 @@ ROUND_3 = Candidate(Recipe(_PLAIN, ridge=10.0, teacher=ROUND_2.recipe))
 PARTIAL = Candidate(Recipe(_ROBUST, ridge=10.0, teacher=TEACHER_10.recipe, n_candidates=2))
 
 STEP = 2.5  # between neighbouring strengths of one method
-LEAST_RIDGE = 0.5  # below it a probe learns single labels by heart, at any noise
+# From so many features on a probe of a smaller ridge learns single labels by heart, at any noise;
+# of fewer it cannot, and where their length counts, the best may be a tenth of it.
+MANY_FEATURES, LEAST_RIDGE, LEAST_RIDGE_OF_FEW = 64, 0.5, 0.05
 FIRST_ROBUST = Candidate(Recipe(_ROBUST, ridge=10.0), start=TEACHER_30.recipe)
 
 
-def weaker(candidate: Candidate) -> Candidate | None:
+def weaker(candidate: Candidate, n_features: int) -> Candidate | None:
     """Return the teacher or robust probe with the next smaller penalty, if it is worth trying."""
     ridge = _ridge(candidate) / STEP
     recipe = replace(candidate.recipe, ridge=ridge)
-    return Candidate(recipe, start=candidate.recipe) if ridge >= LEAST_RIDGE else None
+    least = LEAST_RIDGE if n_features >= MANY_FEATURES else LEAST_RIDGE_OF_FEW
+    return Candidate(recipe, start=candidate.recipe) if ridge >= least else None
 
 
 def stronger(robust: Candidate) -> Candidate:
@@ -136,6 +139,6 @@ def _ridge(candidate: Candidate) -> float:
     return candidate.recipe.ridge or 0.0
 
 
-# Of one search: teachers, students, the two-hot student, four robust probes and their rounds, on
-# two kinds of rows.
-MOST_TRIALS = 2 * (5 + 2 + 1 + 4 + len(robust_rounds(FIRST_ROBUST)))
+# Of one search: teachers, students, the two-hot student, robust probes and their rounds, on two
+# kinds of rows.
+MOST_TRIALS = 2 * (7 + 2 + 1 + 6 + len(robust_rounds(FIRST_ROBUST)))

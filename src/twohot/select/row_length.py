@@ -10,11 +10,10 @@ import numpy as np
 
 from twohot._checks.messages import ArgumentError
 from twohot.select.agreement import is_behind
+from twohot.select.grid import MANY_FEATURES
 from twohot.select.search import Search
 from twohot.select.selection import discriminants_of
 
-# From so many features on rows get unit norm unasked.
-MANY_FEATURES = 64
 # Standard errors by which fewer held-out labels are predicted at unit norm, where it is not taken.
 LENGTH_ERRORS = 2.0
 
@@ -26,8 +25,8 @@ def choose_unit_norm(
 ) -> bool:
     """Return whether rows get unit norm; `search` makes a search on rows that have it, or not.
 
-    Of few features discriminants on both are compared, which need no fit; none is better by chance
-    alone.
+    From `MANY_FEATURES` on they do. Of fewer, discriminants on both are compared, which need no
+    fit; none is better by chance alone.
     """
     if isinstance(normalize, bool | np.bool_):
         return bool(normalize)

@@ -247,7 +247,7 @@ class Search(SplitFits):
     def _weaken(self, trial: Trial, gains: Callable[[Trial, Trial], bool]) -> bool:
         """Try smaller penalties while each gains over the one before; return whether any did."""
         n_gained = 0
-        while candidate := grid.weaker(trial.candidate):
+        while candidate := grid.weaker(trial.candidate, self.coordinates.rows.n_features):
             weaker = self.attempt(candidate)
             if not gains(weaker, trial):
                 break
