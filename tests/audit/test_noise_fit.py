@@ -240,3 +240,19 @@ def test_a_label_that_hardly_occurs_leaves_the_noise_of_the_others_as_it_is(n_ra
     assert model.corruption.shape == (6, 6)
     doubt = model.probability_wrong(scores.astype(np.float32), given)
     assert np.mean(doubt[given != true] > 0.5) > 0.8
+
+
+def test_noise_that_differs_between_classes_must_explain_enough_of_each_label(monkeypatch):
+    data = simulate(4000, STRUCTURED["pair"], spread=0.8)
+    assert not fit_noise_model(data.log_probabilities, data.given).is_even
+    monkeypatch.setattr("twohot.audit.noise_fit.GAIN_PER_LABEL", 2.0)
+    assert fit_noise_model(data.log_probabilities, data.given).is_even
+
+
+def test_few_prior_rows_say_how_noise_differs_once_it_is_believed(monkeypatch):
+    data = simulate(4000, STRUCTURED["pair"], spread=0.8)
+    # No gain per entry is enough for the smaller prior, and the larger one is believed.
+    monkeypatch.setattr("twohot.audit.noise_fit.BELIEVED_FROM", ((100.0, 0.0), (30.0, 1e6)))
+    assert fit_noise_model(data.log_probabilities, data.given).prior_rows == 30
+    monkeypatch.setattr("twohot.audit.noise_fit.BELIEVED_FROM", ((100.0, 1e6), (30.0, 1e6)))
+    assert fit_noise_model(data.log_probabilities, data.given).is_even

@@ -1,5 +1,7 @@
 """A fit that was stopped goes on after the last finished round, to the same result."""
 
+from dataclasses import replace
+
 import fsspec
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ import problems
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.distill import rounds as rounds_module
 from twohot.distill.checkpoint import OtherFitError
+from twohot.rows import coordinates as coordinates_module
+from twohot.rows.basis import WholeBasis
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -99,6 +103,23 @@ def test_other_rows_and_weights_of_no_mean_are_refused(tmp_path):
         with pytest.raises(OtherFitError, match="holds rounds of another fit"):
             probe.fit(rows, Y, other_weights, checkpoint=file)
     assert np.array_equal(probe.fit(X, Y, weights, checkpoint=file).coef_, fitted)
+
+
+def test_rounds_along_other_axes_are_refused(tmp_path, monkeypatch):
+    file = tmp_path / "fit.npz"
+    probe = DistilledProbe(n_rounds=2).fit(X, Y, checkpoint=file)
+    measure = coordinates_module.measure_axes
+
+    def turned_about(rows, **options):
+        axes = measure(rows, **options)
+        turned = axes.basis.matrix.copy()
+        turned[:, -1] *= -1  # as an axis may be on another machine
+        return replace(axes, basis=WholeBasis(turned))
+
+    monkeypatch.setattr(coordinates_module, "measure_axes", turned_about)
+    with pytest.raises(OtherFitError, match="holds rounds of another fit"):
+        probe.fit(X, Y, checkpoint=file)
+    assert np.allclose(probe.fit(X, Y).coef_, probe.fit(X, Y, checkpoint=tmp_path / "new").coef_)
 
 
 @pytest.mark.parametrize("name", ["", "nowhere/fit.npz"])

@@ -179,6 +179,22 @@ def test_shrinkages_are_compared_on_some_of_many_rows(monkeypatch):
     assert rows.n_row_products > before
 
 
+def test_rows_without_weight_are_not_among_those_compared(monkeypatch):
+    Z, labels = unequal()
+    weights = (np.arange(len(Z)) % 3 == 0).astype(float)
+    counted = weights > 0
+    whole, alone = labelled_rows(Z, labels, weights), labelled_rows(Z[counted], labels[counted])
+    monkeypatch.setattr(leave_one_out, "SHRINKAGES", (0.001, 0.01, 0.5, 0.99, 1))
+    moments = class_moments(alone, np.eye(4))
+    on_all = choose_shrinkage(alone, moments)
+    # As many are compared as have a weight; drawn from all rows a third of them would.
+    monkeypatch.setattr(leave_one_out, "COMPARED_ROWS", int(weights.sum()))
+    taken, take = [], whole.take
+    monkeypatch.setattr(whole, "take", lambda index: taken.append(index) or take(index))
+    assert choose_shrinkage(whole, moments) == on_all
+    np.testing.assert_array_equal(taken[0], np.flatnonzero(counted))
+
+
 def test_what_was_chosen_is_kept():
     probe = DiscriminantProbe().fit(X, Y)
     assert probe.shrinkage_ in SHRINKAGES

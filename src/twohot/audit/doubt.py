@@ -28,7 +28,8 @@ from twohot._types import FloatArray
 # errors of a weak classifier (F1 of the flags on CIFAR-100 with .1 symmetric noise: 49 at .35, 86
 # at .2; on BANKING77 95 at both).
 BELIEVED, BELIEVED_BESIDE_EVEN = 0.35, 0.2
-# Share of labels that are wrong at random, from which on such noise is established.
+# Share of labels above which noise at random is established: less is found on clean labels too,
+# and in noise at the boundary (BANKING77: half a percent).
 ESTABLISHED = 0.02
 
 # Labels that are less probably wrong are not flagged, however few are more so.
@@ -59,7 +60,7 @@ def weigh_boundary(
     """Return how much B counts beside A.
 
     `noise_rate` is that of A, and `even` whether its noise is alike for all classes. Where it finds
-    none, all wrong labels are at the boundary, among the labels `unlike` the likeliest class. As
+    hardly any, wrong labels are at the boundary, among the labels `unlike` the likeliest class. As
     many of these are wrong as B finds wrong at all, and no one of them is less doubtful than that:
     which of them are overlap, a generative model knows less well than the classifier does.
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.doubt import (
-    BoundaryWeight,
     ShareWrong,
     combined_doubt,
     flag_for_budget,
@@ -42,7 +41,6 @@ class LabelVerdict:
     eligible: NDArray[np.bool_]  # (n_rows,), whose label may be flagged
     at_random: FloatArray  # (n_rows,), how probably wrong, if all else is overlap; see `doubt`
     at_boundary: FloatArray  # (n_rows,), if classes overlap only where their rows do
-    weight: BoundaryWeight  # how much the latter counts
     doubt: FloatArray  # (n_rows,), of both, how probably the label is wrong; NaN without one
     share: ShareWrong
     codes: IntArray  # (n_rows,), of the given labels
@@ -149,7 +147,6 @@ def verdict_of(
         eligible=unlike & frequent,
         at_random=at_random,
         at_boundary=at_boundary,
-        weight=weight,
         doubt=combined_doubt(at_random, at_boundary, unlike, weight),
         share=share_wrong(
             at_random, at_boundary, random_noise.noise_rate, random_noise.noise_rate_interval

@@ -180,8 +180,23 @@ def checkpoint_at(
         "classes": [str(name) for name in classes.tolist()],
         "targets": _digest(column),
     }
-    mean = np.zeros(0) if preparation.mean is None else preparation.mean
-    return Checkpoint(str(path), about, {"mean": mean, "fingerprint": fingerprint(rows)})
+    sums = {
+        "mean": np.zeros(0) if preparation.mean is None else preparation.mean,
+        "fingerprint": fingerprint(rows),
+        "axes": _drawn_along(coordinates),
+    }
+    return Checkpoint(str(path), about, sums)
+
+
+def _drawn_along(coordinates: Coordinates) -> FloatArray:
+    """Return what axes are known by: coefficients that are drawn along them, on the features.
+
+    Where a fit ended is kept along its axes, and another version or machine may turn one about.
+    Axes that hardly vary are any that complete the others, and count as little.
+    """
+    scale = np.sqrt(np.maximum(coordinates.axes.variances, 0))
+    drawn = np.random.default_rng(0).normal(size=(1, len(scale)))
+    return coordinates.to_features(drawn * scale)
 
 
 def _digest(column: Matrix) -> str:

@@ -65,10 +65,23 @@ def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:
     Of those that agree equally well it is the largest. The rows, or some of many, are read once.
     """
     if rows.n_samples > COMPARED_ROWS:
-        drawn = np.random.default_rng(0).choice(rows.n_samples, COMPARED_ROWS, replace=False)
-        rows = rows.take(np.sort(drawn))
+        rows = rows.take(_some_rows(rows))
     (agreement,) = rows.sum(left_out_hits, moments.read.astype(rows.dtype), moments, SHRINKAGES)
     return max(zip(agreement.tolist(), SHRINKAGES, strict=True))[1]
+
+
+def _some_rows(rows: Rows) -> IntArray:
+    """Return some of many rows; of weights that are here, none without."""
+    weights = rows.given_weights
+    if isinstance(weights, np.ndarray):
+        counted = np.flatnonzero(weights)
+        return np.asarray(counted[_drawn(len(counted))])
+    return _drawn(rows.n_samples)
+
+
+def _drawn(n_rows: int) -> IntArray:
+    drawn = np.random.default_rng(0).choice(n_rows, min(COMPARED_ROWS, n_rows), replace=False)
+    return np.sort(drawn)
 
 
 def left_out_logits(

@@ -250,7 +250,8 @@ def search_probe(
         return preparation, coordinates
 
     def search_on(coordinates: Coordinates, **others: Any) -> Search:
-        return Search(searched.of(coordinates), splits, settings, n_axes=SEARCH_AXES, **others)
+        about = {"n_axes": SEARCH_AXES, "n_features": X.shape[1]}
+        return Search(searched.of(coordinates), splits, settings, **about, **others)
 
     normalize = choose_unit_norm(
         probe.normalize, X.shape[1], lambda **way: search_on(prepared(**way)[1])

@@ -98,7 +98,7 @@ PARTIAL = Candidate(Recipe(_ROBUST, ridge=10.0, teacher=TEACHER_10.recipe, n_can
 
 STEP = 2.5  # between neighbouring strengths of one method
 # From so many features on a probe of a smaller ridge learns single labels by heart, at any noise;
-# of fewer it cannot, and where their length counts, the best may be a tenth of it.
+# of fewer it cannot, and the best may have a tenth of it.
 MANY_FEATURES, LEAST_RIDGE, LEAST_RIDGE_OF_FEW = 64, 0.5, 0.05
 FIRST_ROBUST = Candidate(Recipe(_ROBUST, ridge=10.0), start=TEACHER_30.recipe)
 

@@ -41,9 +41,10 @@ Callback = Callable[[Scored], None]
 # Leading principal axes along which candidates that take many passes are compared.
 SEARCH_AXES = 256
 
-# Standard errors of its agreement by which a candidate is far behind, so that its students are left
-# out; and by which the first robust probe on one kind of rows is, so that no other follows there:
-# more, since what is a little worse may still be averaged with the better kind.
+# Standard errors of its agreement by which a teacher is far behind, so that other penalties and
+# students are left out; and by which the first robust probe on one kind of rows is, so that no
+# other follows there: more, since what is a little worse may still be averaged with the better
+# kind.
 FAR_ERRORS, FARTHER_ERRORS = 2.0, 4.0
 
 # Rows times classes from which on a robust probe is finished at this multiple of the tolerance. Its
@@ -77,10 +78,13 @@ class Search(SplitFits):
         callback: Callback | None = None,
         *,
         n_axes: int | None = None,
+        n_features: int | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> None:
         super().__init__(coordinates, splits, settings, n_axes=n_axes)
         self.coordinates = coordinates
+        # Those of the user's rows; rows that are fewer are written along as many as they are.
+        self.n_features = coordinates.rows.n_features if n_features is None else n_features
         # All rows along their leading axes, which are at hand if all are looked at.
         everything = self.along.rows.n_samples == coordinates.rows.n_samples
         self.leading = self.along if everything else coordinates
@@ -247,7 +251,7 @@ class Search(SplitFits):
     def _weaken(self, trial: Trial, gains: Callable[[Trial, Trial], bool]) -> bool:
         """Try smaller penalties while each gains over the one before; return whether any did."""
         n_gained = 0
-        while candidate := grid.weaker(trial.candidate, self.coordinates.rows.n_features):
+        while candidate := grid.weaker(trial.candidate, self.n_features):
             weaker = self.attempt(candidate)
             if not gains(weaker, trial):
                 break
