@@ -95,7 +95,8 @@ def line(hessian: np.ndarray, slope: np.ndarray, sign: float = 1.0) -> Line:
         first = np.asarray(value), slope + hessian @ lengths
         return first if order == 1 else (*first, hessian, np.diag(hessian))
 
-    return Line(terms, slope, np.zeros(len(slope)), rounding=0.0, least_bend=1e-6)
+    reach = np.full(len(slope), 1e6)
+    return Line(terms, slope, np.zeros(len(slope)), reach, rounding=0.0, least_bend=1e-6)
 
 
 def test_the_lengths_of_a_quadratic_are_found_at_once() -> None:

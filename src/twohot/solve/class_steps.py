@@ -48,6 +48,11 @@ LATE_GRADIENT = 0.03
 # convex, what rounding may take away; elsewhere what keeps steps within reach of the curvature.
 LEAST_BEND = {"convex": 1e-4, "other": 0.03}
 
+# What a step may add to a logit: the intercept of a class that no row is of goes down for ever, and
+# nothing but rounding would stop it. From here on a class is as good as out of the question. And
+# the largest length of a class whose logits hardly change.
+MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
+
 
 @contextmanager
 def choose_steps(objective: Objective, most_bytes: int, tol: float) -> Iterator[Steps]:
@@ -94,18 +99,21 @@ class ClassSteps:
         if self._kept is None:
             self._kept = self._logits_at(here.coef)
         problem.rows.derive(CHANGE, logits_at, problem.coordinates.on_rows(direction))
-        lengths = search_lengths(self._line(self._kept, here, direction))
+        change = problem.rows.columns[CHANGE]
+        reach = MOST_CHANGE / np.maximum(np.abs(change).max(axis=0), MOST_CHANGE / MOST_LENGTH)
+        lengths = search_lengths(self._line(self._kept, here, direction, reach))
         if not lengths.any():
             return None, True
         step = lengths[:, np.newaxis] * direction
         step -= step.mean(axis=0)
-        change = problem.rows.columns[CHANGE]
         change *= lengths.astype(change.dtype)
         change -= change.mean(axis=1, keepdims=True)
         self._kept.X += change
         return self.objective.evaluate(here.coef + step, kept=True), False
 
-    def _line(self, logits: Rows, here: Evaluation, direction: FloatArray) -> Line:
+    def _line(
+        self, logits: Rows, here: Evaluation, direction: FloatArray, reach: FloatArray
+    ) -> Line:
         def mean_terms_at(lengths: FloatArray, order: int) -> Terms:
             sums = logits.sum(self._kernel, lengths.astype(logits.dtype), order, *self._shared)
             return tuple(term / logits.n_samples for term in sums)
@@ -115,6 +123,7 @@ class ClassSteps:
             terms=mean_terms_at,
             slope=class_inner(here.gradient, direction)[:, 0],
             bend=np.sum(self.objective.problem.penalty * direction**2, axis=1),
+            reach=reach.astype(np.float64),
             rounding=VALUE_ROUNDING[logits.dtype],
             least_bend=LEAST_BEND["convex" if convex else "other"],
         )

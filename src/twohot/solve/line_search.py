@@ -31,6 +31,7 @@ class Line:
     terms: Callable[[FloatArray, int], Terms]
     slope: FloatArray  # (K,), of the objective at no length
     bend: FloatArray  # (K,), of the penalty
+    reach: FloatArray  # (K,), the largest length of each class
     rounding: float  # of values, relative
     least_bend: float  # least curvature, relative to that of each class by itself
 
@@ -45,7 +46,7 @@ def search_lengths(line: Line) -> FloatArray:
     for look in range(MOST_SHORTER):
         if look >= MOST_LOOKS and lengths.any():
             break
-        there = lengths + share * move
+        there = np.clip(lengths + share * move, -line.reach, line.reach)
         loss, loss_slope = line.terms(there, 1)
         value_there = float(loss) + float(there @ (fixed + 0.5 * line.bend * there))
         if not value_there <= value + line.rounding * abs(value):
