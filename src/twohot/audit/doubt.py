@@ -32,6 +32,8 @@ BELIEVED, BELIEVED_BESIDE_EVEN = 0.35, 0.2
 # and in noise at the boundary (BANKING77: half a percent).
 ESTABLISHED = 0.02
 
+SURELY = 0.5  # probability from which on a label is wrong rather than right
+
 # Labels that are less probably wrong are not flagged, however few are more so.
 LEAST_DOUBT = 0.1
 
@@ -120,6 +122,18 @@ def share_wrong(
         low=max(0.0, wrong - max(0.0, noise_rate - low)),
         high=min(1.0, at_most + max(0.0, high - noise_rate)),
     )
+
+
+def taken_unseen(
+    flagged: NDArray[np.bool_], undecided: NDArray[np.bool_], label_quality: FloatArray
+) -> NDArray[np.bool_]:
+    """Return the rows whose suggestion is taken although nobody has looked.
+
+    Those that are flagged, have one suggestion (`undecided` have two), and are more probably wrong
+    than right.
+    """
+    # Without a label there is no quality, which compares as False.
+    return np.asarray(flagged & ~undecided & (label_quality < 1 - SURELY))
 
 
 def flag_for_f1(doubt: FloatArray, eligible: NDArray[np.bool_]) -> NDArray[np.bool_]:

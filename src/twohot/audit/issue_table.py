@@ -12,6 +12,7 @@ from twohot._checks.labels import NO_LABEL, Labels
 from twohot._extras import load_extra
 from twohot._notebooks import notebook_table
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.audit.doubt import taken_unseen
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import POSITIONS
@@ -117,12 +118,13 @@ class LabelIssues:
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False
     ) -> NDArray[Any]:
-        """Return the labels with the suggestion taken wherever a row is flagged.
+        """Return the labels with the suggestion taken where a label is flagged and likely wrong.
 
         Parameters
         ----------
         undecided : bool
-            Take the suggestion also where two candidates are close; else those keep their label.
+            Take the suggestion for all flagged rows; else those keep their label where two
+            candidates are close, or the label is more probably right than wrong.
         unlabelled : bool
             Take it for rows without a label too; else those stay None.
         """
@@ -130,7 +132,9 @@ class LabelIssues:
 
     def corrected(self, *, undecided: bool = False, unlabelled: bool = False) -> Labels:
         """Return the same as `corrected_labels`, coded: what a probe takes as y."""
-        taken = self.is_label_issue & (undecided | ~self.is_undecided)
+        taken = self.is_label_issue
+        if not undecided:
+            taken = taken_unseen(taken, self.is_undecided, self.label_quality)
         if unlabelled:
             taken = taken | (self.given == NO_LABEL)
         return Labels(np.where(taken, self.predicted, self.given), self.classes)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.doubt import (
+    SURELY,
     ShareWrong,
     combined_doubt,
     flag_for_budget,
@@ -30,7 +31,6 @@ AS_IT_IS = np.ones(1)  # the only temperature of a generative model
 FEWEST_ROWS = 2
 # Classes up to which a matrix of them is held whole: 32 MB.
 MOST_DENSE = 2_000
-SURELY = 0.5  # probability from which on a label is wrong rather than right
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,8 @@ def apply(
         Option(
             min=0,
             max=1,
-            help="Also accept suggestions that have no decision and are at least this probable.",
+            help="Also accept suggestions without a decision, where the label is wrong and the "
+            "suggestion right with at least this probability.",
         ),
     ] = None,
     to: Annotated[
