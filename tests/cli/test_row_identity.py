@@ -67,7 +67,7 @@ def test_tickets_with_empty_texts_end_with_their_own_labels(
     labels = ["--labels", "tickets.csv"] if separate else []  # the features know "category"
     result = run("audit", "tickets.features", *labels, "-o", "audit", "--quiet")
     assert result.exit_code == 0, result.output
-    arguments = ["--audit", "audit", "--accept-all", "0.5", "--to", "tickets.csv"]
+    arguments = ["--audit", "audit", "--accept-all", "0.2", "--to", "tickets.csv"]
     result = run("apply", *arguments, "-o", "clean.csv")
     assert result.exit_code == 0, result.output
     before, after = rows_of(tickets, delimiter), rows_of(tmp_path / "clean.csv", delimiter)
@@ -106,7 +106,7 @@ def test_photos_end_in_the_folders_of_their_classes(tmp_path, monkeypatch):
     for command in (
         ["extract", "photos", "--backbone", "pixels", "-o", "photos.features", "--quiet"],
         ["audit", "photos.features", "-o", "audit", "--quiet"],
-        ["apply", "--audit", "audit", "--accept-all", "0.5", "--to", "photos", "-o", "clean"],
+        ["apply", "--audit", "audit", "--accept-all", "0.2", "--to", "photos", "-o", "clean"],
     ):
         result = run(*command)
         assert result.exit_code == 0, result.output

@@ -230,3 +230,21 @@ def test_a_series_indexed_by_the_ids_in_another_order_is_refused(tmp_path):
             read_table(source, labels=labels[::-1])
     counted = labels.reset_index(drop=True)
     assert read_table(rows, labels=counted).coded.values.tolist() == [*"xyxyxy"]
+
+
+@pytest.mark.parametrize("kind", ["features", "csv"])
+def test_a_label_file_that_was_sorted_is_refused(kind, tmp_path):
+    texts, labels = ["to pay", "late", "a refund", "lost"], ["bill", "post", "bill", "post"]
+    if kind == "features":
+        source = tmp_path / "x.features"
+        none = {"labels": np.full(4, -1), "classes": ()}
+        write_features(source, FeatureTable(features=X, items=texts, item_kind="text", **none))
+    else:
+        rows = (f"{text},{','.join(map(str, row))}" for text, row in zip(texts, X, strict=True))
+        source = write_csv(tmp_path / "x.csv", "text,a,b,c,d", *rows)
+    lines = [f"{text},{label}" for text, label in zip(texts, labels, strict=True)]
+    same = write_csv(tmp_path / "same.csv", "text,label", *lines)
+    assert read_table(source, labels=same).given_labels.tolist() == labels
+    other = write_csv(tmp_path / "sorted.csv", "text,label", *sorted(lines))
+    with pytest.raises(ValueError, match="items of the features in their column 'text', in anoth"):
+        read_table(source, labels=other)

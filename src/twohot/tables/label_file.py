@@ -8,7 +8,7 @@ one line for every row, in order, those included that were skipped on the way to
 """
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,25 @@ def _check_order(labels: Any, ids: RowIds) -> None:
         raise ArgumentError("labels", problem, advice)
 
 
+def check_item_order(joined: JoinedLabels, items: Sequence[Any]) -> None:
+    """Raise if a label file has the items of the features, in another order.
+
+    Labels without ids belong to the rows at their positions, unless what stands beside them says
+    otherwise: a file that was sorted would give every row the label of another.
+    """
+    if joined.roles.item is None:
+        return
+    theirs = [as_text(cell) for cell in joined.columns[joined.roles.item].tolist()]
+    ours = [as_text(item) for item in items]
+    if theirs != ours and sorted(theirs) == sorted(ours):
+        column = f"in their column {joined.roles.item!r}"
+        problem = f"have the items of the features {column}, in another order"
+        advice = (
+            "bring them into the order of the features, or name rows by a column of ids in both."
+        )
+        raise ArgumentError("labels", problem, advice)
+
+
 def _kept_in_words(n_kept: int, origin: str) -> str:
     """Return how many rows have no other label; a row that a review took out may be among them."""
     if n_kept == 1:
@@ -144,6 +163,7 @@ def with_labels(
     taken = {name: joined.columns[name] for name in found.values() if name in joined.columns}
     kept = {name: cells for name, cells in columns.items() if name != roles.label}
     if roles.item is not None:
+        check_item_order(joined, columns[roles.item].tolist())
         taken.pop(roles.item, None)
     return {**kept, **taken}, replace(roles, **found)
 

@@ -14,7 +14,7 @@ from twohot.tables.class_names import code_by_name, new_classes, noted_missing
 from twohot.tables.column_roles import ColumnChoice
 from twohot.tables.columns import item_kind
 from twohot.tables.feature_file import read_features
-from twohot.tables.label_file import join_labels
+from twohot.tables.label_file import check_item_order, join_labels
 from twohot.tables.table import FeatureTable
 
 
@@ -78,6 +78,8 @@ def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> Featu
     """Return a table with the labels of a separate file in place of its own."""
     known = table.ids, table.skipped_ids, lambda: table.coded
     joined = join_labels(labels, choice, *known, own_name=table.label_column)
+    if table.items is not None:
+        check_item_order(joined, table.items)
     name, item = str(joined.roles.label), joined.roles.item
     # A table without labels has no classes of its own.
     classes, said = table.classes or None, f"column {name!r}"
