@@ -20,8 +20,8 @@ from twohot.reproduce.reproduction import Reproduction
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"
 
-# Data sets with three draws of labels for every corruption, the first at every penalty too; the
-# others have three inside superclasses.
+# Data sets with three draws of labels in every grid; the others have three inside superclasses at
+# the base penalty, and one elsewhere.
 THOROUGH = ("Flowers-102", "Caltech-101")
 # In the name of a file with all rows: a part of its superclass grid alone is run, once.
 WHOLE, WHOLE_RATES = "full", (0.3, 0.5, 0.7, 0.9)
@@ -48,10 +48,8 @@ def planned(data: Sequence[DataSet]) -> Iterator[Any]:
     for grid in penalties:
         yield from ProbeGrid(*grid, seeds=once).runs(some)
     yield from ProbeGrid(seeds=again).runs(some)
-    for grid in grids[1:]:
+    for grid in [*grids[1:], *penalties]:
         yield from ProbeGrid(*grid, seeds=again).runs(thorough)
-    for grid in penalties:
-        yield from ProbeGrid(*grid, seeds=again).runs(flowers)
     yield from ProbeGrid(families=("candidates",), seeds=again).runs(flowers)
     whole = [each for each in data if WHOLE in each.name]
     yield from ProbeGrid(noise_rates=WHOLE_RATES, seeds=once).runs(whole)
