@@ -12,7 +12,13 @@ from stored import memory_map
 from twohot import DiscriminantProbe
 from twohot.distill import discriminant_probe, leave_one_out
 from twohot.distill.discriminant import class_moments, discriminant_coef
-from twohot.distill.leave_one_out import SHRINKAGES, choose_shrinkage, leave_one_out_logits
+from twohot.distill.leave_one_out import (
+    LITTLE_SHRINKAGES,
+    SHRINKAGES,
+    choose_shrinkage,
+    leave_one_out_logits,
+    shrinkages_for,
+)
 from twohot.rows.preparation import AS_THEY_ARE
 from twohot.rows.stores import open_rows
 
@@ -117,14 +123,14 @@ def test_products_with_all_rows_are_few():
     n_products = DiscriminantProbe(shrinkage=0.1).fit(X, Y).rounds_[0].n_passes * 2
     assert n_products == 2
     n_products = DiscriminantProbe().fit(X, Y).rounds_[0].n_passes * 2
-    assert n_products == 3 + 3 * len(SHRINKAGES)
+    assert n_products == 3 + 3 * (len(LITTLE_SHRINKAGES) + len(SHRINKAGES))  # 40 features
 
 
 # Leave one out -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shrinkage", [0.003, 0.3, 1])
+@pytest.mark.parametrize("shrinkage", [1e-6, 0.003, 0.3, 1])
 def test_leave_one_out_is_a_fit_without_each_row(shrinkage, weighted):
     Z, labels = unequal()
     v = np.random.default_rng(1).uniform(0.5, 2, len(Z)) if weighted else None
@@ -160,7 +166,7 @@ def test_the_shrinkage_is_the_one_that_agrees_best_without_each_row(monkeypatch)
     }
     assert len(set(agreement.values())) > 2
     best = max(value for value in agreement.values())
-    monkeypatch.setattr(leave_one_out, "SHRINKAGES", tuple(agreement))
+    monkeypatch.setattr(leave_one_out, "shrinkages_for", lambda _: tuple(agreement))
     chosen = choose_shrinkage(rows, class_moments(rows, np.eye(4)))
     assert chosen == max(each for each, value in agreement.items() if value == best)
 
@@ -172,7 +178,7 @@ def test_shrinkages_are_compared_on_some_of_many_rows(monkeypatch):
     on_all = choose_shrinkage(rows, moments)
     before = rows.n_row_products
     monkeypatch.setattr(leave_one_out, "COMPARED_ROWS", len(Z) - 1)
-    assert choose_shrinkage(rows, moments) in SHRINKAGES
+    assert choose_shrinkage(rows, moments) in shrinkages_for(moments)
     assert rows.n_row_products == before
     monkeypatch.setattr(leave_one_out, "COMPARED_ROWS", len(Z))
     assert choose_shrinkage(rows, moments) == on_all
@@ -184,7 +190,7 @@ def test_rows_without_weight_are_not_among_those_compared(monkeypatch):
     weights = (np.arange(len(Z)) % 3 == 0).astype(float)
     counted = weights > 0
     whole, alone = labelled_rows(Z, labels, weights), labelled_rows(Z[counted], labels[counted])
-    monkeypatch.setattr(leave_one_out, "SHRINKAGES", (0.001, 0.01, 0.5, 0.99, 1))
+    monkeypatch.setattr(leave_one_out, "shrinkages_for", lambda _: (0.001, 0.01, 0.5, 0.99, 1))
     moments = class_moments(alone, np.eye(4))
     on_all = choose_shrinkage(alone, moments)
     # As many are compared as have a weight; drawn from all rows a third of them would.
@@ -197,7 +203,7 @@ def test_rows_without_weight_are_not_among_those_compared(monkeypatch):
 
 def test_what_was_chosen_is_kept():
     probe = DiscriminantProbe().fit(X, Y)
-    assert probe.shrinkage_ in SHRINKAGES
+    assert probe.shrinkage_ in (*LITTLE_SHRINKAGES, *SHRINKAGES)
     again = DiscriminantProbe(shrinkage=probe.shrinkage_).fit(X, Y)
     np.testing.assert_array_equal(again.coef_, probe.coef_)
 
@@ -269,7 +275,7 @@ def test_a_class_without_weight_has_the_mean_of_all_rows():
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("shrinkage", 0, "shrinkage=0 is not allowed: pass a number from 0.0001 to 1"),
+        ("shrinkage", 0, "shrinkage=0 is not allowed: pass a number from 1e-06 to 1"),
         ("shrinkage", 1.5, "shrinkage=1.5 is not allowed"),
         ("shrinkage", np.nan, "shrinkage=nan is not allowed"),
         ("shrinkage", "wolf", "shrinkage='wolf' is not known: pass one of 'auto'"),

@@ -7,7 +7,7 @@ from twohot.select.rule import Score, best, is_likelier, likelihood_counts
 
 TEACHER, WEAK_TEACHER = grid.TEACHER_100, grid.TEACHER_10
 ROBUST, WEAK_ROBUST = grid.FIRST_ROBUST, grid.weaker(grid.FIRST_ROBUST, 64)
-HALF = grid.robust_rounds(ROBUST)[0]
+HALF = grid.robust_round(ROBUST)
 ROW = np.arange(100)
 
 

@@ -63,7 +63,7 @@ def test_a_robust_probe_is_fitted_again_without_the_penalties_on_its_way(search,
     monkeypatch.setattr(SplitFits, "fit", noted)
     first = grid.FIRST_ROBUST
     search.attempt(grid.weaker(first, 64))
-    (half, _) = grid.robust_rounds(grid.weaker(first, 64))
+    half = grid.robust_round(grid.weaker(first, 64))
     chosen = search.attempt(half)
     fitted.clear()
     unseen_logits(search, chosen)

@@ -35,6 +35,11 @@ from twohot.rows.rows import Rows, Terms
 # Shrinkages that are compared where none is given: from hardly any to mostly the mean variance.
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
+# Further ones of fewer axes than this. A few features may be in units of their own, and one that
+# varies a thousand times as much as another leaves nothing of it beside the mean variance; a
+# covariance of so few can be known without shrinking.
+MANY_AXES, LITTLE_SHRINKAGES = 64, (1e-6, 1e-4)
+
 # Rows that they are compared on, at the most: each takes three products, and that of the largest
 # agreement on so many is nearly always that on all, or next to it and as good.
 COMPARED_ROWS = 4_000
@@ -59,15 +64,22 @@ def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) ->
     return np.concatenate(list(rows.map(left_out_logits, basis, moments, shrinkage)))
 
 
+def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
+    """Return the shrinkages that are compared."""
+    few = len(moments.variances) < MANY_AXES
+    return (*LITTLE_SHRINKAGES, *SHRINKAGES) if few else SHRINKAGES
+
+
 def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:
     """Return the shrinkage whose leave-one-out predictions agree best with the labels.
 
     Of those that agree equally well it is the largest. The rows, or some of many, are read once.
     """
+    shrinkages = shrinkages_for(moments)
     if rows.n_samples > COMPARED_ROWS:
         rows = rows.take(_some_rows(rows))
-    (agreement,) = rows.sum(left_out_hits, moments.read.astype(rows.dtype), moments, SHRINKAGES)
-    return max(zip(agreement.tolist(), SHRINKAGES, strict=True))[1]
+    (agreement,) = rows.sum(left_out_hits, moments.read.astype(rows.dtype), moments, shrinkages)
+    return max(zip(agreement.tolist(), shrinkages, strict=True))[1]
 
 
 def _some_rows(rows: Rows) -> IntArray:

@@ -38,11 +38,15 @@ class LabelTargets:
 
     def of(self, block: Block) -> Matrix:
         """Return the labels of the rows in a block, one-hot."""
-        codes = block.columns[LABELS]
-        return sp.csr_array(
-            (np.ones(len(codes), np.float32), codes, np.arange(len(codes) + 1)),
-            shape=(len(codes), self.n_classes),
-        )
+        return one_hot(block.columns[LABELS], self.n_classes)
+
+
+def one_hot(codes: IntArray, n_classes: int) -> sp.csr_array:
+    """Return labels (n,) as rows of one entry each, in float32."""
+    return sp.csr_array(
+        (np.ones(len(codes), np.float32), codes, np.arange(len(codes) + 1)),
+        shape=(len(codes), n_classes),
+    )
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,13 @@ class AutoProbe(FittedProbe):
         keep their length; a discriminant always has one, and is left out where it is False.
     tol : float
         Relative gradient at which the chosen probe is finished; less where that is a teacher of a
-        small penalty, whose gradient is small long before it is finished, and three times as much
-        where it is robust and rows times classes are more than 500,000.
+        small penalty, whose gradient is small long before it is finished, and ten times as much
+        where it is robust and rows times classes are more than 500,000. (A two-hot student is left
+        where it was compared.)
     normalize : bool or "auto"
-        Whether rows get unit norm. "auto" does so from 64 features on; of fewer it looks whether
-        that predicts fewer of the held-out labels, and has an intercept where rows keep their
-        length. (Features in units of their own are better brought to one scale before.)
+        Whether rows get unit norm. "auto" does so from 64 features on; of fewer, unless rows that
+        keep their length predict more of the held-out labels. Such rows have an intercept.
+        (Features in units of their own are better brought to one scale before.)
     center, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None

@@ -16,7 +16,7 @@ import numpy as np
 from twohot._types import IntArray, Round
 from twohot.distill.average_recipe import AnyRecipe
 from twohot.distill.checkpoint import Checkpoint
-from twohot.distill.recipe import ROBUST, Recipe
+from twohot.distill.recipe import ROBUST, TWO_HOT, Recipe
 from twohot.distill.rounds import make_round
 from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates
@@ -47,10 +47,11 @@ SEARCH_AXES = 256
 # kind.
 FAR_ERRORS, FARTHER_ERRORS = 2.0, 4.0
 
-# Rows times classes from which on a robust probe is finished at this multiple of the tolerance. Its
-# last steps are most of the passes, and move test accuracy by less than 0.1 points either way;
-# where rows are few they cost nothing, and digits lose 0.1 points without them.
-EARLY_CELLS, EARLIER = 500_000, 3.0
+# Rows times classes from which on a robust probe is finished at this multiple of the tolerance,
+# which by default is where it was compared. Its last steps are most of the passes, and move test
+# accuracy by less than 0.1 points either way (BANKING77, 18 kinds of noise: 0.00); where rows are
+# few they cost nothing, and digits lose 0.5 points without them.
+EARLY_CELLS, EARLIER = 500_000, 10.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,13 +138,11 @@ class Search(SplitFits):
         attempt(grid.PARTIAL)
 
     def _refine(self, first: Trial) -> None:
-        """Try other penalties of a robust probe, and the second rounds of the best."""
+        """Try other penalties of a robust probe, and the second round of the best."""
         if not self._weaken(first, self.is_better):
             self.attempt(grid.stronger(first.candidate))
-        for candidate in grid.robust_rounds(
-            self.best(ROBUST, whiten=first.recipe.whiten).candidate
-        ):
-            self.attempt(candidate)
+        best_robust = self.best(ROBUST, whiten=first.recipe.whiten)
+        self.attempt(grid.robust_round(best_robust.candidate))
 
     def end_on(self, coordinates: Coordinates, classes: IntArray) -> None:
         """Let what is chosen be fitted on all rows, of whose classes these were looked at."""
@@ -233,7 +232,14 @@ class Search(SplitFits):
         return rounds
 
     def _final_tol(self, recipe: Recipe) -> float:
-        """Return the relative gradient at which a recipe is finished on all rows."""
+        """Return the relative gradient at which a recipe is finished on all rows.
+
+        A two-hot student is left where it was compared. The loss of two labels does not tell them
+        apart, and finished it may have given one of them up: three Gaussians in the plane, clean
+        labels, 96.7 % where it was compared and 91.9 % in the end.
+        """
+        if recipe.method == TWO_HOT:
+            return coarse_tol(recipe)
         rows, tol = self.coordinates.rows, self.settings.tol
         early = recipe.loss.is_robust and rows.n_samples * rows.n_classes > EARLY_CELLS
         return EARLIER * tol if early else scaled_tol(recipe, tol)

@@ -28,7 +28,7 @@ from twohot.distill.discriminant import (
     discriminant_round,
     moments_along_axes,
 )
-from twohot.distill.leave_one_out import SHRINKAGES
+from twohot.distill.leave_one_out import LITTLE_SHRINKAGES, SHRINKAGES, shrinkages_for
 from twohot.select.agreement import is_behind
 from twohot.select.grid import MOST_TRIALS
 from twohot.select.sampling import DEAR_CELLS
@@ -40,7 +40,7 @@ from twohot.select.search import Search, Trial
 MOST_ERRORS = 2.0
 
 # Of the candidates of a search, the discriminants and the average.
-MOST_TRIED = MOST_TRIALS + len(SHRINKAGES) + 1
+MOST_TRIED = MOST_TRIALS + len(LITTLE_SHRINKAGES) + len(SHRINKAGES) + 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,10 +111,11 @@ def discriminants_of(search: Search) -> list[Discriminant]:
     n_before = _n_passes(search)
     moments = [moments_along_axes(split.fitted) for split in search.wide_splits]
     n_passes, found = _n_passes(search) - n_before, []
-    for shrinkage in SHRINKAGES:
+    shrinkages = shrinkages_for(moments[0])
+    for shrinkage in shrinkages:
         recipe = DiscriminantRecipe(shrinkage)
         fits = [_linear(search, *discriminant_coef(each, shrinkage)) for each in moments]
-        scored = _score(search, recipe, fits, n_passes / len(SHRINKAGES))
+        scored = _score(search, recipe, fits, n_passes / len(shrinkages))
         found.append(Discriminant(**(vars(scored) | {"recipe": recipe}), fits=fits))
     return found
 

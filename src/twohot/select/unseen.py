@@ -1,7 +1,8 @@
 """Logits of every row by a fit that has not seen its label.
 
 What was chosen is fitted again without each fold, together with what it starts and learns from:
-coefficients of the search have seen the labels of all rows but those held out there.
+coefficients of the search have seen the labels of all rows but those held out there. A discriminant
+needs no folds: what it says without a row is a closed form.
 """
 
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 
 from twohot._checks.classes import check_generator
 from twohot._types import FloatArray, IntArray
+from twohot.distill.discriminant import moments_along_axes
+from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.distill.targets import LABELS
 from twohot.rows.coordinates import Coordinates
 from twohot.rows.rows import stack
@@ -61,6 +64,16 @@ def unseen_logits(search: Search, chosen: Trial, random_state: Any = 0) -> Float
         part = chosen.recipe.coordinates(search.coordinates.leading().take(others))
         logits[others] = _logits(part, part.on_rows(again.ends[chosen.recipe][0].coef))
     return logits
+
+
+def unseen_density(search: Search) -> FloatArray:
+    """Return the logits (n_rows, n_classes) of every row by a discriminant without it.
+
+    On the rows as they were prepared for the search, along their leading axes.
+    """
+    rows, moments = search.leading.rows, moments_along_axes(search.leading)
+    shrinkage = choose_shrinkage(rows, moments)
+    return leave_one_out_logits(rows, moments, shrinkage).astype(np.float32)
 
 
 def _folds(search: Search, random_state: Any) -> tuple[Splits, IntArray]:
