@@ -92,7 +92,9 @@ def test_overlap_that_rows_explain_raises_no_doubt():
 def test_share_is_split_and_bracketed():
     at_random = np.array([0.5, 0.0, 0.1, np.nan])
     at_boundary = np.array([0.3, 0.6, 0.1, np.nan])
-    share = share_wrong(at_random, at_boundary, noise_rate=0.2, noise_rate_interval=(0.15, 0.3))
+    share = share_wrong(
+        at_random, at_boundary, at_random, noise_rate=0.2, noise_rate_interval=(0.15, 0.3)
+    )
     assert share.wrong == pytest.approx(0.2)
     assert share.unclear == pytest.approx(0.2)
     assert share.low == pytest.approx(0.15)
@@ -100,8 +102,18 @@ def test_share_is_split_and_bracketed():
 
 
 def test_share_stays_a_share():
-    all_open = share_wrong(np.zeros(3), np.full(3, 0.6), 0.0001, (0.0, 0.9))
+    nothing = np.zeros(3)
+    all_open = share_wrong(nothing, np.full(3, 0.6), nothing, 0.0001, (0.0, 0.9))
     assert (all_open.low, all_open.high) == (0.0, 1.0)
+
+
+def test_the_least_share_is_what_is_promised_and_nothing_where_noise_is_not_established():
+    at_random, at_boundary = np.array([0.5, 0.1]), np.zeros(2)
+    about = {"noise_rate": 0.3, "noise_rate_interval": (0.25, 0.4)}
+    share = share_wrong(at_random, at_boundary, at_random / 2, **about)
+    assert (share.wrong, share.low) == (pytest.approx(0.3), pytest.approx(0.1))
+    few = share_wrong(at_random, at_boundary, at_random, 0.02, (0.01, 0.03))
+    assert few.low == 0
 
 
 def test_rows_without_a_label_are_never_flagged():

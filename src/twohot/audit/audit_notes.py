@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import first_few
+from twohot.audit.doubt import ESTABLISHED
 from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions
 from twohot.audit.verdict import LabelVerdict
@@ -50,9 +51,14 @@ def unclear_notes(
             f"whether they are wrong or their classes overlap: mostly {', '.join(pairs)}."
         )
     if precision is not None and not flagged.any():
+        why = (
+            "labels that look wrong may as well be overlap of their classes"
+            if verdict.share.wrong < ESTABLISHED
+            else "other classes are likelier for some labels, but none surely enough"
+        )
         said.append(
             f"No label is flagged: with these labels a precision of {precision:g} cannot be "
-            "promised for any."
+            f"promised for any, since {why}."
         )
     return said
 

@@ -16,6 +16,7 @@ from twohot._types import FloatArray
 from twohot.audit.lazy_issues import LazyLabelIssues, decisive
 from twohot.audit.noise_model import NoiseModel
 from twohot.audit.row_judge import (
+    DECISIVE,
     GIVEN,
     code_or_first,
     is_labelled,
@@ -95,11 +96,15 @@ def find_chunked_issues(
 def _decide(
     numbers: FloatArray, given: ChunkedLabels, random_noise: NoiseModel
 ) -> tuple[LabelVerdict, Labels]:
-    codes, first = numbers[:, 0].astype(np.intp), numbers[:, 1].astype(np.intp)
-    nothing = np.empty(0)
-    candidates = Candidates(first, np.empty(0, dtype=np.intp), nothing, nothing)
-    at_random, at_boundary = numbers[:, 2], numbers[:, 3]
+    said = dict(zip(DECISIVE, numbers.T, strict=True))
+    codes, first = said["given"].astype(np.intp), said["first"].astype(np.intp)
+    candidates = Candidates(first, np.empty(0, dtype=np.intp), said["confidence"], np.empty(0))
     verdict = verdict_of(
-        candidates, at_random, at_boundary, random_noise, codes=codes, sizes=given.sizes
+        candidates,
+        said["at_random"],
+        said["at_boundary"],
+        random_noise,
+        codes=codes,
+        sizes=given.sizes,
     )
     return verdict, Labels(codes, given.classes)

@@ -10,6 +10,7 @@ where the corruption in 1 is that of all rows but the one (`corruption_without`)
 is then that of labels that have not been seen: more freedom does not raise it by itself.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,10 @@ from twohot._types import FloatArray, IntArray
 from twohot.audit.even_noise import FIRST_NOISE_RATE, possible_rate
 from twohot.audit.noise_model import NoiseModel, corruption_without
 from twohot.audit.tempered import row_blocks, tempered
+from twohot.distill.targets import one_hot
+
+# Probabilities at all temperatures that are kept from turn to turn, at the most: 32 MB.
+KEPT_ENTRIES = 2**23
 
 # Of an interval that covers in 95 % of all cases.
 STANDARD_ERRORS = 1.96
@@ -38,10 +43,11 @@ def fit_class_noise(
 ) -> NoiseModel:
     """Return the model with the prior rows and temperatures of `start`, fitted to labelled rows.
 
-    `labels` are in ascending order; `scores` (n_rows, n_classes) in float32 with largest zero.
+    `scores` (n_rows, n_classes) are in float32, with largest zero.
     """
     n_classes = start.n_classes
-    present, first = np.unique(labels, return_index=True)
+    tempering = _tempering(scores, start.temperatures)
+    by_label = one_hot(labels, n_classes).T
     shares = np.zeros_like(scores)
     # Where no noise was found that is alike for all classes, there may be some that is not.
     model = replace(
@@ -50,9 +56,8 @@ def fit_class_noise(
         counts=np.zeros((n_classes, n_classes)),
     )
     for _ in range(n_turns):
-        sums = _share_out(scores, labels, model, shares)
-        counts = np.zeros((n_classes, n_classes))
-        counts[:, present] = np.add.reduceat(shares, first, dtype=np.float64).T
+        sums = _share_out(tempering, labels, model, shares)
+        counts = np.asarray((by_label @ shares).T, dtype=np.float64)
         rate = possible_rate(1 - sums.right / len(labels), n_classes)
         # Labels that tell nothing leave a margin that is wider than all rates.
         margin = STANDARD_ERRORS / max(sums.information, 1.0) ** 0.5
@@ -67,8 +72,21 @@ def fit_class_noise(
     return model
 
 
+def _tempering(
+    scores: FloatArray, temperatures: FloatArray
+) -> Callable[[slice], Sequence[FloatArray]]:
+    """Return what gives the probabilities of some rows at each temperature, kept if not too many."""
+    if scores.size * len(temperatures) > KEPT_ENTRIES:
+        return lambda rows: [tempered(scores[rows], each) for each in temperatures]
+    kept = [tempered(scores, each) for each in temperatures]
+    return lambda rows: [probabilities[rows] for probabilities in kept]
+
+
 def _share_out(
-    scores: FloatArray, labels: IntArray, model: NoiseModel, shares: FloatArray
+    tempering: Callable[[slice], Sequence[FloatArray]],
+    labels: IntArray,
+    model: NoiseModel,
+    shares: FloatArray,
 ) -> _Sums:
     """Write how likely each true class is into `shares`, in place of that of the last turn."""
     log_likelihood = right = information = 0.0
@@ -80,14 +98,12 @@ def _share_out(
         )
         joint = np.zeros_like(chance)
         each = np.empty((len(weights), len(label)))
-        for place, temperature in enumerate(model.temperatures):
-            given = tempered(scores[rows], temperature)
-            given *= chance
-            given *= np.float32(model.weights[place])
-            each[place] = given.sum(axis=1)
-            joint += given
+        for place, (weight, given) in enumerate(zip(model.weights, tempering(rows), strict=True)):
+            each[place] = weight * np.einsum("ij,ij->i", given, chance)
+            joint += np.float32(weight) * given
+        joint *= chance
         total = each.sum(axis=0)
-        shares[rows] = joint / total[:, None]
+        np.divide(joint, total[:, None], out=shares[rows], casting="same_kind")
         log_likelihood += float(np.log(total).sum())
         at_label = joint[np.arange(len(label)), label] / total
         right += float(at_label.sum())

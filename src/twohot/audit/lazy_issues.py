@@ -11,7 +11,7 @@ from twohot._checks.labels import Labels
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.issue_table import COLUMNS
-from twohot.audit.row_judge import VERDICT
+from twohot.audit.row_judge import DECISIVE, VERDICT
 from twohot.audit.two_likeliest import CLOSE
 from twohot.rows.chunked import ChunkedColumn
 from twohot.tables.part_folder import PartFolder, begin_parts, write_part
@@ -167,6 +167,5 @@ def write_chunk(
 
 
 def decisive(verdicts: FloatArray) -> IntArray:
-    """Return of a chunk what the choice of flags depends on: labels, suggestions and doubts."""
-    kept = [VERDICT.index(name) for name in ("given", "first", "at_random", "at_boundary")]
-    return np.asarray(verdicts[:, kept])
+    """Return of a chunk what the choice of flags depends on, the columns `DECISIVE`."""
+    return np.asarray(verdicts[:, [VERDICT.index(name) for name in DECISIVE]])

@@ -136,9 +136,14 @@ def corruption_without(
     """
     n_classes = len(counts)
     wrong = prior_rows * noise_rate / max(1, n_classes - 1)
+    found = counts.T.astype(np.float32)[labels]
+    found -= own
     # A row that was never counted may take out more than is there.
-    found = np.maximum(counts.T.astype(np.float32)[labels] - own, 0) + np.float32(wrong)
+    np.maximum(found, 0, out=found)
+    found += np.float32(wrong)
     found[np.arange(len(labels)), labels] += np.float32(prior_rows * (1 - noise_rate) - wrong)
-    sizes = counts.sum(axis=1).astype(np.float32)
-    found /= np.maximum(sizes - own, 0) + np.float32(prior_rows)
+    others = counts.sum(axis=1).astype(np.float32) - own
+    np.maximum(others, 0, out=others)
+    others += np.float32(prior_rows)
+    found /= others
     return np.asarray(found)

@@ -12,6 +12,7 @@ A user's own probe or probabilities are taken for both.
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,11 @@ from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.class_probabilities import probe_blocks
 from twohot.audit.noise_fit import best_temperature
 from twohot.audit.partly_labelled import labelled_rows, take_rows
-from twohot.distill.discriminant_probe import DiscriminantProbe
+from twohot.rows.threads import one_blas_thread
 from twohot.select.agreement import mean, standard_error
 from twohot.select.auto_probe import AutoProbe
+from twohot.select.search import Search
+from twohot.select.unseen import unseen_density, unseen_logits
 
 MOST_TEMPERATURE = 100.0
 LEAST_ERROR = 1e-9  # of two opinions that predict the same, which have none
@@ -65,9 +68,8 @@ def unseen_opinions(
     """
     labelled = labels.labelled
     X_known, known = labelled_rows(X, labels), labels.take(labelled)
-    outputs = probe.fit_out_of_fold(X_known, known, callback, checkpoint=checkpoint)
-    normalize = probe.preparation_.normalize
-    found = with_density(probe, outputs, X_known, known, normalize=normalize)
+    selection = probe.search_and_fit(X_known, known, None, callback, checkpoint=checkpoint)
+    found = searched_opinions(selection.search, known, probe.random_state)
     if labelled.all():
         return found
     others = np.flatnonzero(~labelled)
@@ -81,17 +83,11 @@ def unseen_opinions(
     return Opinions(with_others(found.outputs), with_others(found.density))
 
 
-def with_density(
-    probe: AutoProbe, outputs: FloatArray, X: Matrix, labels: Labels, *, normalize: bool
-) -> Opinions:
-    """Return what a probe says of labelled rows out of fold, and a discriminant without each.
-
-    `normalize` says whether the probe has taken rows of unit norm.
-    """
-    model = DiscriminantProbe(
-        center=probe.center, normalize=normalize, n_jobs=probe.n_jobs, dtype=probe.dtype
-    )
-    density = model.fit_leave_one_out(X, labels).astype(np.float32)
+def searched_opinions(search: Search, labels: Labels, random_state: Any) -> Opinions:
+    """Return what is said of the labelled rows that were searched, by fits without each."""
+    with one_blas_thread():
+        outputs = unseen_logits(search, search.best(), random_state)
+        density = unseen_density(search)
     scales = opinion_scales(outputs, density, labels.codes)
     return Opinions(mean_opinion(outputs, density, scales), density)
 

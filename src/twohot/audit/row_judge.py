@@ -189,6 +189,8 @@ def row_verdicts(block: Block, judge: RowJudge) -> FloatArray:
 
 
 VERDICT = ("given", "first", "second", "confidence", "runner_up", "at_random", "at_boundary")
+# Of these, what the choice of flags depends on.
+DECISIVE = ("given", "first", "confidence", "at_random", "at_boundary")
 
 
 def folds_of_rows(chunk: Any, rows: IntArray, folds: IntArray) -> IntArray:

@@ -6,8 +6,8 @@ import numpy as np
 
 from twohot._types import FloatArray, IntArray
 
-# Entries of an array that belongs to a block of rows: 4 MB in float32, which caches like.
-BLOCK_ENTRIES = 2**20
+# Entries of an array that belongs to a block of rows: 1 MB in float32, which caches like.
+BLOCK_ENTRIES = 2**18
 # Log-probability, less that of the likeliest class, below which all are alike: zero in any
 # precision, and yet a number that a temperature can divide.
 LEAST_LOG_PROBABILITY = -1000.0

@@ -17,6 +17,7 @@ from twohot.audit.doubt import (
     flag_for_budget,
     flag_for_f1,
     flag_for_precision,
+    promised_doubt,
     share_wrong,
     weigh_boundary,
 )
@@ -42,6 +43,7 @@ class LabelVerdict:
     at_random: FloatArray  # (n_rows,), how probably wrong, if all else is overlap; see `doubt`
     at_boundary: FloatArray  # (n_rows,), if classes overlap only where their rows do
     doubt: FloatArray  # (n_rows,), of both, how probably the label is wrong; NaN without one
+    promised: FloatArray  # (n_rows,), how probably wrong as far as it can be promised
     share: ShareWrong
     codes: IntArray  # (n_rows,), of the given labels
     n_classes: int
@@ -71,7 +73,7 @@ class LabelVerdict:
 
     def flag_for(self, precision: float) -> NDArray[np.bool_]:
         """Return as many labels as are wrong with this share, as far as it can be promised."""
-        return flag_for_precision(self.doubt, self.eligible, precision, self.at_random)
+        return flag_for_precision(self.doubt, self.eligible, precision, self.promised)
 
     def flag_within(self, budget: int) -> NDArray[np.bool_]:
         """Return the most doubtful labels, at most so many."""
@@ -141,15 +143,18 @@ def verdict_of(
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
     unlike = (codes != NO_LABEL) & (candidates.first != codes)
     frequent = sizes[np.maximum(codes, 0)] >= fewest_rows
-    weight = weigh_boundary(random_noise.noise_rate, at_boundary, unlike, even=random_noise.is_even)
+    noise_rate, even = random_noise.noise_rate, random_noise.is_even
+    weight = weigh_boundary(noise_rate, at_boundary, unlike, even=even)
+    promised = promised_doubt(at_random, candidates.confidence, even=even)
     return LabelVerdict(
         candidates=candidates,
         eligible=unlike & frequent,
         at_random=at_random,
         at_boundary=at_boundary,
         doubt=combined_doubt(at_random, at_boundary, unlike, weight),
+        promised=promised,
         share=share_wrong(
-            at_random, at_boundary, random_noise.noise_rate, random_noise.noise_rate_interval
+            at_random, at_boundary, promised, noise_rate, random_noise.noise_rate_interval
         ),
         codes=codes,
         n_classes=len(sizes),

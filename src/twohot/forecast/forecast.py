@@ -21,7 +21,7 @@ from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_table
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities, column_classes
-from twohot.audit.opinions import given_opinions, with_density
+from twohot.audit.opinions import given_opinions, searched_opinions
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
 from twohot.audit.verdict import reach_verdict
 from twohot.classes import class_correlation, cluster_classes
@@ -36,7 +36,6 @@ from twohot.select.auto_probe import AutoProbe, search_probe
 from twohot.select.result import HEADINGS
 from twohot.select.selection import Selection
 from twohot.select.splits import labelled_splits
-from twohot.select.unseen import unseen_logits
 from twohot.tables.frames import check_same_index, pandas_index
 from twohot.tables.row_ids import RowIds
 
@@ -158,7 +157,7 @@ def forecast(
     with naming_rows(X, places), one_blas_thread():
         _, selection = search_probe(probe, X, labels, callback=callback)
         comparison = compare(selection)
-        noise = known or _judge_unseen(probe, selection, X, labels)
+        noise = known or _judge_unseen(probe, selection, labels)
     if not (noise.given or comparison.choice.learnt):
         noise = replace(noise, interval=(0.0, 1.0))
     correlation = _correlate(X, labels, noise, groups, n_jobs)
@@ -182,13 +181,9 @@ def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate
     return expected_noise(reach_verdict(opinions, labels.take(labelled)))
 
 
-def _judge_unseen(
-    probe: AutoProbe, selection: Selection, X: Matrix, labels: Labels
-) -> NoiseEstimate:
+def _judge_unseen(probe: AutoProbe, selection: Selection, labels: Labels) -> NoiseEstimate:
     """Judge the labels as the audit does: by fits that have not seen them."""
-    search = selection.search
-    outputs = unseen_logits(search, search.best(), probe.random_state)
-    opinions = with_density(probe, outputs, X, labels, normalize=selection.normalize)
+    opinions = searched_opinions(selection.search, labels, probe.random_state)
     return expected_noise(reach_verdict(opinions, labels))
 
 
