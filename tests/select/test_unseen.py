@@ -16,7 +16,7 @@ X, Y = DATA.X, DATA.given_labels
 
 
 def searched(labels):
-    return search_probe(AutoProbe(n_jobs=1), X, code_labels(labels))[1].search
+    return search_probe(AutoProbe(n_jobs=1, normalize=True), X, code_labels(labels))[1].search
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def fit_class_noise(
 def _tempering(
     scores: FloatArray, temperatures: FloatArray
 ) -> Callable[[slice], Sequence[FloatArray]]:
-    """Return what gives the probabilities of some rows at each temperature, kept if not too many."""
+    """Return what gives the probabilities of rows at each temperature, kept if not too many."""
     if scores.size * len(temperatures) > KEPT_ENTRIES:
         return lambda rows: [tempered(scores[rows], each) for each in temperatures]
     kept = [tempered(scores, each) for each in temperatures]

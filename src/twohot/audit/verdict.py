@@ -58,10 +58,13 @@ class LabelVerdict:
     def noise_interval(self) -> tuple[float, float]:
         """The least and the most that the share of wrong labels may be.
 
-        The most is what no fit that has not seen it would have given, and two standard errors.
+        The most is all that a fit which has not seen it would not have given, what is doubted of
+        the others, and two standard errors.
         """
         labelled = self.codes >= 0
-        unexpected = float(np.mean((self.candidates.first != self.codes)[labelled]))
+        doubted = np.maximum(self.at_random, self.at_boundary)
+        unlike = self.candidates.first != self.codes
+        unexpected = float(np.where(unlike, 1.0, doubted)[labelled].mean())
         error = np.sqrt(unexpected * (1 - unexpected) / np.count_nonzero(labelled))
         high = max(self.share.high, min(1.0, unexpected + 2 * float(error)))
         return min(self.share.low, self.noise_rate), high
