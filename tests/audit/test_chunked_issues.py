@@ -95,6 +95,15 @@ def test_rows_without_a_label_and_a_budget(tmp_path):
     assert len(pq.read_table(tmp_path, filters=[("given_label", "!=", "")])) == given_rows(labels)
 
 
+def test_a_precision_is_promised_as_on_arrays_where_noise_differs_between_classes():
+    changed = np.random.default_rng(0).random(700) < 0.4
+    given = np.where(changed, (DATA.true_labels + 1) % 10, DATA.true_labels)
+    found = find_label_issues(chunked(X), chunked(given), precision=0.9)
+    expected = find_label_issues(X, given, precision=0.9)
+    assert expected.n_issues > 100
+    assert np.mean(found.is_label_issue.compute() == expected.is_label_issue) > 0.99
+
+
 def test_labels_of_pure_chance_are_not_flagged():
     chance = np.random.default_rng(0).integers(0, 4, 700)
     found = find_label_issues(chunked(X), chunked(chance))

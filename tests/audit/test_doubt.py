@@ -37,14 +37,14 @@ def test_flags_have_the_best_expected_f1_of_all_sets(doubt, eligible):
 
 
 @given(SEVEN, SEVEN, ELIGIBLE, st.sampled_from([0.3, 0.5, 0.8, 1.0]))
-def test_flags_keep_the_precision_and_no_longer_prefix_does(doubt, promised, eligible, precision):
+def test_flags_keep_the_precision_and_no_larger_set_does(doubt, promised, eligible, precision):
     flagged = flag_for_precision(doubt, eligible, precision, promised)
-    order = sorted(np.flatnonzero(eligible), key=lambda row: (-doubt[row], row))
+    order = sorted(np.flatnonzero(eligible), key=lambda row: (-promised[row], -doubt[row], row))
     n_flagged = int(flagged.sum())
     assert sorted(order[:n_flagged]) == np.flatnonzero(flagged).tolist()
     assert not n_flagged or promised[flagged].mean() >= precision - 1e-9
-    for longer in range(n_flagged + 1, len(order) + 1):
-        assert promised[order[:longer]].mean() < precision
+    for size in range(n_flagged + 1, len(order) + 1):
+        assert all(promised[list(some)].mean() < precision for some in combinations(order, size))
 
 
 WEIGHTS = st.builds(BoundaryWeight, st.sampled_from([0.2, 0.35, 0.49]), st.sampled_from([0.0, 0.6]))

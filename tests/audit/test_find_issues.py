@@ -16,10 +16,13 @@ import missing_labels
 import problems
 import stored
 from twohot import AutoProbe, LabelIssues, LinearProbe, find_label_issues, forecast
-from twohot._checks.labels import NO_LABEL, Labels
+from twohot._checks.labels import NO_LABEL, Labels, code_labels
 from twohot.audit import class_probabilities
 from twohot.audit import find_issues as issues_module
+from twohot.audit.doubt import flag_for_precision
 from twohot.audit.issue_table import COLUMNS
+from twohot.audit.opinions import unseen_opinions
+from twohot.audit.verdict import reach_verdict
 from twohot.rows.selected import SelectedRows
 from twohot.rows.threads import one_blas_thread
 
@@ -98,6 +101,37 @@ def test_a_precision_is_about_what_was_asked_for(asked):
     # More come only where every label with a likelier class is flagged.
     likelier = issues["predicted_label"] != data.given_labels
     assert found < asked + 0.03 or issues.n_issues == np.count_nonzero(likelier)
+
+
+def test_a_precision_is_kept_where_noise_differs_between_classes():
+    # The next digit instead: what a probe confuses looks like such noise, and A alone believes it.
+    data = problems.digits(0, 1257)
+    rng = np.random.default_rng(0)
+    given = np.where(rng.random(1257) < 0.4, (data.true_labels + 1) % 10, data.true_labels)
+    wrong = given != data.true_labels
+    with one_blas_thread():
+        opinions = unseen_opinions(AutoProbe(n_jobs=1), data.X, code_labels(given), None)
+        verdict = reach_verdict(opinions, code_labels(given))
+    confidence = verdict.candidates.confidence
+    np.testing.assert_array_equal(verdict.promised, verdict.at_random * confidence)
+    by_both = verdict.flag_for(0.95)
+    by_noise = flag_for_precision(verdict.doubt, verdict.eligible, 0.95, verdict.at_random)
+    assert 0 < by_both.sum() < by_noise.sum()
+    assert wrong[by_both].mean() > max(0.92, wrong[by_noise].mean())
+    issues = find_label_issues(data.X, given, precision=0.95, n_jobs=1)
+    np.testing.assert_array_equal(issues.is_label_issue, by_both)
+
+
+def test_it_is_said_why_nothing_can_be_promised():
+    # Three classes that stand apart, then ones that lie over each other.
+    rng = np.random.default_rng(0)
+    labels = np.arange(600) % 3
+    centres = np.eye(3)[labels]
+    apart = find_label_issues(centres + 0.01 * rng.normal(size=(600, 3)), labels, precision=0.9)
+    assert "No label is flagged: none has a likelier class." in apart.messages
+    near = find_label_issues(centres + 0.8 * rng.normal(size=(600, 3)), labels, precision=0.9)
+    assert not near.n_issues
+    assert any("cannot be promised for any, since labels that look" in m for m in near.messages)
 
 
 # One count ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """`twohot forecast` prints the forecast of a file, and writes it."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 from problems import digits
 from twohot import LinearProbe, load
 from twohot.cli import app
+from twohot.cli._table_options import TableOptions
 from twohot.cli.forecast import _superclass
 from twohot.forecast.forecast import forecast
 from twohot.tables import FeatureTable
@@ -43,6 +45,9 @@ def test_the_forecast_of_a_file_is_printed(folder, result):
     assert expected.advice.summary in result.output
     assert expected.advice.code in result.output
     assert f"To find the wrong labels: twohot audit {folder / 'digits.npz'} -o" in result.output
+    options = TableOptions(source=Path("a b.csv"), label_column="kind", missing=["NA", "?"])
+    expected_words = "'a b.csv' --label-column kind --missing NA --missing '?'"
+    assert options.as_words() == expected_words
     assert f"{expected.noise.rate:.1%}" in result.output
     assert f"{expected.theory.separation:.3g}" in result.output
     printed = [" ".join(line.split()) for line in result.output.splitlines()]

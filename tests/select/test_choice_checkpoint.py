@@ -84,3 +84,13 @@ def test_a_file_that_is_no_checkpoint(tmp_path):
     (tmp_path / "fit.npz").write_bytes(b"PK\x03\x04 cut short")
     with pytest.raises(ValueError, match=r"checkpoint=.*fit.npz' is no checkpoint, or was cut"):
         AutoProbe(cv=2).fit(X, Y, checkpoint=tmp_path / "fit.npz")
+
+
+def test_rounds_that_ended_elsewhere_are_made_again(tmp_path, monkeypatch):
+    file = tmp_path / "fit.npz"
+    with monkeypatch.context() as patched:
+        patched.setattr(search_module.Search, "_final_tol", lambda *_: 0.5)
+        coarse = AutoProbe(cv=2).fit(X, Y, checkpoint=file)
+    fine = AutoProbe(cv=2).fit(X, Y, checkpoint=file)
+    assert not np.array_equal(fine.coef_, coarse.coef_)
+    assert np.array_equal(fine.coef_, AutoProbe(cv=2).fit(X, Y).coef_)

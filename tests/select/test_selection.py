@@ -35,8 +35,8 @@ def decided(data, **parameters):
 @pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
 def test_a_discriminant_is_that_of_scikit_learn_on_the_rows_of_a_split(data, intercept):
     selection = decided(data, fit_intercept=intercept)
-    # Of fewer than 64 features.
-    shrinkages = [*LITTLE_SHRINKAGES, *SHRINKAGES]
+    # Of few features, with many rows for each, hardly any shrinkage is tried as well.
+    shrinkages = [*LITTLE_SHRINKAGES, *SHRINKAGES] if data is DATA else [*SHRINKAGES]
     assert [each.recipe.shrinkage for each in selection.discriminants] == shrinkages
     ((fitted, held_out),) = halves(len(data.X))
     along = discriminant_twin.half_whitened(twin.prepare(data.X))  # axes are those of all rows
@@ -129,7 +129,7 @@ def rule(search, monkeypatch, *, plain, whitened, discriminant):
         ((700, 690, 690), ["plain"]),
         ((690, 690, 700), ["whitened", "discriminant"]),
         ((697, 700, 600), ["plain", "whitened"]),
-        ((700, 600, 697), ["whitened", "discriminant"]),
+        ((700, 600, 697), ["discriminant"]),
     ],
 )
 def test_what_is_averaged(search, monkeypatch, agreed, expected):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import problems
-from twohot import AutoProbe
+from twohot import AutoProbe, DiscriminantProbe
 from twohot._checks.labels import code_labels
 from twohot.select import grid, unseen
 from twohot.select.auto_probe import search_probe
 from twohot.select.split_fits import SplitFits
-from twohot.select.unseen import unseen_logits
+from twohot.select.unseen import unseen_density, unseen_logits
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -71,3 +71,19 @@ def test_a_robust_probe_is_fitted_again_without_the_penalties_on_its_way(search,
     assert recipes == [grid.TEACHER_30.recipe, *half.recipe.rounds]
     # The teacher is a start, and no more.
     assert [how for _, how in fitted] == [{"tol": first.recipe.loss.coarse_tol}, {}, {}]
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_discriminant_without_each_row_is_that_of_its_probe(normalize):
+    probe = AutoProbe(n_jobs=1, normalize=normalize)
+    selection = search_probe(probe, X, code_labels(Y))[1]
+    expected = DiscriminantProbe(normalize=normalize).fit_leave_one_out(X, Y)
+    np.testing.assert_allclose(unseen_density(selection.search), expected, rtol=0, atol=1e-3)
+
+
+def test_a_probe_says_what_the_fits_without_each_fold_do():
+    probe = AutoProbe(n_jobs=1, normalize=True)
+    logits = probe.fit_out_of_fold(X, Y)
+    search = searched(Y)
+    np.testing.assert_array_equal(logits, unseen_logits(search, search.best(), 0))
+    assert np.array_equal(probe.coef_, AutoProbe(n_jobs=1, normalize=True).fit(X, Y).coef_)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import first_few
-from twohot.audit.doubt import ESTABLISHED
+from twohot.audit.doubt import SURELY
 from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions
 from twohot.audit.verdict import LabelVerdict
@@ -51,16 +51,23 @@ def unclear_notes(
             f"whether they are wrong or their classes overlap: mostly {', '.join(pairs)}."
         )
     if precision is not None and not flagged.any():
-        why = (
-            "labels that look wrong may as well be overlap of their classes"
-            if verdict.share.wrong < ESTABLISHED
-            else "other classes are likelier for some labels, but none surely enough"
-        )
+        said.append(f"No label is flagged: {_why_not(verdict, precision)}.")
+    elif flagged.any() and not (verdict.doubt[flagged] > SURELY).any():
         said.append(
-            f"No label is flagged: with these labels a precision of {precision:g} cannot be "
-            f"promised for any, since {why}."
+            "Each flagged label is more probably right than wrong, so that none is corrected "
+            "without a review."
         )
     return said
+
+
+def _why_not(verdict: LabelVerdict, precision: float) -> str:
+    """Say why no label is flagged where a precision was asked for."""
+    if not verdict.eligible.any():
+        return "none has a likelier class"
+    asked = f"a precision of {precision:g} cannot be promised for any"
+    if verdict.share.low == 0:
+        return f"{asked}, since labels that look wrong may as well be overlap of their classes"
+    return f"{asked}, since other classes are likelier for some, but none surely enough"
 
 
 def row_notes(labels: Labels, probe: Any) -> list[str]:

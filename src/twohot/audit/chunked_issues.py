@@ -1,7 +1,8 @@
 """Label issues of features and labels in the chunks of Dask collections.
 
 What comes here is a sample of rows, for the choice of a probe and for the noise, and of every row
-four numbers: its label, the suggestion and two doubts, by which rows are flagged.
+five numbers: its label, the suggestion, how sure that is, and two doubts, by which rows are
+flagged.
 """
 
 import os

@@ -57,6 +57,7 @@ def fit_class_noise(
     )
     for _ in range(n_turns):
         sums = _share_out(tempering, labels, model, shares)
+        # Of 10,000 rows at the most, for which sums in float32 do.
         counts = np.asarray((by_label @ shares).T, dtype=np.float64)
         rate = possible_rate(1 - sums.right / len(labels), n_classes)
         # Labels that tell nothing leave a margin that is wider than all rates.

@@ -183,10 +183,11 @@ def flag_for_f1(doubt: FloatArray, eligible: NDArray[np.bool_]) -> NDArray[np.bo
 def flag_for_precision(
     doubt: FloatArray, eligible: NDArray[np.bool_], precision: float, promised: FloatArray
 ) -> NDArray[np.bool_]:
-    """Flag as many of the most doubtful eligible rows as are wrong with `promised` on average.
+    """Flag as many eligible rows as are wrong with `promised` on average, the surest ones first.
 
     `promised` is how probable it is that a label is wrong as far as it can be promised (see
-    `promised_doubt`). The average of `doubt` would promise what the labels cannot tell.
+    `promised_doubt`), and `doubt` decides between rows that are promised alike. The average of
+    `doubt` would promise what the labels cannot tell.
 
     Examples
     --------
@@ -196,6 +197,7 @@ def flag_for_precision(
     [True, True, False, False]
     """
     order = _most_doubtful_first(doubt, eligible)
+    order = order[np.argsort(-promised[order], kind="stable")]
     expected = np.cumsum(promised[order])
     # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
     kept = np.flatnonzero(expected >= (precision - 1e-9) * np.arange(1, len(order) + 1))

@@ -112,8 +112,7 @@ class LabelIssues:
 
     def share_in_words(self) -> str:
         """Return how many labels are wrong, in a few words."""
-        least, most = self.noise_interval
-        return f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
+        return share_in_words(self.noise_rate, self.noise_interval)
 
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False
@@ -293,3 +292,19 @@ def pandas_labels(labels: Labels) -> Any:
         return labels.values
     pandas = load_extra("pandas", "frames", "data frames")
     return pandas.array(labels.values, dtype="Int64")
+
+
+def share_in_words(noise_rate: float, noise_interval: tuple[float, float]) -> str:
+    """Return how many labels are wrong, in a few words.
+
+    Examples
+    --------
+    >>> share_in_words(0.1, (0.05, 0.2))
+    'about 10.0% are wrong (between 5.0% and 20.0%)'
+    >>> share_in_words(0.2, (0.0, 1.0))
+    'how many are wrong is not known'
+    """
+    least, most = noise_interval
+    if (least, most) == (0.0, 1.0):
+        return "how many are wrong is not known"
+    return f"about {noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"

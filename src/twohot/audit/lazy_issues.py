@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from twohot._checks.labels import Labels
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.issue_table import COLUMNS
+from twohot.audit.issue_table import COLUMNS, share_in_words
 from twohot.audit.row_judge import DECISIVE, VERDICT
 from twohot.audit.two_likeliest import CLOSE
 from twohot.rows.chunked import ChunkedColumn
@@ -120,8 +120,7 @@ class LazyLabelIssues:
             yield *handles, self.classes, rows, folder.path_of(number)
 
     def __repr__(self) -> str:
-        least, most = self.noise_interval
-        share = f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
+        share = share_in_words(self.noise_rate, self.noise_interval)
         return "\n".join([f"{len(self)} rows: {share}; {self.n_issues} flagged", *self.messages])
 
 

@@ -183,8 +183,12 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
 def _messages(issues: LabelIssues, choice: Choice | None, counts: RowCounts) -> tuple[str, ...]:
     labelled = counts.n_rows - counts.n_unlabelled
     found = (
-        f"Of {labelled:,} labels, {issues.share_in_words()}; {counts.n_flagged:,} are flagged, "
-        f"{counts.n_undecided:,} of them with two candidates that are close."
+        f"Of {labelled:,} labels, {issues.share_in_words()}; {counts.n_flagged:,} are flagged"
+        + (
+            f", {counts.n_undecided:,} of them with two candidates that are close."
+            if counts.n_flagged
+            else "."
+        )
     )
     if choice is None:
         return (found,)

@@ -1,6 +1,7 @@
 """The options by which commands read a table, once for all of them."""
 
-from dataclasses import dataclass, replace
+import shlex
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -149,6 +150,17 @@ class TableOptions(FeatureOptions):
         """Files that are read, and never replaced."""
         return self.source, *(self.others or ()), self.labels, self.classes
 
+    def as_words(self) -> str:
+        """Return the table as a command line names it, for the next command."""
+        words = [str(self.source), *map(str, self.others or ())]
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if given is None or field.name in ("source", "others"):
+                continue
+            option = f"--{field.name.replace('_', '-')}"
+            words += [word for each in _listed(given) for word in (option, str(each))]
+        return shlex.join(words)
+
     def read(self) -> FeatureTable:
         """Return the table, some of whose rows have a label; say what is odd about its labels."""
         separate = {"labels": self.labels, "classes": self.classes}
@@ -231,3 +243,7 @@ def say_label_notes(labels: Labels, missing: str) -> None:
     """Print what is odd about labels; `missing` says how to name texts that mean no label."""
     for note in label_notes(labels, missing=missing):
         say(f"Note: {note}", stderr=True)
+
+
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else [given]

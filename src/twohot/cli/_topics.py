@@ -120,7 +120,8 @@ TOPICS = {
     ),
     "precision": Topic(
         "The share of the flagged labels that are truly wrong. --precision flags as many labels as "
-        "keep it, as far as that can be promised: what may be overlap does not count.",
+        "keep it, as far as that can be promised: what may be overlap does not count, and where "
+        "labels of some classes are wrong more often, only what the probe is sure of does.",
         "docs/howto/flag.md",
     ),
     "probe": Topic(

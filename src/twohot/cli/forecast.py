@@ -60,7 +60,7 @@ def forecast(
         )
     # What is odd about the labels was said when they were read.
     noted = {f"- {note}" for note in label_notes(table.coded)}
-    _print_forecast(options.source, found, noted)
+    _print_forecast(options.source, options.as_words(), found, noted)
     for path in _write(found, table, json, output):
         say(f"Wrote {path}")
 
@@ -73,8 +73,11 @@ def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
     return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
-def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
-    """Print estimates, candidates, the weakest classes, and advice but for what was noted."""
+def _print_forecast(source: Path, named: str, found: Forecast, noted: set[str]) -> None:
+    """Print estimates, candidates, the weakest classes, and advice but for what was noted.
+
+    `named` is the table as a command line has it.
+    """
     rows = counted(int(found.given_sizes.sum()), "row")
     say(f"{source.name}: {rows} with a label, {counted(len(found.classes), 'class', 'classes')}")
     _print_estimates(found)
@@ -89,7 +92,7 @@ def _print_forecast(source: Path, found: Forecast, noted: set[str]) -> None:
         method = " --method plain" if found.advice.action is Action.PLAIN else ""
         say(f"To fit it: twohot fit{method}, with the table, --folds and --seed of this forecast.")
     if found.advice.audit:
-        say(f"To find the wrong labels: twohot audit {source} -o audit/")
+        say(f"To find the wrong labels: twohot audit {named} -o audit/")
 
 
 def _print_estimates(found: Forecast) -> None:

@@ -17,7 +17,7 @@ from twohot.rows.rows import Rows
 from twohot.rows.threads import one_blas_thread
 
 # With none the covariance may have no inverse, and with less the leverage of a row in few rows
-# comes so close to one that float32 could not tell them apart.
+# comes so close to one that rounding could not tell them apart.
 LEAST_SHRINKAGE = 1e-6
 
 
@@ -35,8 +35,8 @@ class DiscriminantProbe(FittedProbe):
     ----------
     shrinkage : float or "auto"
         Share of the mean variance in the covariance, 1e-6 to 1. "auto" takes the one of .003, .03,
-        .1, .3 and .6 (along fewer than 64 axes of 1e-6 and 1e-4, too) whose leave-one-out
-        predictions agree best with the given labels.
+        .1, .3 and .6 (along fewer than 64 axes, with four rows for each, of 1e-6 and 1e-4, too)
+        whose leave-one-out predictions agree best with the given labels.
     n_axes : int
         Leading principal axes that are used, at the most.
     center, normalize, dtype, n_jobs, verbose

@@ -35,10 +35,10 @@ from twohot.rows.rows import Rows, Terms
 # Shrinkages that are compared where none is given: from hardly any to mostly the mean variance.
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
-# Further ones of fewer axes than this. A few features may be in units of their own, and one that
-# varies a thousand times as much as another leaves nothing of it beside the mean variance; a
-# covariance of so few can be known without shrinking.
-MANY_AXES, LITTLE_SHRINKAGES = 64, (1e-6, 1e-4)
+# Further ones of fewer axes than this, with so many rows for each: a covariance of so few can be
+# known without shrinking. A few features may be in units of their own, and one that varies a
+# thousand times as much as another leaves nothing of it beside the mean variance.
+MANY_AXES, ROWS_PER_AXIS, LITTLE_SHRINKAGES = 64, 4, (1e-6, 1e-4)
 
 # Rows that they are compared on, at the most: each takes three products, and that of the largest
 # agreement on so many is nearly always that on all, or next to it and as good.
@@ -66,8 +66,9 @@ def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) ->
 
 def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     """Return the shrinkages that are compared."""
-    few = len(moments.variances) < MANY_AXES
-    return (*LITTLE_SHRINKAGES, *SHRINKAGES) if few else SHRINKAGES
+    n_axes = len(moments.variances)
+    known = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
+    return (*LITTLE_SHRINKAGES, *SHRINKAGES) if known else SHRINKAGES
 
 
 def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:

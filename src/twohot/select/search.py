@@ -209,7 +209,9 @@ class Search(SplitFits):
 
     def refit(self, chosen: Trial) -> list[Round]:
         """Fit a candidate on all rows, from where the search left it if there is no intercept."""
-        recipe, name = chosen.candidate.recipe, f"{chosen.candidate.key} on all rows, "
+        recipe = chosen.candidate.recipe
+        # A fit that ended elsewhere is another one.
+        name = f"{chosen.candidate.key} on all rows to {self._final_tol(recipe):g}, "
         n_classes = self.coordinates.rows.n_classes
         coordinates = recipe.coordinates(self._rows_for(recipe))
         file = self.checkpoint
@@ -238,9 +240,9 @@ class Search(SplitFits):
         apart, and finished it may have given one of them up: three Gaussians in the plane, clean
         labels, 96.7 % where it was compared and 91.9 % in the end.
         """
-        if recipe.method == TWO_HOT:
-            return coarse_tol(recipe)
         rows, tol = self.coordinates.rows, self.settings.tol
+        if recipe.method == TWO_HOT:
+            return max(coarse_tol(recipe), tol)
         early = recipe.loss.is_robust and rows.n_samples * rows.n_classes > EARLY_CELLS
         return EARLIER * tol if early else scaled_tol(recipe, tol)
 
