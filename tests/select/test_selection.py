@@ -99,8 +99,8 @@ def search():
     return decided(problems.synthetic(noise_rate=0.4)).search
 
 
-def rule(search, monkeypatch, *, plain, whitened, discriminant):
-    """Decide as if the three agreed with so many of 1,000 labels, all of them the first ones."""
+def rule(search, monkeypatch, *, plain, whitened, discriminant, average=700):
+    """Decide as if all of them agreed with so many of 1,000 labels, which are the first ones."""
 
     def scored(member, n_agreed):
         agrees = (np.arange(1000) < n_agreed).astype(float)
@@ -113,7 +113,7 @@ def rule(search, monkeypatch, *, plain, whitened, discriminant):
     monkeypatch.setattr(search, "best", lambda whiten: members[whiten])
     monkeypatch.setattr(search, "weights", np.ones(1000))
     monkeypatch.setattr(selection_module, "discriminants_of", lambda _: [third])
-    monkeypatch.setattr(selection_module, "_average", lambda *_: "average")
+    monkeypatch.setattr(selection_module, "_average", lambda *_: scored(third, average))
     selection: Selection = decide(search)
     names = {"plain": members[False], "whitened": members[True], "discriminant": third}
     return [name for member in selection.members for name, it in names.items() if it is member]
@@ -129,10 +129,26 @@ def rule(search, monkeypatch, *, plain, whitened, discriminant):
         ((700, 690, 690), ["plain"]),
         ((690, 690, 700), ["whitened", "discriminant"]),
         ((697, 700, 600), ["plain", "whitened"]),
-        ((700, 600, 697), ["discriminant"]),
+        ((700, 600, 697), ["whitened", "discriminant"]),
     ],
 )
 def test_what_is_averaged(search, monkeypatch, agreed, expected):
     plain, whitened, discriminant = agreed
     found = rule(search, monkeypatch, plain=plain, whitened=whitened, discriminant=discriminant)
     assert found == expected
+
+
+def test_an_average_that_is_worse_than_its_best_is_not_taken(search, monkeypatch):
+    agreed = {"plain": 600, "whitened": 600, "discriminant": 700}
+    with monkeypatch.context() as patched:
+        assert rule(search, patched, **agreed, average=690) == ["discriminant"]
+    assert rule(search, monkeypatch, **agreed, average=699) == ["whitened", "discriminant"]
+
+
+def test_what_learns_nothing_is_not_averaged():
+    # One feature varies 1,000 times as much as the one that tells the classes apart.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1200, 6)) * [1000, 1, 1, 1, 1, 1]
+    labels = (rows[:, 1] > 0).astype(int)
+    probe = AutoProbe(n_jobs=1).fit(rows[:200], labels[:200])
+    assert probe.score(rows[200:], labels[200:]) > 0.9

@@ -6,11 +6,12 @@ boundaries of classes: there what minimises a loss learns the wrong labels as we
 
 1. Of the three, those count that agree with as many held-out labels as the best, up to two
    standard errors of the difference.
-2. If the discriminant does, it is averaged with the half-whitened candidate, unless that is far
+2. If the discriminant does, it is averaged with the half-whitened candidate, even if that is
    behind: the two err on different rows, and a third of the same family as the second only
    outweighs the first. Where rows
    times classes are so many that a fit is dear, it is taken alone, which costs one read of them.
-3. Otherwise those that count are averaged; one alone is taken as it is.
+3. Otherwise those that count are averaged; one alone is taken as it is, and so is the best of them
+   where the average agrees with clearly fewer labels.
 
 Each is divided by the temperature at which held-out labels are likeliest. An average of linear
 probes is a linear probe.
@@ -39,10 +40,6 @@ from twohot.select.search import Search, Trial
 # Standard errors up to which a difference of agreement counts as none. Agreement on 2,000 noisy
 # labels tells candidates apart badly, and averaging in one that is a little worse costs little.
 MOST_ERRORS = 2.0
-
-# Standard errors by which the half-whitened candidate is too far behind the discriminant to be
-# averaged with it: a little worse it still helps, and one that has learnt nothing does not.
-FAR_ERRORS = 4.0
 
 # Of the candidates of a search, the discriminants and the average.
 MOST_TRIED = MOST_TRIALS + len(LITTLE_SHRINKAGES) + len(SHRINKAGES) + 1
@@ -98,10 +95,13 @@ def decide(search: Search, *, intercept: bool = True, normalize: bool = True) ->
     if ranked and ranked[-1] in near:
         rows = search.coordinates.rows
         dear = rows.n_samples * rows.n_classes > DEAR_CELLS
-        far = is_behind(whitened.agrees, ranked[-1].agrees, search.weights, errors=FAR_ERRORS)
-        members = [ranked[-1]] if dear or far else [whitened, ranked[-1]]
-    chosen = members[0] if len(members) == 1 else _average(search, members)
-    return Selection(search, discriminants, members, chosen, normalize)
+        members = [ranked[-1]] if dear else [whitened, ranked[-1]]
+    if len(members) > 1:
+        average, best = _average(search, members), max(members, key=lambda each: each.agreement)
+        if not is_behind(average.agrees, best.agrees, search.weights, errors=MOST_ERRORS):
+            return Selection(search, discriminants, members, average, normalize)
+        members = [best]
+    return Selection(search, discriminants, members, members[0], normalize)
 
 
 def _near(members: Sequence[Member], weights: FloatArray) -> list[Member]:
