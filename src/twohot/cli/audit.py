@@ -58,9 +58,11 @@ def audit(
     root = _image_root(table, options.source, images)
     details = {"source": source, "columns": table.columns_in_words}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
+    limits = {"budget": budget, "precision": precision}
+    details |= {name: f"{value:g}" for name, value in limits.items() if value is not None}
     about: dict[str, Any] = {"title": f"Labels of {source}", "details": details}
     pictures: dict[str, Any] = {"image_root": root, "embed_limit": embed}
-    asked: dict[str, Any] = {"budget": budget, "precision": precision, "random_state": seed}
+    asked: dict[str, Any] = limits | {"random_state": seed}
     if scheduler is not None or exceeds_memory(held_bytes(table)):
         if probe is not None:
             problem = "judges rows in memory, and these are read in parts"
