@@ -139,7 +139,9 @@ def test_a_lower_precision_flags_more(tmp_path) -> None:
         result = run("audit", table, "-o", folder, "--precision", precision)
         assert result.exit_code == 0, result.output
         counts.append(column(folder / "issues.csv", "is_label_issue").count("true"))
-        assert json.loads((folder / "summary.json").read_text())["details"]["precision"] == precision
+        assert (
+            json.loads((folder / "summary.json").read_text())["details"]["precision"] == precision
+        )
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
 
