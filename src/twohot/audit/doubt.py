@@ -110,8 +110,8 @@ def promised_doubt(at_random: FloatArray, confidence: FloatArray, *, even: bool)
     the classifier is sure of the class that it would give, at `confidence`.
 
     Of a precision of .95, .9 and .8 that A alone would promise, pairs of classes confused at .4
-    left .85, .80 and .73 (Caltech-101) and .65, .60 and .56 (StanfordCars, where the classifier is
-    sure of half of its classes); with the confidence .90, .85 and .78, and .83, .87 and .83.
+    left .84, .80 and .73 (Caltech-101) and .65, .60 and .56 (StanfordCars, where the classifier is
+    sure of half of its classes); with the confidence .87, .83 and .78, and .72, .69 and .65.
 
     Examples
     --------
@@ -149,6 +149,22 @@ def share_wrong(
         low=max(0.0, least - max(0.0, noise_rate - low)),
         high=min(1.0, at_most + max(0.0, high - noise_rate)),
     )
+
+
+def share_in_words(noise_rate: float, noise_interval: tuple[float, float]) -> str:
+    """Return how many labels are wrong, in a few words.
+
+    Examples
+    --------
+    >>> share_in_words(0.1, (0.05, 0.2))
+    'about 10.0% are wrong (between 5.0% and 20.0%)'
+    >>> share_in_words(0.2, (0.0, 1.0))
+    'how many are wrong is not known'
+    """
+    least, most = noise_interval
+    if (least, most) == (0.0, 1.0):
+        return "how many are wrong is not known"
+    return f"about {noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
 
 
 def taken_unseen(

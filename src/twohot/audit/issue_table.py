@@ -12,7 +12,7 @@ from twohot._checks.labels import NO_LABEL, Labels
 from twohot._extras import load_extra
 from twohot._notebooks import notebook_table
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.doubt import taken_unseen
+from twohot.audit.doubt import share_in_words, taken_unseen
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import POSITIONS
@@ -292,19 +292,3 @@ def pandas_labels(labels: Labels) -> Any:
         return labels.values
     pandas = load_extra("pandas", "frames", "data frames")
     return pandas.array(labels.values, dtype="Int64")
-
-
-def share_in_words(noise_rate: float, noise_interval: tuple[float, float]) -> str:
-    """Return how many labels are wrong, in a few words.
-
-    Examples
-    --------
-    >>> share_in_words(0.1, (0.05, 0.2))
-    'about 10.0% are wrong (between 5.0% and 20.0%)'
-    >>> share_in_words(0.2, (0.0, 1.0))
-    'how many are wrong is not known'
-    """
-    least, most = noise_interval
-    if (least, most) == (0.0, 1.0):
-        return "how many are wrong is not known"
-    return f"about {noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"

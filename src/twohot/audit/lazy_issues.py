@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from twohot._checks.labels import Labels
 from twohot._extras import load_extra
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.issue_table import COLUMNS, share_in_words
+from twohot.audit.doubt import share_in_words
+from twohot.audit.issue_table import COLUMNS
 from twohot.audit.row_judge import DECISIVE, VERDICT
 from twohot.audit.two_likeliest import CLOSE
 from twohot.rows.chunked import ChunkedColumn

@@ -199,7 +199,7 @@ def _fit(scores: FloatArray, label: IntArray, temperatures: FloatArray | None) -
 
 
 def _chosen_rows(labels: IntArray, most: int) -> IntArray:
-    """Return the rows to fit on, in order of their labels."""
+    """Return the rows to fit on, those of a label side by side: they share its counts."""
     chosen = np.flatnonzero(labels >= 0)
     if not len(chosen):
         raise ArgumentError("labels", "are all missing", "pass some labelled rows.")

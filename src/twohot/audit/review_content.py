@@ -182,13 +182,10 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
 
 def _messages(issues: LabelIssues, choice: Choice | None, counts: RowCounts) -> tuple[str, ...]:
     labelled = counts.n_rows - counts.n_unlabelled
+    close = f", {counts.n_undecided:,} of them with two candidates that are close"
     found = (
         f"Of {labelled:,} labels, {issues.share_in_words()}; {counts.n_flagged:,} are flagged"
-        + (
-            f", {counts.n_undecided:,} of them with two candidates that are close."
-            if counts.n_flagged
-            else "."
-        )
+        f"{close if counts.n_flagged else ''}."
     )
     if choice is None:
         return (found,)
