@@ -81,7 +81,7 @@ def test_calibration_is_the_best_of_the_whole_grid(weighted, noise_rate):
 
 def test_a_label_that_is_impossible_costs_no_more_than_the_noise():
     given_probability = np.zeros((len(TEMPERATURES), 3), np.float32)
-    held_out = HeldOut(np.zeros(3, bool), given_probability)
+    held_out = HeldOut(np.zeros(3, bool), np.zeros(3), given_probability)
     found = calibrate(held_out, 10, np.ones(3))
     assert found.noise_rate == NOISE_RATES[-1]
     np.testing.assert_allclose(found.likelihood, np.log(NOISE_RATES[-1] / 10))

@@ -11,6 +11,7 @@ from twohot import AutoProbe, AveragedProbe
 from twohot._checks.labels import code_labels
 from twohot.distill.average_recipe import DiscriminantRecipe
 from twohot.distill.leave_one_out import LITTLE_SHRINKAGES, SHRINKAGES
+from twohot.select import members as members_module
 from twohot.select import selection as selection_module
 from twohot.select.auto_probe import search_probe
 from twohot.select.selection import Selection, decide
@@ -56,7 +57,7 @@ def test_without_an_intercept_there_is_no_discriminant():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
 def test_an_average_is_fitted_as_averaged_probe_fits_it(data, intercept, monkeypatch):
-    monkeypatch.setattr(selection_module, "MOST_ERRORS", 1e9)
+    monkeypatch.setattr(members_module, "MOST_ERRORS", 1e9)
     for loss in (CrossEntropy, GeneralizedCrossEntropy):
         monkeypatch.setattr(loss, "coarse_student_tol", 1e-7)
         monkeypatch.setattr(loss, "coarse_tol", 1e-7)
@@ -78,7 +79,7 @@ def test_an_average_is_fitted_as_averaged_probe_fits_it(data, intercept, monkeyp
 
 
 def test_an_average_predicts_what_the_mean_of_the_logits_does(monkeypatch):
-    monkeypatch.setattr(selection_module, "MOST_ERRORS", 1e9)
+    monkeypatch.setattr(members_module, "MOST_ERRORS", 1e9)
     selection = decided(DATA)
     held_out = selection.search.splits[0].held_out.rows
     logits = 0
@@ -99,23 +100,31 @@ def search():
     return decided(problems.synthetic(noise_rate=0.4)).search
 
 
-def rule(search, monkeypatch, *, plain, whitened, discriminant, average=700):
-    """Decide as if all of them agreed with so many of 1,000 labels, which are the first ones."""
+def rule(search, monkeypatch, *, plain, whitened, discriminant, average=700, sure=0.7):
+    """Decide as if all of them agreed with so many of 1,000 labels, which are the first ones.
+
+    They are surest of 200 rows, of whose labels they agree with the given share.
+    """
+    margin = np.zeros(1000)
+    margin[: round(200 * sure)] = margin[1000 - round(200 * (1 - sure)) :] = 1
 
     def scored(member, n_agreed):
         agrees = (np.arange(1000) < n_agreed).astype(float)
-        changes = {"agrees": agrees, "agreement": agrees.mean()}
+        changes = {"agrees": agrees, "agreement": agrees.mean(), "margin": margin}
         return type(member)(**(vars(member) | changes))
 
     members = {False: scored(search.best(whiten=False), plain)}
     members[True] = scored(search.best(whiten=True), whitened)
     third = scored(selection_module.discriminants_of(search)[0], discriminant)
     monkeypatch.setattr(search, "best", lambda whiten: members[whiten])
+    likeliest = search.likeliest()
+    monkeypatch.setattr(search, "likeliest", lambda: likeliest)
     monkeypatch.setattr(search, "weights", np.ones(1000))
     monkeypatch.setattr(selection_module, "discriminants_of", lambda _: [third])
     monkeypatch.setattr(selection_module, "_average", lambda *_: scored(third, average))
     selection: Selection = decide(search)
     names = {"plain": members[False], "whitened": members[True], "discriminant": third}
+    names["likeliest"] = likeliest
     return [name for member in selection.members for name, it in names.items() if it is member]
 
 
@@ -136,6 +145,39 @@ def test_what_is_averaged(search, monkeypatch, agreed, expected):
     plain, whitened, discriminant = agreed
     found = rule(search, monkeypatch, plain=plain, whitened=whitened, discriminant=discriminant)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("agreed", "expected"),
+    [
+        ((700, 700, 700), ["whitened", "likeliest", "discriminant"]),
+        ((700, 700, 693), ["whitened", "likeliest", "discriminant"]),
+        ((700, 700, 685), ["plain", "whitened"]),
+        ((700, 690, 685), ["plain"]),
+        ((690, 690, 700), ["whitened", "likeliest", "discriminant"]),
+    ],
+)
+def test_what_is_averaged_where_labels_are_wrong_at_the_boundary(
+    search, monkeypatch, agreed, expected
+):
+    plain, whitened, discriminant = agreed
+    found = rule(
+        search, monkeypatch, plain=plain, whitened=whitened, discriminant=discriminant, sure=0.9
+    )
+    assert found == expected
+
+
+def test_shares_are_those_of_the_average(search):
+    discriminant = selection_module.discriminants_of(search)[0]
+    shares = {search.best(whiten=True): 0.1, search.best(whiten=False): 0.3, discriminant: 0.6}
+    average = selection_module._average(search, shares)
+    held_out = search.splits[0].held_out.rows
+    logits = 0
+    for member, share in shares.items():
+        (fit,) = selection_module._fits(search, member)
+        said = np.asarray(held_out.X) @ fit.coef.T + fit.offset
+        logits = logits + share * said / member.calibration.temperature
+    np.testing.assert_array_equal(average.predicted, logits.argmax(axis=1))
 
 
 def test_an_average_that_is_worse_than_its_best_is_not_taken(search, monkeypatch):

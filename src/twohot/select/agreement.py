@@ -30,6 +30,7 @@ class HeldOut:
     """What a candidate says about rows it has not seen, pooled over all splits."""
 
     predicted: IntArray  # (n,), the most likely class
+    margin: FloatArray  # (n,), by how much its logit is ahead of the next
     given: FloatArray  # (n_temperatures, n), p of the given label at each of TEMPERATURES
 
 
@@ -49,13 +50,20 @@ def judge_logits(logits: FloatArray, labels: IntArray) -> HeldOut:
     for place, temperature in enumerate(TEMPERATURES):
         given[place] = softmax(logits / logits.dtype.type(temperature))[0][rows, labels]
     # Kept for every candidate, so in four bytes a row.
-    return HeldOut(logits.argmax(axis=1).astype(np.int32), given)
+    return HeldOut(logits.argmax(axis=1).astype(np.int32), _margin(logits), given)
+
+
+def _margin(logits: FloatArray) -> FloatArray:
+    """Return by how much the largest logit of each row is ahead of the next."""
+    second, first = np.partition(logits, -2, axis=1)[:, -2:].T
+    return np.asarray(first - second, dtype=np.float32)
 
 
 def pool(parts: list[HeldOut]) -> HeldOut:
     """Return the rows of all splits as one."""
     return HeldOut(
         np.concatenate([part.predicted for part in parts]),
+        np.concatenate([part.margin for part in parts]),
         np.concatenate([part.given for part in parts], axis=1),
     )
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 from twohot._checks.messages import ArgumentError
+from twohot.select.discriminants import discriminants_of
 from twohot.select.grid import MANY_FEATURES
 from twohot.select.search import Search
-from twohot.select.selection import discriminants_of
 
 
 def choose_unit_norm(

@@ -24,6 +24,7 @@ class Scored:
 
     recipe: AnyRecipe
     predicted: IntArray  # (n,), most likely class of every held-out row
+    margin: FloatArray  # (n,), by how much its logit is ahead of the next
     agrees: FloatArray  # (n,), one where a held-out label is predicted, else zero
     calibration: Calibration
     agreement: float  # share of the held-out labels that are predicted

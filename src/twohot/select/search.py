@@ -184,6 +184,7 @@ class Search(SplitFits):
         scored = Scored(
             recipe=recipe,
             predicted=held_out.predicted,
+            margin=held_out.margin,
             agrees=agrees,
             calibration=calibrate(held_out, self.given.n_classes, self.weights),
             agreement=mean(agrees, self.weights),
@@ -202,6 +203,12 @@ class Search(SplitFits):
             if (not methods or recipe.method in methods) and whiten in (None, recipe.whiten)
         ]
         return self._best_of(chosen)
+
+    def likeliest(self) -> Trial:
+        """Return the trial by which held-out labels are likeliest."""
+        return max(
+            self.trials.values(), key=lambda each: mean(each.calibration.likelihood, self.weights)
+        )
 
     def is_better(self, one: Trial, other: Trial) -> bool:
         """Return whether one trial is better than another."""
