@@ -6,12 +6,17 @@ Nothing here is imported from the package. `v` are row weights.
 import numpy as np
 
 
-def half_whitened(X, *, n_axes=512, v=None):
-    """Return prepared rows along their leading principal axes, each times (v + mean/10)^(-1/4)."""
+def along_axes(X, *, n_axes=512, v=None):
+    """Return prepared rows along their leading principal axes, each times (v + mean/10)^(-1/4).
+
+    Fewer than 64 of them, none of which varies ten times as much as another, stay as they are.
+    """
     v = np.ones(len(X)) if v is None else v
     variances, axes = np.linalg.eigh((X.T * v) @ X / v.sum())
     order = [j for j in np.argsort(variances)[::-1] if variances[j] > 1e-6 * variances.max()]
     variances, axes = variances[order[:n_axes]], axes[:, order[:n_axes]]
+    if len(variances) < 64 and variances.max() <= 10 * variances.min():
+        return X @ axes
     return X @ axes * (variances + variances.mean() / 10) ** -0.25
 
 

@@ -60,14 +60,16 @@ def test_block_by_block_labels_are_judged_as_they_are_at_once(monkeypatch, n_unl
     in_blocks = find_label_issues(DATA.X, labels)
     labelled = ~np.isnan(labels)
     # Rows without a label have no weight in the one, and are not there in the other, so that folds
-    # are drawn from others, and four in ten labels are wrong: what is close may be told otherwise.
+    # are drawn from others, the next smaller shrinkage is chosen, and four in ten labels are wrong:
+    # what is close may be told otherwise.
     share = 0.95 if n_unlabelled else 1.0
     for name in ("is_label_issue", "predicted_label", "second_label"):
         same = np.asarray(at_once[name] == in_blocks[name])[labelled]
         assert same.mean() >= share, name
     difference = np.abs(at_once["label_quality"] - in_blocks["label_quality"])[labelled]
-    assert np.quantile(difference, share) < (0.03 if n_unlabelled else 1e-3)
-    assert abs(at_once.noise_rate - in_blocks.noise_rate) < 0.005
+    assert np.quantile(difference, share) < (0.1 if n_unlabelled else 1e-3)
+    assert np.median(difference) < (0.02 if n_unlabelled else 1e-3)
+    assert abs(at_once.noise_rate - in_blocks.noise_rate) < (0.01 if n_unlabelled else 1e-3)
     assert np.isnan(in_blocks["label_quality"][~labelled]).all()
     assert not in_blocks["is_label_issue"][~labelled].any()
 

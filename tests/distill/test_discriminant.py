@@ -13,6 +13,7 @@ from twohot import DiscriminantProbe
 from twohot.distill import discriminant_probe, leave_one_out
 from twohot.distill.discriminant import class_moments, discriminant_coef
 from twohot.distill.leave_one_out import (
+    FULL_SHRINKAGE,
     LITTLE_SHRINKAGES,
     SHRINKAGES,
     choose_shrinkage,
@@ -47,16 +48,18 @@ def labelled_rows(Z, labels, v=None):
 # The fit -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("units", [np.ones(12), np.linspace(1, 6, 12)], ids=["alike", "unlike"])
 @pytest.mark.parametrize("n_axes", [5, 512])
 @pytest.mark.parametrize("shrinkage", [0.003, 0.3, 1])
-def test_logits_are_those_of_scikit_learn_along_the_same_axes(shrinkage, n_axes):
-    prepared = twin.prepare(np.vstack([X, DATA.X_test]) - X.mean(axis=0), center=False)
+def test_logits_are_those_of_scikit_learn_along_the_same_axes(shrinkage, n_axes, units):
+    X, X_test = DATA.X * units, DATA.X_test * units
+    prepared = twin.prepare(np.vstack([X, X_test]) - X.mean(axis=0), center=False)
     train = prepared[: len(X)]
     probe = DiscriminantProbe(shrinkage=shrinkage, n_axes=n_axes).fit(X, Y)
     # Axes are those of the training rows: a linear map of the features.
-    axes, *_ = np.linalg.lstsq(train, discriminant_twin.half_whitened(train, n_axes=n_axes))
+    axes, *_ = np.linalg.lstsq(train, discriminant_twin.along_axes(train, n_axes=n_axes))
     known = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(train @ axes, Y)
-    for rows, along in ((X, train @ axes), (DATA.X_test, prepared[len(X) :] @ axes)):
+    for rows, along in ((X, train @ axes), (X_test, prepared[len(X) :] @ axes)):
         expected = known.decision_function(along)
         np.testing.assert_allclose(probe.decision_function(rows), expected, rtol=0, atol=1e-9)
         np.testing.assert_array_equal(probe.predict(rows), known.predict(along))
@@ -71,7 +74,7 @@ def test_logits_are_those_of_the_plain_twin(center, normalize, n_rows, weighted)
     probe = DiscriminantProbe(shrinkage=0.1, center=center, normalize=normalize)
     found = probe.fit(rows, labels, v).decision_function(rows)
     v = None if v is None else v / v.mean()
-    Z = discriminant_twin.half_whitened(
+    Z = discriminant_twin.along_axes(
         twin.prepare(rows, center=center, normalize=normalize, v=v), v=v
     )
     expected = discriminant_twin.logits(Z, labels, 5, 0.1, v)
@@ -123,7 +126,9 @@ def test_products_with_all_rows_are_few():
     n_products = DiscriminantProbe(shrinkage=0.1).fit(X, Y).rounds_[0].n_passes * 2
     assert n_products == 2
     n_products = DiscriminantProbe().fit(X, Y).rounds_[0].n_passes * 2
-    assert n_products == 3 + 3 * (len(LITTLE_SHRINKAGES) + len(SHRINKAGES))  # 40 features
+    assert n_products == 3 + 3 * len(
+        (*LITTLE_SHRINKAGES, *SHRINKAGES, FULL_SHRINKAGE)
+    )  # 40 features
 
 
 # Leave one out -----------------------------------------------------------------------------------
@@ -143,7 +148,7 @@ def test_leave_one_out_is_a_fit_without_each_row(shrinkage, weighted):
 
 def test_the_probe_leaves_out_rows_along_the_axes_of_all():
     found = DiscriminantProbe(shrinkage=0.1).fit_leave_one_out(X[:60], Y[:60])
-    Z = discriminant_twin.half_whitened(twin.prepare(X[:60]))
+    Z = discriminant_twin.along_axes(twin.prepare(X[:60]))
     expected = discriminant_twin.leave_one_out(Z, Y[:60], 5, 0.1)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 

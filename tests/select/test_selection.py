@@ -10,7 +10,7 @@ import twin
 from twohot import AutoProbe, AveragedProbe
 from twohot._checks.labels import code_labels
 from twohot.distill.average_recipe import DiscriminantRecipe
-from twohot.distill.leave_one_out import LITTLE_SHRINKAGES, SHRINKAGES
+from twohot.distill.leave_one_out import FULL_SHRINKAGE, LITTLE_SHRINKAGES, SHRINKAGES
 from twohot.select import members as members_module
 from twohot.select import selection as selection_module
 from twohot.select.auto_probe import search_probe
@@ -36,11 +36,13 @@ def decided(data, **parameters):
 @pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
 def test_a_discriminant_is_that_of_scikit_learn_on_the_rows_of_a_split(data, intercept):
     selection = decided(data, fit_intercept=intercept)
-    # Of few features, with many rows for each, hardly any shrinkage is tried as well.
-    shrinkages = [*LITTLE_SHRINKAGES, *SHRINKAGES] if data is DATA else [*SHRINKAGES]
+    # Of few features, with many rows for each, hardly any shrinkage is tried as well; of few along
+    # which classes are nearly as wide, the full one.
+    long = [*LITTLE_SHRINKAGES, *SHRINKAGES, FULL_SHRINKAGE]
+    shrinkages = long if data is DATA else [*SHRINKAGES]
     assert [each.recipe.shrinkage for each in selection.discriminants] == shrinkages
     ((fitted, held_out),) = halves(len(data.X))
-    along = discriminant_twin.half_whitened(twin.prepare(data.X))  # axes are those of all rows
+    along = discriminant_twin.along_axes(twin.prepare(data.X))  # axes are those of all rows
     for each in selection.discriminants:
         known = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=each.recipe.shrinkage)
         expected = known.fit(along[fitted], data.given_labels[fitted]).predict(along[held_out])

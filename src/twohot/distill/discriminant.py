@@ -7,7 +7,8 @@ Along m axes, with weights n_k of the rows of class k, N of all rows, and means 
 
 The axes are the eigenvectors of S: Σ is diagonal there for any shrinkage γ, and its inverse is a
 division. They span the leading principal axes of the rows, which are half-whitened first: as they
-are, tr(S)/m would be the variance of the few that vary most.
+are, tr(S)/m would be the variance of the few that vary most. A few axes that vary nearly alike are
+left as they are: classes may be as wide in every direction, and then shrinking to I is the truth.
 
 A class without a row has the mean of all rows, and no class less than the prior of half a row.
 """
@@ -29,6 +30,10 @@ LEAST_SPREAD = 1e-6
 
 # Weight up to which a class has no rows. Weights have mean one.
 NO_ROWS = 1e-6
+
+# Axes are few below this number, and vary nearly alike where none varies more times another. Four
+# classes of equal width in 20 dimensions, labels wrong at .4: 65.4 % instead of 65.1.
+MANY_AXES, ALIKE = 64, 10.0
 
 # Rows whose prior a class has at the least: it may have come up short by chance.
 LEAST_ROWS = 0.5
@@ -58,10 +63,28 @@ class ClassMoments:
 
 
 def moments_along_axes(coordinates: Coordinates, n_axes: int | None = None) -> ClassMoments:
-    """Return the moments of classes along the leading axes, at most so many, half-whitened."""
+    """Return the moments of classes along the leading axes, at most so many.
+
+    Half-whitened, unless they are few that vary nearly alike.
+    """
     intercept = coordinates.rows.intercept
-    axes = coordinates.axes.half_whitened(intercept=intercept, most=n_axes)
+    axes = coordinates.axes.leading(intercept=intercept, most=n_axes)
+    if not few_alike(axes.variances[: len(axes.variances) - intercept]):
+        axes = coordinates.axes.half_whitened(intercept=intercept, most=n_axes)
     return class_moments(coordinates.rows, axes.reading(intercept=intercept))
+
+
+def few_alike(variances: FloatArray) -> bool:
+    """Return whether axes of these variances are few and vary nearly alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> few_alike(np.array([1.0, 5.0])), few_alike(np.array([1.0, 50.0])), few_alike(np.ones(100))
+    (True, False, False)
+    """
+    smallest = variances.min(initial=np.inf)
+    return len(variances) < MANY_AXES and variances.max(initial=0) <= ALIKE * smallest
 
 
 def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:

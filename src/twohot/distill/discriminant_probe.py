@@ -28,15 +28,17 @@ class DiscriminantProbe(FittedProbe):
     Classes have means of their own and one covariance, which is shrunk towards its mean variance,
     (1 - shrinkage) · S + shrinkage · tr(S)/m · identity, along the m leading principal axes of the
     prepared rows. Each of these is first multiplied by (variance + a tenth of the mean
-    variance)^(-1/4). The result is a linear probe like the others, which always has an intercept:
-    the priors of the classes.
+    variance)^(-1/4), unless they are fewer than 64 of which none varies ten times as much as
+    another. The result is a linear probe like the others, which always has an intercept: the priors
+    of the classes.
 
     Parameters
     ----------
     shrinkage : float or "auto"
         Share of the mean variance in the covariance, 1e-6 to 1. "auto" takes the one of .003, .03,
-        .1, .3 and .6 (along fewer than 64 axes, with four rows for each, of 1e-6 and 1e-4, too)
-        whose leave-one-out predictions agree best with the given labels.
+        .1, .3 and .6 (along fewer than 64 axes, with four rows for each, of 1e-6 and 1e-4, too, and
+        of 1 if rows vary nearly alike about the means of their classes) whose leave-one-out
+        predictions agree best with the given labels.
     n_axes : int
         Leading principal axes that are used, at the most.
     center, normalize, dtype, n_jobs, verbose

@@ -23,9 +23,11 @@ import numpy as np
 from twohot._types import FloatArray, IntArray
 from twohot.distill.discriminant import (
     LEAST_ROWS,
+    MANY_AXES,
     NO_ROWS,
     ClassMoments,
     along,
+    few_alike,
     weight_of_rows,
 )
 from twohot.distill.targets import LABELS
@@ -38,7 +40,9 @@ SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 # Further ones of fewer axes than this, with so many rows for each: a covariance of so few can be
 # known without shrinking. A few features may be in units of their own, and one that varies a
 # thousand times as much as another leaves nothing of it beside the mean variance.
-MANY_AXES, ROWS_PER_AXIS, LITTLE_SHRINKAGES = 64, 4, (1e-6, 1e-4)
+ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)
+# Of a few along which classes are nearly as wide, they may be taken to be equally so.
+FULL_SHRINKAGE = 1.0
 
 # Rows that they are compared on, at the most: each takes three products, and that of the largest
 # agreement on so many is nearly always that on all, or next to it and as good.
@@ -68,7 +72,8 @@ def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     """Return the shrinkages that are compared."""
     n_axes = len(moments.variances)
     known = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
-    return (*LITTLE_SHRINKAGES, *SHRINKAGES) if known else SHRINKAGES
+    little = LITTLE_SHRINKAGES if known else ()
+    return (*little, *SHRINKAGES, *([FULL_SHRINKAGE] if few_alike(moments.variances) else []))
 
 
 def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:

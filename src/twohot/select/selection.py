@@ -12,7 +12,7 @@ from twohot._types import Round
 from twohot.distill.average_recipe import AverageRecipe
 from twohot.distill.averaged_probe import average_rounds, mean_at
 from twohot.distill.discriminant import discriminant_round, moments_along_axes
-from twohot.distill.leave_one_out import LITTLE_SHRINKAGES, SHRINKAGES
+from twohot.distill.leave_one_out import FULL_SHRINKAGE, LITTLE_SHRINKAGES, SHRINKAGES
 from twohot.select.agreement import is_behind
 from twohot.select.discriminants import Discriminant, discriminants_of, score_fits
 from twohot.select.grid import MOST_TRIALS
@@ -21,7 +21,7 @@ from twohot.select.scored import Linear, Scored
 from twohot.select.search import Search, Trial
 
 # Of the candidates of a search, the discriminants and the average.
-MOST_TRIED = MOST_TRIALS + len(LITTLE_SHRINKAGES) + len(SHRINKAGES) + 1
+MOST_TRIED = MOST_TRIALS + len((*LITTLE_SHRINKAGES, *SHRINKAGES, FULL_SHRINKAGE)) + 1
 
 
 @dataclass(frozen=True, eq=False)
