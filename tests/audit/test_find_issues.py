@@ -132,6 +132,12 @@ def test_it_is_said_why_nothing_can_be_promised():
     near = find_label_issues(centres + 0.8 * rng.normal(size=(600, 3)), labels, precision=0.9)
     assert not near.n_issues
     assert any("cannot be promised for any, since labels that look" in m for m in near.messages)
+    tiny = np.repeat(np.eye(60), 4, axis=0) + 0.3 * rng.normal(size=(240, 60))
+    tiny_labels = np.where(rng.random(240) < 0.2, rng.integers(0, 60, 240), np.repeat(range(60), 4))
+    sizes = np.bincount(tiny_labels)[tiny_labels]
+    found = find_label_issues(tiny[sizes < 5], tiny_labels[sizes < 5], precision=0.9)
+    assert not found.n_issues
+    assert any("since their classes have fewer than 5 labels" in m for m in found.messages)
 
 
 # One count ---------------------------------------------------------------------------------------

@@ -60,16 +60,14 @@ def test_block_by_block_labels_are_judged_as_they_are_at_once(monkeypatch, n_unl
     in_blocks = find_label_issues(DATA.X, labels)
     labelled = ~np.isnan(labels)
     # Rows without a label have no weight in the one, and are not there in the other, so that folds
-    # are drawn from others, the next smaller shrinkage is chosen, and four in ten labels are wrong:
-    # what is close may be told otherwise.
+    # are drawn from others, and four in ten labels are wrong: what is close may be told otherwise.
     share = 0.95 if n_unlabelled else 1.0
     for name in ("is_label_issue", "predicted_label", "second_label"):
         same = np.asarray(at_once[name] == in_blocks[name])[labelled]
         assert same.mean() >= share, name
     difference = np.abs(at_once["label_quality"] - in_blocks["label_quality"])[labelled]
-    assert np.quantile(difference, share) < (0.1 if n_unlabelled else 1e-3)
-    assert np.median(difference) < (0.02 if n_unlabelled else 1e-3)
-    assert abs(at_once.noise_rate - in_blocks.noise_rate) < (0.01 if n_unlabelled else 1e-3)
+    assert np.quantile(difference, share) < (0.03 if n_unlabelled else 1e-3)
+    assert abs(at_once.noise_rate - in_blocks.noise_rate) < 0.005
     assert np.isnan(in_blocks["label_quality"][~labelled]).all()
     assert not in_blocks["is_label_issue"][~labelled].any()
 
@@ -84,10 +82,11 @@ def test_where_fits_are_dear_the_discriminant_judges_alone(monkeypatch):
     monkeypatch.setattr(judged_rows, "HELD_CELLS", 0)
     monkeypatch.setattr(unseen, "DEAR_CELLS", 0)
     monkeypatch.setattr(row_judge, "fit_again", None)  # is not asked
-    issues = find_label_issues(DATA.X, DATA.given_labels)
+    unlike = DATA.X * np.linspace(1, 6, DATA.X.shape[1])  # so that they are half-whitened by both
+    issues = find_label_issues(unlike, DATA.given_labels, random_state=0)
     wrong = DATA.given_labels != DATA.true_labels
     assert wrong[issues["is_label_issue"]].mean() > 0.85
-    density = DiscriminantProbe().fit_leave_one_out(DATA.X, DATA.given_labels)
+    density = DiscriminantProbe().fit_leave_one_out(unlike, DATA.given_labels)
     np.testing.assert_array_equal(issues["predicted_label"], density.argmax(axis=1))
 
 

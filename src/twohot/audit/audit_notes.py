@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import first_few
-from twohot.audit.doubt import SURELY
+from twohot.audit.doubt import FEWEST_PROMISED, SURELY
 from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions
 from twohot.audit.verdict import LabelVerdict
@@ -65,6 +65,9 @@ def _why_not(verdict: LabelVerdict, precision: float) -> str:
     if not verdict.eligible.any():
         return "none has a likelier class"
     asked = f"a precision of {precision:g} cannot be promised for any"
+    sizes = np.bincount(verdict.codes[verdict.codes >= 0], minlength=verdict.n_classes)
+    if (sizes[verdict.codes[verdict.eligible]] < FEWEST_PROMISED).all():
+        return f"{asked}, since their classes have fewer than {FEWEST_PROMISED} labels"
     if verdict.share.low == 0:
         return f"{asked}, since labels that look wrong may as well be overlap of their classes"
     return f"{asked}, since other classes are likelier for some, but none surely enough"

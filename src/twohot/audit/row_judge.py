@@ -16,7 +16,7 @@ from twohot.audit.noise_model import NoiseModel
 from twohot.audit.opinions import mean_opinion, opinion_scales, rule_out
 from twohot.audit.two_likeliest import two_likeliest
 from twohot.audit.verdict import AS_IT_IS
-from twohot.distill.discriminant import ClassMoments, moments_along_axes
+from twohot.distill.discriminant import ClassMoments, half_whitened_moments
 from twohot.distill.leave_one_out import choose_shrinkage, left_out_logits
 from twohot.rows.block import Block
 from twohot.rows.chunked import ChunkedColumn, split_index
@@ -86,7 +86,7 @@ def make_judge(
     n_folds = folds_within(len(sample), rows.n_classes)
     splits = choose_splits(n_folds, codes, None, random_state) if n_folds else []
     _attach_folds(rows, sample, splits)
-    moments = moments_along_axes(coordinates)
+    moments = half_whitened_moments(coordinates)
     some = _some(len(sample), max(FEWEST_ROWS, CHOICE_CELLS // rows.n_classes), random_state)
     fits = UnseenFits(
         coefs=_fold_coefs(search, coordinates.leading(), sample, splits),

@@ -145,13 +145,13 @@ def verdict_of(
     """
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
     unlike = (codes != NO_LABEL) & (candidates.first != codes)
-    frequent = sizes[np.maximum(codes, 0)] >= fewest_rows
+    class_sizes = sizes[np.maximum(codes, 0)]
     noise_rate, even = random_noise.noise_rate, random_noise.is_even
     weight = weigh_boundary(noise_rate, at_boundary, unlike, even=even)
-    promised = promised_doubt(at_random, candidates.confidence, even=even)
+    promised = promised_doubt(at_random, candidates.confidence, class_sizes, even=even)
     return LabelVerdict(
         candidates=candidates,
-        eligible=unlike & frequent,
+        eligible=unlike & (class_sizes >= fewest_rows),
         at_random=at_random,
         at_boundary=at_boundary,
         doubt=combined_doubt(at_random, at_boundary, unlike, weight),

@@ -13,7 +13,7 @@ left as they are: classes may be as wide in every direction, and then shrinking 
 A class without a row has the mean of all rows, and no class less than the prior of half a row.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as sl
@@ -50,6 +50,7 @@ class ClassMoments:
     weights: FloatArray  # (K,), of the rows of each class
     mean: FloatArray  # (m,), of all rows
     least_spread: float  # that stands for tr(S)/m where this is less
+    as_they_are: bool = False  # whether what was read is a few axes that vary nearly alike
 
     @property
     def basis(self) -> FloatArray:
@@ -70,7 +71,19 @@ def moments_along_axes(coordinates: Coordinates, n_axes: int | None = None) -> C
     intercept = coordinates.rows.intercept
     axes = coordinates.axes.leading(intercept=intercept, most=n_axes)
     if not few_alike(axes.variances[: len(axes.variances) - intercept]):
-        axes = coordinates.axes.half_whitened(intercept=intercept, most=n_axes)
+        return half_whitened_moments(coordinates, n_axes)
+    moments = class_moments(coordinates.rows, axes.reading(intercept=intercept))
+    return replace(moments, as_they_are=True)
+
+
+def half_whitened_moments(coordinates: Coordinates, n_axes: int | None = None) -> ClassMoments:
+    """Return the moments of classes along the leading axes, at most so many, half-whitened.
+
+    An audit reads all rows so: where classes stand apart, rows with a wrong label spread their
+    class, and if it is taken to be as wide in every direction it overlaps others in all of them.
+    """
+    intercept = coordinates.rows.intercept
+    axes = coordinates.axes.half_whitened(intercept=intercept, most=n_axes)
     return class_moments(coordinates.rows, axes.reading(intercept=intercept))
 
 
@@ -84,7 +97,7 @@ def few_alike(variances: FloatArray) -> bool:
     (True, False, False)
     """
     smallest = variances.min(initial=np.inf)
-    return len(variances) < MANY_AXES and variances.max(initial=0) <= ALIKE * smallest
+    return len(variances) < MANY_AXES and bool(variances.max(initial=0) <= ALIKE * smallest)
 
 
 def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:

@@ -37,8 +37,8 @@ class DiscriminantProbe(FittedProbe):
     shrinkage : float or "auto"
         Share of the mean variance in the covariance, 1e-6 to 1. "auto" takes the one of .003, .03,
         .1, .3 and .6 (along fewer than 64 axes, with four rows for each, of 1e-6 and 1e-4, too, and
-        of 1 if rows vary nearly alike about the means of their classes) whose leave-one-out
-        predictions agree best with the given labels.
+        of 1 if they vary nearly alike) whose leave-one-out predictions agree best with the given
+        labels.
     n_axes : int
         Leading principal axes that are used, at the most.
     center, normalize, dtype, n_jobs, verbose

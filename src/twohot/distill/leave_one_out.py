@@ -27,7 +27,6 @@ from twohot.distill.discriminant import (
     NO_ROWS,
     ClassMoments,
     along,
-    few_alike,
     weight_of_rows,
 )
 from twohot.distill.targets import LABELS
@@ -41,7 +40,7 @@ SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 # known without shrinking. A few features may be in units of their own, and one that varies a
 # thousand times as much as another leaves nothing of it beside the mean variance.
 ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)
-# Of a few along which classes are nearly as wide, they may be taken to be equally so.
+# Along a few that vary nearly alike, classes may be taken to be equally wide.
 FULL_SHRINKAGE = 1.0
 
 # Rows that they are compared on, at the most: each takes three products, and that of the largest
@@ -73,7 +72,8 @@ def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
     n_axes = len(moments.variances)
     known = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
     little = LITTLE_SHRINKAGES if known else ()
-    return (*little, *SHRINKAGES, *([FULL_SHRINKAGE] if few_alike(moments.variances) else []))
+    full = (FULL_SHRINKAGE,) if moments.as_they_are else ()
+    return (*little, *SHRINKAGES, *full)
 
 
 def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:

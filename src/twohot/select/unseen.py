@@ -11,7 +11,7 @@ import numpy as np
 
 from twohot._checks.classes import check_generator
 from twohot._types import FloatArray, IntArray
-from twohot.distill.discriminant import moments_along_axes
+from twohot.distill.discriminant import half_whitened_moments
 from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
 from twohot.distill.targets import LABELS
 from twohot.rows.coordinates import Coordinates
@@ -71,7 +71,7 @@ def unseen_density(search: Search) -> FloatArray:
 
     On the rows as they were prepared for the search, along their leading axes.
     """
-    rows, moments = search.leading.rows, moments_along_axes(search.leading)
+    rows, moments = search.leading.rows, half_whitened_moments(search.leading)
     shrinkage = choose_shrinkage(rows, moments)
     return leave_one_out_logits(rows, moments, shrinkage).astype(np.float32)
 
