@@ -12,6 +12,7 @@ from twohot.audit.doubt import (
     BELIEVED,
     BELIEVED_BESIDE_EVEN,
     BoundaryWeight,
+    Trust,
     combined_doubt,
     flag_for_f1,
     flag_for_precision,
@@ -119,10 +120,13 @@ def test_the_least_share_is_what_is_promised_and_nothing_where_noise_is_not_esta
     assert few.low == 0
 
 
-def test_nothing_is_promised_of_tiny_classes_nor_of_rows_without_a_label():
-    at_random, sizes = np.array([0.9, 0.9, 0.9, np.nan]), np.array([4, 5, 100, 3])
-    promised = promised_doubt(at_random, np.full(4, 0.5), sizes, even=True)
+def test_nothing_is_promised_of_unknown_classes_nor_of_rows_without_a_label():
+    at_random, sizes = np.array([0.9, 0.9, 0.9, np.nan]), np.array([9, 10, 100, 3])
+    known = Trust(fewest_labels=10).known(sizes)
+    promised = promised_doubt(at_random, np.full(4, 0.5), known, even=True)
     np.testing.assert_array_equal(promised, [0, 0.9, 0.9, np.nan])
+    assert Trust().known(sizes).all()
+    assert not Trust(explained=0.1).known(sizes).any()
 
 
 def test_rows_without_a_label_are_never_flagged():

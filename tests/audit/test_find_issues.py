@@ -132,12 +132,40 @@ def test_it_is_said_why_nothing_can_be_promised():
     near = find_label_issues(centres + 0.8 * rng.normal(size=(600, 3)), labels, precision=0.9)
     assert not near.n_issues
     assert any("cannot be promised for any, since labels that look" in m for m in near.messages)
-    tiny = np.repeat(np.eye(60), 4, axis=0) + 0.3 * rng.normal(size=(240, 60))
-    tiny_labels = np.where(rng.random(240) < 0.2, rng.integers(0, 60, 240), np.repeat(range(60), 4))
-    sizes = np.bincount(tiny_labels)[tiny_labels]
-    found = find_label_issues(tiny[sizes < 5], tiny_labels[sizes < 5], precision=0.9)
+    # Forty classes of four rows each.
+    tiny = np.repeat(np.arange(40), 4)
+    rows = np.eye(40)[tiny] + 0.2 * rng.normal(size=(160, 40))
+    given = np.where(np.arange(160) % 9 == 0, (tiny + 1) % 40, tiny)
+    found = find_label_issues(rows, given, precision=0.9)
     assert not found.n_issues
-    assert any("since their classes have fewer than 5 labels" in m for m in found.messages)
+    assert any("since their classes have fewer than 10 labels" in m for m in found.messages)
+
+
+def test_tiny_classes_do_not_use_up_the_precision_of_others():
+    rng = np.random.default_rng(0)
+    true = np.concatenate([np.repeat(np.arange(10), 60), np.repeat(np.arange(10, 60), 4)])
+    centres = 3 * rng.normal(size=(60, 32))
+    X = centres[true] + 2 * rng.normal(size=(800, 32))
+    given = np.where(rng.random(800) < 0.25, rng.integers(0, 60, 800), true)
+    issues = find_label_issues(X, given, precision=0.8, n_jobs=1)
+    flagged = issues.is_label_issue
+    assert flagged.sum() > 50
+    assert (np.bincount(given)[given[flagged]] >= 10).all()
+    assert (given != true)[flagged].mean() > 0.8
+
+
+def test_a_probe_that_is_given_knows_classes_of_which_few_are_audited():
+    rng = np.random.default_rng(0)
+    centres = 3 * rng.normal(size=(40, 64))
+    true = np.arange(4160) % 40
+    X = centres[true] + rng.normal(size=(4160, 64))
+    probe = LinearProbe(n_jobs=1).fit(X[160:], true[160:])
+    given = np.where(rng.random(160) < 0.2, (true[:160] + 7) % 40, true[:160])
+    wrong = given != true[:160]
+    for judged in ({"probe": probe}, {"probabilities": probe.predict_proba(X[:160])}):
+        issues = find_label_issues(X[:160], given, precision=0.9, **judged)
+        assert issues.is_label_issue[wrong].mean() > 0.9
+        assert wrong[issues.is_label_issue].mean() > 0.9
 
 
 # One count ---------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import pytest
 import problems
 from twohot import AutoProbe, forecast
 from twohot._checks.labels import code_labels
-from twohot.select import members as members_module
 from twohot.select import sampling
+from twohot.select import shares as shares_module
 from twohot.select.auto_probe import search_probe
 from twohot.select.sampling import choose_labels
 from twohot.select.searched_rows import searched_rows
@@ -118,7 +118,7 @@ def test_where_a_fit_is_dear_a_discriminant_that_is_as_good_is_taken_alone(monke
         return [each.recipe.method for each in found.members]
 
     cheap = members()
-    monkeypatch.setattr(members_module, "DEAR_CELLS", 0)
+    monkeypatch.setattr(shares_module, "DEAR_CELLS", 0)
     dear = members()
     assert "discriminant" in cheap
     assert len(cheap) == 2

@@ -11,8 +11,8 @@ from twohot import AutoProbe, AveragedProbe
 from twohot._checks.labels import code_labels
 from twohot.distill.average_recipe import DiscriminantRecipe
 from twohot.distill.leave_one_out import FULL_SHRINKAGE, LITTLE_SHRINKAGES, SHRINKAGES
-from twohot.select import members as members_module
 from twohot.select import selection as selection_module
+from twohot.select import shares as shares_module
 from twohot.select.auto_probe import search_probe
 from twohot.select.selection import Selection, decide
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
@@ -59,7 +59,7 @@ def test_without_an_intercept_there_is_no_discriminant():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("data", [DATA, WIDE], ids=["long", "wide"])
 def test_an_average_is_fitted_as_averaged_probe_fits_it(data, intercept, monkeypatch):
-    monkeypatch.setattr(members_module, "MOST_ERRORS", 1e9)
+    monkeypatch.setattr(shares_module, "MOST_ERRORS", 1e9)
     for loss in (CrossEntropy, GeneralizedCrossEntropy):
         monkeypatch.setattr(loss, "coarse_student_tol", 1e-7)
         monkeypatch.setattr(loss, "coarse_tol", 1e-7)
@@ -81,7 +81,7 @@ def test_an_average_is_fitted_as_averaged_probe_fits_it(data, intercept, monkeyp
 
 
 def test_an_average_predicts_what_the_mean_of_the_logits_does(monkeypatch):
-    monkeypatch.setattr(members_module, "MOST_ERRORS", 1e9)
+    monkeypatch.setattr(shares_module, "MOST_ERRORS", 1e9)
     selection = decided(DATA)
     held_out = selection.search.splits[0].held_out.rows
     logits = 0
@@ -109,10 +109,12 @@ def rule(search, monkeypatch, *, plain, whitened, discriminant, average=700, sur
     """
     margin = np.zeros(1000)
     margin[: round(200 * sure)] = margin[1000 - round(200 * (1 - sure)) :] = 1
+    alike = np.zeros(1000, int)
 
     def scored(member, n_agreed):
         agrees = (np.arange(1000) < n_agreed).astype(float)
         changes = {"agrees": agrees, "agreement": agrees.mean(), "margin": margin}
+        changes["predicted"] = alike
         return type(member)(**(vars(member) | changes))
 
     members = {False: scored(search.best(whiten=False), plain)}
@@ -167,6 +169,42 @@ def test_what_is_averaged_where_labels_are_wrong_at_the_boundary(
         search, monkeypatch, plain=plain, whitened=whitened, discriminant=discriminant, sure=0.9
     )
     assert found == expected
+
+
+def test_the_likeliest_trial_is_that_of_the_largest_mean_likelihood(search):
+    means = [
+        np.average(trial.calibration.likelihood, weights=search.weights)
+        for trial in search.trials.values()
+    ]
+    assert search.likeliest() is list(search.trials.values())[int(np.argmax(means))]
+
+
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize("at_boundary", [False, True])
+def test_shares_and_errors(search, monkeypatch, at_boundary, alike):
+    discriminant = selection_module.discriminants_of(search)[0]
+    whitened = search.best(whiten=True)
+    likeliest = whitened if alike else search.best(whiten=False)
+    monkeypatch.setattr(search, "likeliest", lambda: likeliest)
+    monkeypatch.setattr(shares_module, "is_behind", lambda *_, **__: False)
+    monkeypatch.setattr(shares_module, "wrong_at_boundary", lambda *_: at_boundary)
+    found = shares_module.choose_shares(search, discriminant)
+    if not at_boundary:
+        expected, errors = {whitened: 0.5, discriminant: 0.5}, 2.0
+    elif alike:
+        expected, errors = {whitened: 0.4, discriminant: 0.6}, 3.0
+    else:
+        expected, errors = {whitened: 0.2, likeliest: 0.2, discriminant: 0.6}, 3.0
+    assert found.of == pytest.approx(expected)
+    assert found.errors == errors
+
+
+def test_an_average_may_be_as_far_behind_as_its_shares_say(search, monkeypatch):
+    agreed = {"plain": 700, "whitened": 700, "discriminant": 700}
+    # Seven labels are 2.6 standard errors.
+    with monkeypatch.context() as patched:
+        assert "discriminant" in rule(search, patched, **agreed, average=693, sure=0.9)
+    assert rule(search, monkeypatch, **agreed, average=693) == ["whitened"]
 
 
 def test_shares_are_those_of_the_average(search):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import first_few
-from twohot.audit.doubt import FEWEST_PROMISED, SURELY
+from twohot.audit.doubt import SURELY
 from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions
 from twohot.audit.verdict import LabelVerdict
@@ -42,6 +42,11 @@ def unclear_notes(
 ) -> list[str]:
     """Say what the labels cannot tell."""
     said = []
+    if verdict.trust.explained:
+        said.append(
+            "The rows nearest to each predict more of the labels than a probe does: no straight "
+            "lines separate these classes, and labels that look wrong may be right."
+        )
     unclear = np.count_nonzero(verdict.unclear) / np.count_nonzero(labels.labelled)
     if unclear >= UNCLEAR_SHARE:
         names = labels.classes.tolist()
@@ -65,11 +70,15 @@ def _why_not(verdict: LabelVerdict, precision: float) -> str:
     if not verdict.eligible.any():
         return "none has a likelier class"
     asked = f"a precision of {precision:g} cannot be promised for any"
-    sizes = np.bincount(verdict.codes[verdict.codes >= 0], minlength=verdict.n_classes)
-    if (sizes[verdict.codes[verdict.eligible]] < FEWEST_PROMISED).all():
-        return f"{asked}, since their classes have fewer than {FEWEST_PROMISED} labels"
+    if verdict.trust.explained:
+        return f"{asked}, since what looks wrong may only be beyond what a probe can learn"
+    if not verdict.known[verdict.eligible].any():
+        n_labels = verdict.trust.fewest_labels
+        return f"{asked}, since their classes have fewer than {n_labels} labels"
     if verdict.share.low == 0:
         return f"{asked}, since labels that look wrong may as well be overlap of their classes"
+    if verdict.promised[verdict.eligible].max() >= precision:
+        return f"{asked}, since the most doubtful ones are between classes that are confused"
     return f"{asked}, since other classes are likelier for some, but none surely enough"
 
 

@@ -15,10 +15,10 @@ from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError
 from twohot._types import FloatArray
 from twohot.audit.lazy_issues import LazyLabelIssues, decisive
-from twohot.audit.noise_model import NoiseModel
 from twohot.audit.row_judge import (
     DECISIVE,
     GIVEN,
+    RowJudge,
     code_or_first,
     is_labelled,
     make_judge,
@@ -71,7 +71,7 @@ def find_chunked_issues(
     rows.derive(VERDICTS, row_verdicts, judge)
     verdicts: Any = rows.columns[VERDICTS]
     numbers = np.concatenate(verdicts.gather(decisive))
-    verdict, labels = _decide(numbers, given, judge.at_random)
+    verdict, labels = _decide(numbers, given, judge)
     learnt = probe.choice_.learnt
     flagged = flag(verdict, learnt)
     decided = np.column_stack([flagged, verdict.doubt])  # columns of DECIDED
@@ -95,7 +95,7 @@ def find_chunked_issues(
 
 
 def _decide(
-    numbers: FloatArray, given: ChunkedLabels, random_noise: NoiseModel
+    numbers: FloatArray, given: ChunkedLabels, judge: RowJudge
 ) -> tuple[LabelVerdict, Labels]:
     said = dict(zip(DECISIVE, numbers.T, strict=True))
     codes, first = said["given"].astype(np.intp), said["first"].astype(np.intp)
@@ -104,8 +104,9 @@ def _decide(
         candidates,
         said["at_random"],
         said["at_boundary"],
-        random_noise,
+        judge.at_random,
         codes=codes,
         sizes=given.sizes,
+        trust=judge.trust,
     )
     return verdict, Labels(codes, given.classes)

@@ -76,8 +76,8 @@ def find_label_issues(
         Flag as many labels as keep the expected share of truly wrong ones among them at this, as
         far as that can be promised: doubts that may be overlap of classes do not count, and where
         noise differs between classes they count by the `confidence` in the suggestion; those of
-        classes with fewer than five labels do not. That may be more labels than are flagged by
-        default.
+        classes with fewer than ten labels do not, if a probe is fitted on them. That may be more
+        labels than are flagged by default.
     missing : collection of str
         Texts that mean no label, as "NA": they are classes otherwise.
     ids : array, list or RowIds of shape (n_samples,), optional

@@ -78,4 +78,5 @@ def _judge_blocks(
         judge.at_random,
         codes=labels.codes,
         sizes=labels.sizes,
+        trust=judge.trust,
     )

@@ -11,7 +11,7 @@ A user's own probe or probabilities are taken for both.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,11 @@ from twohot._checks.labels import Labels
 from twohot._notebooks import Callback
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.class_probabilities import probe_blocks
+from twohot.audit.doubt import FEWEST_KNOWN, Trust
+from twohot.audit.nearest_labels import explained_by_nearest
 from twohot.audit.noise_fit import best_temperature
 from twohot.audit.partly_labelled import labelled_rows, take_rows
+from twohot.rows.rows import Rows
 from twohot.rows.threads import one_blas_thread
 from twohot.select.agreement import mean, standard_error
 from twohot.select.auto_probe import AutoProbe
@@ -45,6 +48,7 @@ class Opinions:
 
     outputs: FloatArray
     density: FloatArray
+    trust: Trust = field(default_factory=Trust)
 
 
 def given_opinions(blocks: Iterator[FloatArray]) -> Opinions:
@@ -80,7 +84,7 @@ def unseen_opinions(
         whole[labelled], whole[others] = known_rows, own
         return whole
 
-    return Opinions(with_others(found.outputs), with_others(found.density))
+    return Opinions(with_others(found.outputs), with_others(found.density), found.trust)
 
 
 def searched_opinions(search: Search, labels: Labels, random_state: Any) -> Opinions:
@@ -89,7 +93,15 @@ def searched_opinions(search: Search, labels: Labels, random_state: Any) -> Opin
         outputs = unseen_logits(search, search.best(), random_state)
         density = unseen_density(search)
     scales = opinion_scales(outputs, density, labels.codes)
-    return Opinions(mean_opinion(outputs, density, scales), density)
+    outputs = mean_opinion(outputs, density, scales)
+    trust = trust_in(search.coordinates.rows, labels.codes, outputs.argmax(axis=1))
+    return Opinions(outputs, density, trust)
+
+
+def trust_in(rows: Rows, codes: IntArray, predicted: IntArray) -> Trust:
+    """Return how far fits on labels can be trusted, by what they predict of rows without each."""
+    explained = explained_by_nearest(rows, codes, predicted)
+    return Trust(fewest_labels=FEWEST_KNOWN, explained=explained)
 
 
 def rule_out(said: FloatArray, classes: IntArray, codes: IntArray) -> None:

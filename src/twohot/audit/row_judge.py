@@ -4,16 +4,17 @@ Nothing of shape (n_rows, n_classes) is held: opinions are made again, block by 
 rows are, from the coefficients of a few fits and the moments of the classes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
+from twohot.audit.doubt import Trust
 from twohot.audit.noise_fit import fit_noise_model, most_rows, rare_classes
 from twohot.audit.noise_model import NoiseModel
-from twohot.audit.opinions import mean_opinion, opinion_scales, rule_out
+from twohot.audit.opinions import mean_opinion, opinion_scales, rule_out, trust_in
 from twohot.audit.two_likeliest import two_likeliest
 from twohot.audit.verdict import AS_IT_IS
 from twohot.distill.discriminant import ClassMoments, half_whitened_moments
@@ -71,6 +72,7 @@ class RowJudge:
     rare: IntArray  # classes that no row is suggested to be of
     at_random: NoiseModel  # that explains the labels, if all else is overlap
     at_boundary: NoiseModel  # if classes overlap only where their rows do
+    trust: Trust = field(default_factory=Trust)
 
 
 def make_judge(
@@ -95,9 +97,12 @@ def make_judge(
         shrinkage=choose_shrinkage(rows.take(sample[some]), moments),
     )
     chosen = _some(len(sample), most_rows(rows.n_classes), random_state)
-    said = list(rows.take(sample[chosen]).map(unseen_logits_of, fits))
+    taken = rows.take(sample[chosen])
+    said = list(taken.map(unseen_logits_of, fits))
     logits, density = (np.concatenate(parts) for parts in zip(*said, strict=True))
-    return _judge_by(fits, logits, density, codes[chosen], rare_classes(sizes))
+    judge = _judge_by(fits, logits, density, codes[chosen], rare_classes(sizes))
+    predicted = mean_opinion(logits, density, judge.scales).argmax(axis=1)
+    return replace(judge, trust=trust_in(taken, codes[chosen], predicted))
 
 
 def _some(n_rows: int, most: int, random_state: Any) -> IntArray:

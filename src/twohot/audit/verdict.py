@@ -13,6 +13,7 @@ from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.doubt import (
     SURELY,
     ShareWrong,
+    Trust,
     combined_doubt,
     flag_for_budget,
     flag_for_f1,
@@ -44,6 +45,8 @@ class LabelVerdict:
     at_boundary: FloatArray  # (n_rows,), if classes overlap only where their rows do
     doubt: FloatArray  # (n_rows,), of both, how probably the label is wrong; NaN without one
     promised: FloatArray  # (n_rows,), how probably wrong as far as it can be promised
+    known: NDArray[np.bool_]  # (n_rows,), whose label anything is promised of
+    trust: Trust
     share: ShareWrong
     codes: IntArray  # (n_rows,), of the given labels
     n_classes: int
@@ -76,7 +79,8 @@ class LabelVerdict:
 
     def flag_for(self, precision: float) -> NDArray[np.bool_]:
         """Return as many labels as are wrong with this share, as far as it can be promised."""
-        return flag_for_precision(self.doubt, self.eligible, precision, self.promised)
+        asked = self.eligible & self.known
+        return flag_for_precision(self.doubt, asked, precision, self.promised)
 
     def flag_within(self, budget: int) -> NDArray[np.bool_]:
         """Return the most doubtful labels, at most so many."""
@@ -125,6 +129,7 @@ def reach_verdict(
         random_noise,
         codes=codes,
         sizes=sizes,
+        trust=opinions.trust,
         fewest_rows=fewest_rows,
     )
 
@@ -137,18 +142,21 @@ def verdict_of(
     *,
     codes: IntArray,
     sizes: IntArray,
+    trust: Trust,
     fewest_rows: int = FEWEST_ROWS,
 ) -> LabelVerdict:
     """Return the verdict on labels (n_rows,), of classes of given sizes, from what is said of each.
 
     The names are those of `LabelVerdict`; `random_noise` is the noise if all else is overlap.
     """
+    at_random = (1 - trust.explained) * at_random
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
     unlike = (codes != NO_LABEL) & (candidates.first != codes)
     class_sizes = sizes[np.maximum(codes, 0)]
     noise_rate, even = random_noise.noise_rate, random_noise.is_even
     weight = weigh_boundary(noise_rate, at_boundary, unlike, even=even)
-    promised = promised_doubt(at_random, candidates.confidence, class_sizes, even=even)
+    known = trust.known(class_sizes)
+    promised = promised_doubt(at_random, candidates.confidence, known, even=even)
     return LabelVerdict(
         candidates=candidates,
         eligible=unlike & (class_sizes >= fewest_rows),
@@ -156,6 +164,8 @@ def verdict_of(
         at_boundary=at_boundary,
         doubt=combined_doubt(at_random, at_boundary, unlike, weight),
         promised=promised,
+        known=known,
+        trust=trust,
         share=share_wrong(
             at_random, at_boundary, promised, noise_rate, random_noise.noise_rate_interval
         ),

@@ -122,7 +122,7 @@ TOPICS = {
         "The share of the flagged labels that are truly wrong. --precision flags as many labels as "
         "keep it, as far as that can be promised: what may be overlap does not count, and where "
         "labels of some classes are wrong more often, only what the probe is sure of does. Classes "
-        "of fewer than five labels do not count.",
+        "of fewer than ten labels do not count.",
         "docs/howto/flag.md",
     ),
     "probe": Topic(

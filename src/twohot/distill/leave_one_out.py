@@ -36,7 +36,7 @@ from twohot.rows.rows import Rows, Terms
 # Shrinkages that are compared where none is given: from hardly any to mostly the mean variance.
 SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
 
-# Further ones of fewer axes than this, with so many rows for each: a covariance of so few can be
+# Further ones of fewer than MANY_AXES, with so many rows for each: a covariance of so few can be
 # known without shrinking. A few features may be in units of their own, and one that varies a
 # thousand times as much as another leaves nothing of it beside the mean variance.
 ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)

@@ -105,12 +105,12 @@ class DaskRows(Rows):
         chunks = self.tasks.keep(self._each(first_of, made))
         self.columns[name] = ChunkedColumn(self.tasks, chunks, self.X.column.sizes)
 
-    def take(self, index: IntArray) -> "DaskRows":
+    def take(self, index: IntArray, preparation: Preparation | None = None) -> "DaskRows":
         """Return some of the rows, in their order, where they are."""
         weights = self.given_weights
         rows = DaskRows(
             self.X.take(index),
-            self.preparation,
+            self.preparation if preparation is None else preparation,
             weights=None if weights is None else weights.take(index),
             dtype=self.dtype,
             n_classes=self.n_classes,

@@ -143,9 +143,10 @@ class Rows:
         """Keep beside each row what a kernel makes of it."""
         self.attach(name, stack(list(self.map(kernel, *shared))))
 
-    def take(self, index: IntArray) -> "Rows":
-        """Return some of the rows, prepared as all of them are; none is copied."""
-        return self._like(type(self), SelectedRows(self.X, index), self.preparation, index)
+    def take(self, index: IntArray, preparation: Preparation | None = None) -> "Rows":
+        """Return some of the rows, prepared as all of them are, or otherwise; none is copied."""
+        prepared = self.preparation if preparation is None else preparation
+        return self._like(type(self), SelectedRows(self.X, index), prepared, index)
 
     def in_memory(self, index: IntArray) -> "Rows":
         """Return some of the rows in memory, prepared once and for all."""

@@ -48,7 +48,7 @@ class AutoProbe(FittedProbe):
     prepared rows and on half-whitened ones, are fitted on part of the rows, at coarse tolerances
     and each from where another one ended, and scored on the rest by their agreement with the given
     labels; so is a linear discriminant analysis. The best is fitted on all rows, or, where the
-    best of several kinds cannot be told apart, the average of two (`AveragedProbe`), which is a
+    best of several kinds cannot be told apart, an average of two or three (`AveragedProbe`), a
     linear probe too. Nothing but the noisy labels is used; a plain teacher may win.
 
     Candidates are compared on at most 256 leading principal axes, a discriminant on 512. Memory

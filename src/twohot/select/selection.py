@@ -1,8 +1,9 @@
-"""What is made of a finished search: its best candidate, or an average of several (see `members`).
+"""What is made of a finished search: its best candidate, or an average of several (see `shares`).
 
 The best of those that may be averaged is taken alone where the average agrees with clearly fewer
-labels. Each is divided by the temperature at which held-out labels are likeliest. An average of
-linear probes is a linear probe.
+labels. Each is divided by the temperature at which held-out labels are likeliest, and multiplied by
+its share: what the recipe of an average calls temperatures has both. An average of linear probes is
+a linear probe.
 """
 
 from collections.abc import Sequence
@@ -16,9 +17,9 @@ from twohot.distill.leave_one_out import FULL_SHRINKAGE, LITTLE_SHRINKAGES, SHRI
 from twohot.select.agreement import is_behind
 from twohot.select.discriminants import Discriminant, discriminants_of, score_fits
 from twohot.select.grid import MOST_TRIALS
-from twohot.select.members import Member, choose_members
 from twohot.select.scored import Linear, Scored
 from twohot.select.search import Search, Trial
+from twohot.select.shares import Member, choose_shares
 
 # Of the candidates of a search, the discriminants and the average.
 MOST_TRIED = MOST_TRIALS + len((*LITTLE_SHRINKAGES, *SHRINKAGES, FULL_SHRINKAGE)) + 1
@@ -59,12 +60,12 @@ def decide(search: Search, *, intercept: bool = True, normalize: bool = True) ->
     best = max(
         discriminants, key=lambda each: (each.agreement, each.recipe.shrinkage), default=None
     )
-    found = choose_members(search, best)
-    members = list(found.shares)
+    shares = choose_shares(search, best)
+    members = list(shares.of)
     if len(members) > 1:
-        average = _average(search, found.shares)
+        average = _average(search, shares.of)
         first = max(members, key=lambda each: each.agreement)
-        if not is_behind(average.agrees, first.agrees, search.weights, errors=found.errors):
+        if not is_behind(average.agrees, first.agrees, search.weights, errors=shares.errors):
             return Selection(search, discriminants, members, average, normalize)
         members = [first]
     return Selection(search, discriminants, members, members[0], normalize)

@@ -8,8 +8,8 @@ boundaries of classes: there what minimises a loss learns the wrong labels as we
    standard errors of the difference.
 2. If the discriminant does, it is averaged with the half-whitened candidate, even if that is
    behind: the two err on different rows, and a third of the same family as the second only
-   outweighs the first. Where rows
-   times classes are so many that a fit is dear, it is taken alone, which costs one read of them.
+   outweighs the first. Where rows times classes are so many that a fit is dear, it is taken alone,
+   which costs one read of them.
 3. Otherwise those that count are averaged.
 
 Where labels look wrong at the boundaries, those held out are so too. The discriminant then counts
@@ -38,31 +38,37 @@ BOUNDARY_ERRORS, BOUNDARY_SHARE = 3.0, 0.6
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
-    """What may be averaged."""
+class Shares:
+    """What may be averaged, each with which share."""
 
-    shares: dict[Member, float]
+    of: dict[Member, float]
     errors: float  # standard errors up to which their average is not behind the best of them
 
 
-def choose_members(search: Search, discriminant: Discriminant | None) -> Members:
+def choose_shares(search: Search, discriminant: Discriminant | None) -> Shares:
     """Return what may be averaged, of a finished search and the best discriminant, if any."""
-    trials = [search.best(whiten=whiten) for whiten in (False, True)]
-    best = max(trials, key=lambda each: each.agreement)
+    plain, whitened = trials = [search.best(whiten=whiten) for whiten in (False, True)]
+    if discriminant is None:
+        return _of_the_near(search, trials)
+    best = max((plain, whitened), key=lambda each: each.agreement)
     at_boundary = wrong_at_boundary(best, search.weights)
     errors = BOUNDARY_ERRORS if at_boundary else MOST_ERRORS
-    found = [*trials, *([] if discriminant is None else [discriminant])]
-    top = max(found, key=lambda each: each.agreement).agrees
-    if discriminant is None or is_behind(discriminant.agrees, top, search.weights, errors=errors):
-        near = [
-            each
-            for each in trials
-            if not is_behind(each.agrees, top, search.weights, errors=MOST_ERRORS)
-        ]
-        return Members(dict.fromkeys(near, 1 / len(near)), MOST_ERRORS)
+    if is_behind(discriminant.agrees, best.agrees, search.weights, errors=errors):
+        return _of_the_near(search, trials)
     rows = search.coordinates.rows
     if rows.n_samples * rows.n_classes > DEAR_CELLS:
-        return Members({discriminant: 1.0}, errors)
-    others = dict.fromkeys([trials[1], search.likeliest()] if at_boundary else trials[1:])
+        return Shares({discriminant: 1.0}, errors)
+    others = dict.fromkeys([whitened, search.likeliest()] if at_boundary else [whitened])
     share = BOUNDARY_SHARE if at_boundary else 0.5
-    return Members(dict.fromkeys(others, (1 - share) / len(others)) | {discriminant: share}, errors)
+    return Shares(dict.fromkeys(others, (1 - share) / len(others)) | {discriminant: share}, errors)
+
+
+def _of_the_near(search: Search, trials: list[Trial]) -> Shares:
+    """Return equal shares of those that agree as much as the best, up to chance."""
+    top = max(trials, key=lambda each: each.agreement).agrees
+    near = [
+        each
+        for each in trials
+        if not is_behind(each.agrees, top, search.weights, errors=MOST_ERRORS)
+    ]
+    return Shares(dict.fromkeys(near, 1 / len(near)), MOST_ERRORS)
