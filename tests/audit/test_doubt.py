@@ -14,12 +14,11 @@ from twohot.audit.doubt import (
     BoundaryWeight,
     Trust,
     combined_doubt,
-    flag_for_f1,
-    flag_for_precision,
     promised_doubt,
     share_wrong,
     weigh_boundary,
 )
+from twohot.audit.flags import flag_for_f1, flag_for_precision
 
 CHANCES = st.integers(0, 10).map(lambda tenths: tenths / 10)
 SEVEN = arrays(float, 7, elements=CHANCES)

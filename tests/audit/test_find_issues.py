@@ -19,7 +19,7 @@ from twohot import AutoProbe, LabelIssues, LinearProbe, find_label_issues, forec
 from twohot._checks.labels import NO_LABEL, Labels, code_labels
 from twohot.audit import class_probabilities
 from twohot.audit import find_issues as issues_module
-from twohot.audit.doubt import flag_for_precision
+from twohot.audit.flags import flag_for_precision
 from twohot.audit.issue_table import COLUMNS
 from twohot.audit.opinions import unseen_opinions
 from twohot.audit.verdict import reach_verdict

@@ -5,7 +5,7 @@ import pytest
 
 from tests.audit.simulated_labels import simulate
 from twohot._checks.messages import ArgumentError
-from twohot.audit.doubt import flag_for_precision
+from twohot.audit.flags import flag_for_precision
 from twohot.audit.noise_fit import fit_noise_model
 from twohot.noise.corruption import pair_flip, superclass_noise, symmetric
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.audit.doubt import flag_for_budget
+from twohot.audit.flags import flag_for_budget
 from twohot.audit.two_likeliest import join, two_likeliest
 from twohot.audit.verdict import count_transitions
 

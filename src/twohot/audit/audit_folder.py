@@ -21,7 +21,7 @@ from twohot._checks.messages import ArgumentError, FileThereError, cause_of
 from twohot._checks.names import check_names
 from twohot._checks.numbers import check_choice
 from twohot._files import json_safe, parse_json, write_json
-from twohot.audit.doubt import taken_unseen
+from twohot.audit.flags import taken_unseen
 from twohot.audit.issue_files import read_issues, write_findings, write_issues, write_labels
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary

@@ -12,7 +12,8 @@ from twohot._checks.labels import NO_LABEL, Labels
 from twohot._extras import load_extra
 from twohot._notebooks import notebook_table
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.doubt import share_in_words, taken_unseen
+from twohot.audit.doubt import share_in_words
+from twohot.audit.flags import taken_unseen
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import POSITIONS

@@ -15,13 +15,11 @@ from twohot.audit.doubt import (
     ShareWrong,
     Trust,
     combined_doubt,
-    flag_for_budget,
-    flag_for_f1,
-    flag_for_precision,
     promised_doubt,
     share_wrong,
     weigh_boundary,
 )
+from twohot.audit.flags import flag_for_budget, flag_for_f1, flag_for_precision
 from twohot.audit.noise_fit import fit_noise_model, rare_classes
 from twohot.audit.noise_model import NoiseModel
 from twohot.audit.opinions import Opinions, rule_out
