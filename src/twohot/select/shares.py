@@ -31,8 +31,8 @@ Member = Trial | Discriminant
 # labels tells candidates apart badly, and averaging in one that is a little worse costs little.
 MOST_ERRORS = 2.0
 # The same of a discriminant, and its share, where labels look wrong at the boundaries of classes.
-# Test accuracy with such noise at .4, of what is averaged elsewhere, and with this share at a third,
-# a half and .6: digits 90.3, 91.0, 91.2, 91.2, BANKING77 86.5, 87.3, 87.1, 87.0, CIFAR-100 (100 a
+# Test accuracy with such noise at .4, of what is averaged elsewhere, and with a share of a third, a
+# half and .6: digits 90.3, 91.0, 91.2, 91.2, BANKING77 86.5, 87.3, 87.1, 87.0, CIFAR-100 (100 a
 # class) 63.0, 62.6, 63.0, 63.3.
 BOUNDARY_ERRORS, BOUNDARY_SHARE = 3.0, 0.6
 
