@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 import missing_labels
@@ -151,7 +152,21 @@ def test_tiny_classes_do_not_use_up_the_precision_of_others():
     flagged = issues.is_label_issue
     assert flagged.sum() > 50
     assert (np.bincount(given)[given[flagged]] >= 10).all()
+    assert any(
+        "doubtful labels of classes with fewer than 10 are not" in m for m in issues.messages
+    )
     assert (given != true)[flagged].mean() > 0.8
+
+
+def test_zeros_of_a_classifier_are_not_taken_for_certainty():
+    # Of ten neighbours none may have a label that is right.
+    rng = np.random.default_rng(0)
+    labels = np.arange(800) % 4
+    X = np.array([[0, 0], [3, 0], [0, 3], [3, 3]])[labels] + rng.normal(size=(800, 2))
+    neighbours = KNeighborsClassifier(10)
+    p = cross_val_predict(neighbours, X, labels, method="predict_proba")
+    assert (p[np.arange(800), labels] == 0).any()
+    assert not find_label_issues(None, labels, probabilities=p, precision=0.9).n_issues
 
 
 def test_a_probe_that_is_given_knows_classes_of_which_few_are_audited():
@@ -860,7 +875,8 @@ def test_the_printed_table(table):
     many = find_label_issues(X, Y, probe=JUDGE, budget=50)
     assert len(str(many).splitlines()) == 12 + len(many.messages)
     none = find_label_issues(None, ["a", "b"] * 30, probabilities=np.eye(2)[[0, 1] * 30])
-    assert str(none) == f"60 labels: {none.share_in_words()}; 0 flagged"
+    assert str(none).splitlines()[0] == f"60 labels: {none.share_in_words()}; 0 flagged"
+    assert "If it was fitted on them, it has learnt them by heart" in none.messages[0]
     assert none.share_in_words().startswith("about 0.0% are wrong")
     assert isinstance(none, LabelIssues)
 

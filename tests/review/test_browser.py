@@ -294,7 +294,10 @@ def test_new_classes_and_notes_are_text_survive_and_come_back_whole(opened, name
     first, second, third, *_ = page.shown()
     page.script("take(0, decisionFor(0, arguments[0]))", name)
     page.script("openNote(1); byId('note-text').value = arguments[0]", name)
+    # The page goes back to the row when the dialog has closed, which is after the click.
+    page.script("byId('note').addEventListener('close', () => { window.noteClosed = true })")
     page.browser.find_element(By.ID, "note-save").click()
+    WebDriverWait(page.browser, 10, 0.05).until(lambda _: page.script("return window.noteClosed"))
     page.script("goTo(2)")
     page.press("x")
     decided, noted = page.decided(), page.noted()

@@ -18,14 +18,22 @@ SHOWN_PAIRS = 3  # of classes that this is about
 
 # What a probe may agree more with labels that it was fitted on than with others.
 BY_HEART = 0.1
+# Share of the labels that a classifier gives from which on it looks as if it had seen them.
+NEARLY_ALL = 0.995
+NEARLY_ALL_GIVEN = (
+    "{:.1%} of these labels are what the classifier gives. If it was fitted on them, it has learnt "
+    "them by heart, and misses wrong ones: pass probabilities out of fold, or no classifier."
+)
 
 
 def learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[str, ...]:
     """Say if a probe gives many more of these labels than of such as it had not seen."""
     choice, labelled = getattr(probe, "choice_", None), labels.labelled
-    if choice is None or not labelled.any():
+    if not labelled.any():
         return ()
     given = float(np.mean(opinions.outputs[labelled].argmax(axis=1) == labels.codes[labelled]))
+    if choice is None:
+        return (NEARLY_ALL_GIVEN.format(given),) if given > NEARLY_ALL else ()
     unseen = choice.chosen.agreement + 2 * choice.chosen.agreement_error
     if given <= unseen + BY_HEART:
         return ()
@@ -52,8 +60,14 @@ def unclear_notes(
         names = labels.classes.tolist()
         pairs = [f"{names[a]!r} and {names[b]!r}" for a, b in verdict.overlapping[:SHOWN_PAIRS]]
         said.append(
-            f"For {unclear:.1%} of the labels another class is likelier, and it cannot be told "
-            f"whether they are wrong or their classes overlap: mostly {', '.join(pairs)}."
+            f"For {unclear:.1%} of the labels it cannot be told whether they are wrong or their "
+            f"classes overlap: mostly {', '.join(pairs)}."
+        )
+    n_unknown = np.count_nonzero(verdict.flagged & ~verdict.known)
+    if precision is not None and flagged.any() and n_unknown:
+        said.append(
+            f"{n_unknown} doubtful labels of classes with fewer than {verdict.trust.fewest_labels} "
+            "are not flagged: no precision can be promised of them."
         )
     if precision is not None and not flagged.any():
         said.append(f"No label is flagged: {_why_not(verdict, precision)}.")

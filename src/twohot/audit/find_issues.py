@@ -146,7 +146,9 @@ def find_label_issues(
     by_heart: tuple[str, ...] = ()
     with naming_rows(X, row_ids):
         if probabilities is not None:
-            verdict = reach_verdict(given_opinions(given_blocks(probabilities, labels)), labels)
+            opinions = given_opinions(given_blocks(probabilities, labels))
+            by_heart = learnt_by_heart(labels, None, opinions)
+            verdict = reach_verdict(opinions, labels)
         elif probe is not None:
             opinions = given_opinions(probe_blocks(probe, X, len(labels.codes)))
             by_heart = learnt_by_heart(labels, probe, opinions)

@@ -32,6 +32,7 @@ from twohot.select.search import Search
 from twohot.select.unseen import unseen_density, unseen_logits
 
 MOST_TEMPERATURE = 100.0
+LEAST_DOUBTED = 1e-3  # share of a given opinion that is of all classes alike
 LEAST_ERROR = 1e-9  # of two opinions that predict the same, which have none
 
 # Standard errors by which a probe predicts more labels than the discriminant: from the first on it
@@ -52,10 +53,18 @@ class Opinions:
 
 
 def given_opinions(blocks: Iterator[FloatArray]) -> Opinions:
-    """Return probabilities that come in blocks as both opinions."""
-    with np.errstate(divide="ignore"):  # impossible is -inf
-        said = np.concatenate([np.log(block).astype(np.float32) for block in blocks])
+    """Return probabilities that come in blocks as both opinions.
+
+    None of them is taken to be certain: of ten neighbours none may have a label that is right, and
+    no temperature would mend a zero.
+    """
+    said = np.concatenate([np.log(_uncertain(block)).astype(np.float32) for block in blocks])
     return Opinions(said, said)
+
+
+def _uncertain(probabilities: FloatArray) -> FloatArray:
+    """Return probabilities with a little of all classes in them."""
+    return np.asarray((1 - LEAST_DOUBTED) * probabilities + LEAST_DOUBTED / probabilities.shape[1])
 
 
 def unseen_opinions(
