@@ -72,9 +72,9 @@ class AutoProbe(FittedProbe):
         where it is robust and rows times classes are more than 500,000. (A two-hot student is left
         where it was compared.)
     normalize : bool or "auto"
-        Whether rows get unit norm. "auto" does so from 64 features on; of fewer, unless rows that
-        keep their length predict more of the held-out labels. Such rows have an intercept.
-        (Features in units of their own are better brought to one scale before.)
+        Whether rows get unit norm. "auto" does so from 64 features on; of fewer, if more of the
+        held-out labels are predicted so, by a standard error. Rows that keep their length have an
+        intercept. (Features in units of their own are better brought to one scale before.)
     center, max_iter, dtype, n_jobs
         As for `LinearProbe`.
     random_state : int, RandomState, Generator or None
