@@ -169,6 +169,20 @@ def test_zeros_of_a_classifier_are_not_taken_for_certainty():
     assert not find_label_issues(None, labels, probabilities=p, precision=0.9).n_issues
 
 
+@pytest.mark.parametrize("share", [0.2, 0.35])
+@pytest.mark.parametrize("seed", range(4))
+def test_probabilities_that_tell_nothing_flag_nothing(seed, share):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.normal(size=(800, 2)), (rng.random(800) < share).astype(int)
+    p = cross_val_predict(LogisticRegression(), X, labels, method="predict_proba")
+    issues = find_label_issues(None, labels, probabilities=p, precision=0.9)
+    assert not issues.n_issues
+    assert issues.noise_interval == (0.0, 1.0)
+    assert any("it tells nothing about them" in message for message in issues.messages)
+    # What a person has time for is still there.
+    assert find_label_issues(None, labels, probabilities=p, budget=5).n_issues <= 5
+
+
 def test_a_probe_that_is_given_knows_classes_of_which_few_are_audited():
     rng = np.random.default_rng(0)
     centres = 3 * rng.normal(size=(40, 64))

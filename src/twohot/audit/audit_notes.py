@@ -11,6 +11,7 @@ from twohot.audit.doubt import SURELY
 from twohot.audit.noise_fit import rare_classes
 from twohot.audit.opinions import Opinions
 from twohot.audit.verdict import LabelVerdict
+from twohot.select.chance_agreement import chance_agreement
 
 # Share of labels that may be wrong or overlap from which on it is said.
 UNCLEAR_SHARE = 0.02
@@ -18,6 +19,9 @@ SHOWN_PAIRS = 3  # of classes that this is about
 
 # What a probe may agree more with labels that it was fitted on than with others.
 BY_HEART = 0.1
+# Standard deviations by which a given classifier must beat its own outputs in any other order, and
+# labels from which on that is asked: of fewer even all of them may be given by chance.
+TOLD_ERRORS, ENOUGH_ROWS = 2.0, 20
 # Share of the labels that a classifier gives from which on it looks as if it had seen them.
 NEARLY_ALL = 0.995
 NEARLY_ALL_GIVEN = (
@@ -41,6 +45,23 @@ def learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[str
         f"The probe gives {given:.1%} of these labels, and {choice.chosen.agreement:.1%} of those "
         "it had not seen. If it was fitted on these, it has learnt labels by heart, and misses "
         "wrong ones; without a probe, labels are judged by fits that have not seen them."
+    )
+    return (said,)
+
+
+def tells_nothing(labels: Labels, opinions: Opinions) -> tuple[str, ...]:
+    """Say if a classifier gives no more of these labels than its outputs in any other order do."""
+    labelled = labels.labelled
+    codes, predicted = labels.codes[labelled], opinions.outputs[labelled].argmax(axis=1)
+    if len(codes) < ENOUGH_ROWS:
+        return ()
+    chance, error = chance_agreement(codes, predicted)
+    given = float(np.mean(predicted == codes))
+    if given > chance + TOLD_ERRORS * error:
+        return ()
+    said = (
+        f"The classifier gives {given:.1%} of these labels, and {chance:.1%} in any other order: "
+        "it tells nothing about them. Do not trust these verdicts."
     )
     return (said,)
 

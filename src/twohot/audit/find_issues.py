@@ -1,7 +1,7 @@
 """Which labels are wrong, what they should be, and how sure that is."""
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from twohot._checks.labels import Labels, check_two_classes, code_labels, label_notes
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_within
-from twohot._types import Matrix
-from twohot.audit.audit_notes import learnt_by_heart, row_notes, unclear_notes
+from twohot._types import FloatArray, Matrix
+from twohot.audit.audit_notes import learnt_by_heart, row_notes, tells_nothing, unclear_notes
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.chunked_issues import find_chunked_issues
 from twohot.audit.class_probabilities import (
@@ -143,24 +143,35 @@ def find_label_issues(
     elif probe is not None:
         labels = given.among(probe_classes(probe))
     check_two_classes(labels)
-    by_heart: tuple[str, ...] = ()
+    said, told = cast(tuple[str, ...], ()), True
     with naming_rows(X, row_ids):
         if probabilities is not None:
-            opinions = given_opinions(given_blocks(probabilities, labels))
-            by_heart = learnt_by_heart(labels, None, opinions)
-            verdict = reach_verdict(opinions, labels)
+            blocks = given_blocks(probabilities, labels)
+            verdict, said, told = _judge_given(labels, None, blocks)
         elif probe is not None:
-            opinions = given_opinions(probe_blocks(probe, X, len(labels.codes)))
-            by_heart = learnt_by_heart(labels, probe, opinions)
-            verdict = reach_verdict(opinions, labels)
+            blocks = probe_blocks(probe, X, len(labels.codes))
+            verdict, said, told = _judge_given(labels, probe, blocks)
         else:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
             verdict = judge_labels(probe, X, labels, callback, checkpoint)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
-    messages = (*by_heart, *row_notes(labels, probe), *notes)
-    found = _issues(labels, verdict, offered, budget, precision, probe=probe, messages=messages)
+    messages = (*said, *row_notes(labels, probe), *notes)
+    learnt = told and getattr(getattr(probe, "choice_", None), "learnt", True)
+    found = _issues(
+        labels, verdict, offered, budget, precision, learnt=learnt, probe=probe, messages=messages
+    )
     return replace(found, ids=row_ids)
+
+
+def _judge_given(
+    labels: Labels, probe: Any, blocks: Iterator[FloatArray]
+) -> tuple[LabelVerdict, tuple[str, ...], bool]:
+    """Return the verdict by given probabilities, what to say, and whether they tell anything."""
+    opinions = given_opinions(blocks)
+    nothing = tells_nothing(labels, opinions)
+    said = (*learnt_by_heart(labels, probe, opinions), *nothing)
+    return reach_verdict(opinions, labels), said, not nothing
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
@@ -190,10 +201,10 @@ def _issues(
     budget: int | None,
     precision: float | None,
     *,
+    learnt: bool,
     messages: tuple[str, ...],
     probe: Any,
 ) -> LabelIssues:
-    learnt = getattr(getattr(probe, "choice_", None), "learnt", True)
     candidates, codes = verdict.candidates, labels.codes
     flagged = _flags(verdict, budget, precision, learnt=learnt)
     return LabelIssues(
