@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import first_few
+from twohot._types import IntArray
 from twohot.audit.doubt import SURELY
 from twohot.audit.noise_fit import rare_classes
-from twohot.audit.opinions import Opinions
 from twohot.audit.verdict import LabelVerdict
 from twohot.select.chance_agreement import chance_agreement
 
@@ -30,12 +30,12 @@ NEARLY_ALL_GIVEN = (
 )
 
 
-def learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[str, ...]:
+def learnt_by_heart(labels: Labels, probe: Any, predicted: IntArray) -> tuple[str, ...]:
     """Say if a probe gives many more of these labels than of such as it had not seen."""
     choice, labelled = getattr(probe, "choice_", None), labels.labelled
     if not labelled.any():
         return ()
-    given = float(np.mean(opinions.outputs[labelled].argmax(axis=1) == labels.codes[labelled]))
+    given = float(np.mean(predicted[labelled] == labels.codes[labelled]))
     if choice is None:
         return (NEARLY_ALL_GIVEN.format(given),) if given > NEARLY_ALL else ()
     unseen = choice.chosen.agreement + 2 * choice.chosen.agreement_error
@@ -49,10 +49,9 @@ def learnt_by_heart(labels: Labels, probe: Any, opinions: Opinions) -> tuple[str
     return (said,)
 
 
-def tells_nothing(labels: Labels, opinions: Opinions) -> tuple[str, ...]:
+def tells_nothing(labels: Labels, predicted: IntArray) -> tuple[str, ...]:
     """Say if a classifier gives no more of these labels than its outputs in any other order do."""
-    labelled = labels.labelled
-    codes, predicted = labels.codes[labelled], opinions.outputs[labelled].argmax(axis=1)
+    codes, predicted = labels.codes[labels.labelled], predicted[labels.labelled]
     if len(codes) < ENOUGH_ROWS:
         return ()
     chance, error = chance_agreement(codes, predicted)

@@ -169,8 +169,9 @@ def _judge_given(
 ) -> tuple[LabelVerdict, tuple[str, ...], bool]:
     """Return the verdict by given probabilities, what to say, and whether they tell anything."""
     opinions = given_opinions(blocks)
-    nothing = tells_nothing(labels, opinions)
-    said = (*learnt_by_heart(labels, probe, opinions), *nothing)
+    predicted = opinions.outputs.argmax(axis=1)
+    nothing = tells_nothing(labels, predicted)
+    said = (*learnt_by_heart(labels, probe, predicted), *nothing)
     return reach_verdict(opinions, labels), said, not nothing
 
 

@@ -4,7 +4,7 @@ Nothing of shape (n_rows, n_classes) is held: opinions are made again, block by 
 rows are, from the coefficients of a few fits and the moments of the classes.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ class RowJudge:
     rare: IntArray  # classes that no row is suggested to be of
     at_random: NoiseModel  # that explains the labels, if all else is overlap
     at_boundary: NoiseModel  # if classes overlap only where their rows do
-    trust: Trust = field(default_factory=Trust)
+    trust: Trust
 
 
 def make_judge(
@@ -100,9 +100,7 @@ def make_judge(
     taken = rows.take(sample[chosen])
     said = list(taken.map(unseen_logits_of, fits))
     logits, density = (np.concatenate(parts) for parts in zip(*said, strict=True))
-    judge = _judge_by(fits, logits, density, codes[chosen], rare_classes(sizes))
-    predicted = mean_opinion(logits, density, judge.scales).argmax(axis=1)
-    return replace(judge, trust=trust_in(taken, codes[chosen], predicted))
+    return _judge_by(fits, logits, density, codes[chosen], rows=taken, rare=rare_classes(sizes))
 
 
 def _some(n_rows: int, most: int, random_state: Any) -> IntArray:
@@ -148,7 +146,13 @@ def _fold_coefs(
 
 
 def _judge_by(
-    fits: UnseenFits, logits: FloatArray, density: FloatArray, codes: IntArray, rare: IntArray
+    fits: UnseenFits,
+    logits: FloatArray,
+    density: FloatArray,
+    codes: IntArray,
+    *,
+    rows: Rows,
+    rare: IntArray,
 ) -> RowJudge:
     """Return the judge as sure as labels of some rows say, with the noise that explains them."""
     scales = opinion_scales(logits, density, codes)
@@ -161,6 +165,7 @@ def _judge_by(
         rare=rare,
         at_random=fit_noise_model(outputs, codes),
         at_boundary=fit_noise_model(density, codes, temperatures=AS_IT_IS),
+        trust=trust_in(rows, codes, outputs.argmax(axis=1)),
     )
 
 
