@@ -41,7 +41,8 @@ def killed_and_started_again(tmp_path: Path, downloads: Path) -> Iterator[Callab
         return running[0]
 
     yield start
-    running.pop().quit()
+    for browser in running:  # none if there is no browser to start
+        browser.quit()
 
 
 @pytest.fixture(scope="session")

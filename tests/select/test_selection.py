@@ -1,5 +1,7 @@
 """What is made of a search: discriminants beside it, and averages of what is equally good."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -181,22 +183,52 @@ def test_the_likeliest_trial_is_that_of_the_largest_mean_likelihood(search):
 
 @pytest.mark.parametrize("alike", [False, True])
 @pytest.mark.parametrize("at_boundary", [False, True])
-def test_shares_and_errors(search, monkeypatch, at_boundary, alike):
+@pytest.mark.parametrize("share", [0.6, 0.75])
+def test_shares_and_errors(search, monkeypatch, at_boundary, alike, share):
     discriminant = selection_module.discriminants_of(search)[0]
+    monkeypatch.setattr(search, "n_features", 1 if share == 0.6 else 10**6)
     whitened = search.best(whiten=True)
     likeliest = whitened if alike else search.best(whiten=False)
     monkeypatch.setattr(search, "likeliest", lambda: likeliest)
     monkeypatch.setattr(shares_module, "is_behind", lambda *_, **__: False)
     monkeypatch.setattr(shares_module, "wrong_at_boundary", lambda *_: at_boundary)
-    found = shares_module.choose_shares(search, discriminant)
+    found = shares_module.choose_shares(search, [discriminant])
     if not at_boundary:
         expected, errors = {whitened: 0.5, discriminant: 0.5}, 2.0
     elif alike:
-        expected, errors = {whitened: 0.4, discriminant: 0.6}, 3.0
+        expected, errors = {whitened: 1 - share, discriminant: share}, 3.0
     else:
-        expected, errors = {whitened: 0.2, likeliest: 0.2, discriminant: 0.6}, 3.0
+        half = (1 - share) / 2
+        expected, errors = {whitened: half, likeliest: half, discriminant: share}, 3.0
     assert found.of == pytest.approx(expected)
     assert found.errors == errors
+
+
+@pytest.mark.parametrize(
+    ("at_boundary", "behind", "expected"),
+    [
+        (True, (0, 0, 0, 0, 0), 0.1),  # the middle of all
+        (True, (9, 9, 0, 0, 0), 0.3),  # of those that are not behind
+        (True, (9, 9, 9, 9, 0), 0.6),
+        (False, (0, 0, 0, 0, 0), 0.6),  # the largest
+        (False, (0, 1, 1, 1, 1), 0.003),  # the best
+    ],
+)
+def test_which_shrinkage_is_averaged(search, monkeypatch, at_boundary, behind, expected):
+    """The middle one of those that agreement cannot tell apart, where it may be misled."""
+    monkeypatch.setattr(shares_module, "wrong_at_boundary", lambda *_: at_boundary)
+    top = search.best(whiten=True).agrees
+    n_right = int(top.sum())
+    discriminants = []
+    for each, labels in zip(selection_module.discriminants_of(search), behind, strict=True):
+        agrees = np.zeros(len(top))
+        agrees[: n_right - labels] = 1
+        discriminants.append(replace(each, agrees=agrees, agreement=float(agrees.mean())))
+    best = replace(search.best(whiten=True), agrees=discriminants[-1].agrees)
+    monkeypatch.setattr(search, "best", lambda **_: best)
+    shares = shares_module.choose_shares(search, discriminants).of
+    (found,) = [each for each in shares if each in discriminants]
+    assert found.recipe.shrinkage == expected
 
 
 def test_an_average_may_be_as_far_behind_as_its_shares_say(search, monkeypatch):

@@ -125,7 +125,7 @@ def class_moments(rows: Rows, basis: FloatArray) -> ClassMoments:
 def class_terms(block: Block, basis: FloatArray, n_classes: int) -> Terms:
     """Return, of each class, Σ w and Σ w z; and Σ w z zᵀ. A kernel."""
     z, weights = along(block, basis), weight_of_rows(block)
-    block.n_products += 1
+    block.row_products += len(block)
     labels = LabelTargets(n_classes).of(block).T.astype(np.float64)  # (K, rows)
     weighted = weights * z
     return (labels @ weights)[:, 0], labels @ weighted, weighted.T @ z
@@ -133,7 +133,7 @@ def class_terms(block: Block, basis: FloatArray, n_classes: int) -> Terms:
 
 def along(block: Block, basis: FloatArray) -> FloatArray:
     """Return the rows of a block along the columns of a basis, in float64."""
-    block.n_products += 1
+    block.row_products += len(block)
     return np.asarray(block.prepared() @ basis, dtype=np.float64)
 
 

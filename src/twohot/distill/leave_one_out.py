@@ -106,7 +106,7 @@ def left_out_logits(
     block: Block, basis: FloatArray, moments: ClassMoments, shrinkage: float
 ) -> FloatArray:
     """Return the logits of rows without themselves. A kernel."""
-    block.n_products += MEAN_PRODUCTS
+    block.row_products += MEAN_PRODUCTS * len(block)
     return LeftOut.of(block, basis, moments).logits(moments, shrinkage)
 
 
@@ -114,7 +114,7 @@ def left_out_hits(
     block: Block, basis: FloatArray, moments: ClassMoments, shrinkages: tuple[float, ...]
 ) -> Terms:
     """Return the weight of rows whose label is predicted without them, by shrinkage. A kernel."""
-    block.n_products += MEAN_PRODUCTS * len(shrinkages)
+    block.row_products += MEAN_PRODUCTS * len(shrinkages) * len(block)
     left_out = LeftOut.of(block, basis, moments)
     weights = weight_of_rows(block)[:, 0]
     hits = [left_out.logits(moments, each).argmax(axis=1) == left_out.labels for each in shrinkages]

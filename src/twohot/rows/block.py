@@ -5,13 +5,13 @@ It can therefore be sent to wherever a block lives.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from twohot._types import FloatArray, Matrix
+from twohot._types import BoolArray, FloatArray, Matrix
 
 
 @dataclass(eq=False)
@@ -32,7 +32,7 @@ class Block:
     columns: Mapping[str, Matrix] = field(default_factory=dict)  # what else belongs to each row
     intercept: bool = False
     logits: FloatArray | None = None  # (rows, K), room for the logits
-    n_products: int = 0  # with dense matrices, so far
+    row_products: int = 0  # rows times products with dense matrices, so far
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
@@ -51,7 +51,7 @@ class Block:
 
     def project(self, coef: FloatArray) -> FloatArray:
         """Return the logits (rows, K)."""
-        self.n_products += 1
+        self.row_products += len(self)
         logits: FloatArray = np.matmul(self.x, coef[:, : self.x.shape[1]].T, out=self.logits)
         if self.scale is not None:
             logits *= self.scale
@@ -59,9 +59,16 @@ class Block:
             logits += coef[:, -1]
         return logits
 
+    def project_some(self, chosen: BoolArray, coef: FloatArray) -> FloatArray:
+        """Return the logits of some of the rows, in memory of their own."""
+        scale = None if self.scale is None else self.scale[chosen]
+        some = replace(self, x=self.x[chosen], scale=scale, logits=None)
+        self.row_products += len(some)
+        return some.project(coef)
+
     def gather(self, e: Matrix) -> FloatArray:
         """Return eᵀφ(x) (K, d), e being (rows, K), CSR or dense (and then overwritten)."""
-        self.n_products += not sp.issparse(e)
+        self.row_products += 0 if sp.issparse(e) else len(self)
         total = e.sum(axis=0) if self.intercept else None
         if self.scale is not None:
             e = scale_rows(e, self.scale)

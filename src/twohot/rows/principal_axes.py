@@ -22,15 +22,12 @@ import scipy.linalg as sl
 from twohot._types import FloatArray
 from twohot.rows.basis import Basis, WholeBasis, leading_axes, reflected_basis
 from twohot.rows.block import Block
+from twohot.rows.row_sample import RANGE, sampled_rows
 from twohot.rows.rows import Rows, Terms
 
 # Rows that enter the second moment, about so many. A tenth of the cost of all rows at the size of
 # CIFAR-100 changes no count of passes, and the leading axes hardly.
 MOMENT_ROWS = 10_000
-
-# Multiples of this, 2³² over the golden ratio, are spread evenly modulo 2³²; those of every second
-# or every hundredth row too, so that no order of the rows is sampled one-sidedly.
-SPREAD, RANGE = 2_654_435_769, 2**32
 
 # Axes that are enough to compare candidates on: with 512 of 2048 the choice and its accuracy were
 # those of all, with 256 up to .7 points less. Fine-grained classes need all of them in the end.
@@ -219,8 +216,7 @@ def sample_terms(block: Block, below: int) -> Terms:
     """
     x, weights = block.prepared(), block.weights
     weighted = x if weights is None else x * weights
-    places = np.arange(block.first, block.first + len(x), dtype=np.uint64) * np.uint64(SPREAD)
-    sampled = places % np.uint64(RANGE) < np.uint64(below)
+    sampled = sampled_rows(block, below)
     sample = x[sampled]
     if weights is not None:
         sample *= np.sqrt(weights[sampled])

@@ -248,7 +248,7 @@ def _suited_rows(n_samples: int, n_columns: int, n_classes: int) -> int:
 def run_kernel(kernel: Kernel, block: Block, shared: tuple[Any, ...]) -> tuple[Any, int]:
     """Return what a kernel makes of a block, and its rows times the products that this took."""
     result = kernel(block, *shared)
-    return result, block.n_products * len(block)
+    return result, block.row_products
 
 
 def copy_prepared(block: Block, dtype: np.dtype[Any]) -> FloatArray:

@@ -56,11 +56,7 @@ def decide(search: Search, *, intercept: bool = True, normalize: bool = True) ->
     `normalize` says whether the rows have unit norm.
     """
     discriminants = discriminants_of(search) if intercept else []
-    # Of shrinkages that agree equally well, the largest.
-    best = max(
-        discriminants, key=lambda each: (each.agreement, each.recipe.shrinkage), default=None
-    )
-    shares = choose_shares(search, best)
+    shares = choose_shares(search, discriminants)
     members = list(shares.of)
     if len(members) > 1:
         average = _average(search, shares.of)

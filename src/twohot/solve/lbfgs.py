@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twohot._types import FloatArray
 from twohot.solve.class_steps import KEPT_LOGITS, choose_steps
-from twohot.solve.objective import Evaluation, FitProblem, Objective
-from twohot.solve.preconditioner import ClassMetrics, metrics_at, metrics_at_zero
+from twohot.solve.objective import Evaluation, Objective
+from twohot.solve.preconditioner import metrics_at
 from twohot.solve.secants import History
 
 # After a step that had to be shortened, the pairs of each class are set aside for so many steps:
@@ -41,7 +40,7 @@ class Solution:
 
 def minimize(
     objective: Objective,
-    start: Evaluation | None,
+    start: Evaluation,
     *,
     tol: float,
     max_iter: int,
@@ -50,7 +49,7 @@ def minimize(
     kept_logits: int = KEPT_LOGITS,
     callback: Callable[[int, float, float], None] | None = None,
 ) -> Solution:
-    """Minimise an objective from an evaluated start, or from zero, by at least `min_iter` steps.
+    """Minimise an objective from an evaluated start, by at least `min_iter` steps.
 
     `callback` is called after every step with the iterations, passes and relative gradient so far.
     """
@@ -61,7 +60,7 @@ def minimize(
         end = objective.evaluate(np.zeros_like(at_zero))
         return Solution(end, 0, gradient_norm=0.0, converged=True)
     history.n_overall = 0
-    here, metrics = _start(problem, start, at_zero)
+    here, metrics = start, metrics_at(problem, start)
     n_iter, stalled = 0, 0
     norm = smallest = float(np.linalg.norm(here.gradient)) / scale
     with choose_steps(objective, kept_logits, tol) as steps:
@@ -92,14 +91,3 @@ def minimize(
             if callback is not None:
                 callback(n_iter, problem.rows.n_passes - passes_before, norm)
     return Solution(here, n_iter, norm, norm <= tol)
-
-
-def _start(
-    problem: FitProblem, start: Evaluation | None, at_zero: FloatArray
-) -> tuple[Evaluation, ClassMetrics]:
-    """Return where a fit starts, with the metrics there."""
-    if start is not None:
-        return start, metrics_at(problem, start)
-    nothing = np.zeros_like(at_zero)
-    here = Evaluation(nothing, np.inf, at_zero, np.zeros(len(at_zero)), means=None)
-    return here, metrics_at_zero(problem)

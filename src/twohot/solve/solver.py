@@ -8,6 +8,7 @@ import numpy as np
 from twohot._types import FloatArray
 from twohot.rows.coordinates import Coordinates
 from twohot.solve.class_steps import KEPT_LOGITS
+from twohot.solve.first_step import first_coef
 from twohot.solve.lbfgs import Solution, minimize
 from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import Loss
@@ -45,10 +46,10 @@ class Solver:
     ) -> Solution:
         """Fit targets, started from the last round if that is of use.
 
-        A convex objective starts from the last round, from coefficients that the settings hold, or
-        from zero if that has the smaller gradient. For any other the start matters, and is where
-        the settings say: "teacher" is the last round, or in the first round a fit of the same
-        targets by the loss it starts from.
+        A convex objective starts from the last round, from coefficients that the settings hold, or,
+        if zero has the smaller gradient, one step from there. For any other the start matters, and
+        is where the settings say: "teacher" is the last round, or in the first round a fit of the
+        same targets by the loss it starts from.
         """
         problem = pose(self.coordinates, targets, l2, last)
         if loss.starts_from is None:
@@ -58,7 +59,8 @@ class Solver:
             coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
             solver = Solver(self.coordinates, coarse)
             convex = Objective(problem, loss.starts_from)
-            last = solver._minimize(convex, None, History(problem.rows.dtype)).evaluation
+            first = convex.evaluate(first_coef(problem))
+            last = solver._minimize(convex, first, History(problem.rows.dtype)).evaluation
             problem = replace(problem, means=last.means)
         objective = Objective(problem, loss)
         start = objective.evaluate(self._start(problem, last))
@@ -73,6 +75,8 @@ class Solver:
         if start is not None:
             at_zero = np.linalg.norm(objective.gradient_at_zero())
             start = None if np.linalg.norm(start.gradient) > at_zero else start
+        if start is None:
+            start = objective.evaluate(first_coef(objective.problem))
         if self._history is None or l2 != self._history_l2:
             self._history, self._history_l2 = History(self.coordinates.rows.dtype), l2
         return self._minimize(objective, start, self._history)
@@ -85,9 +89,7 @@ class Solver:
             return last.coef
         return np.zeros_like(problem.target_moment)
 
-    def _minimize(
-        self, objective: Objective, start: Evaluation | None, history: History
-    ) -> Solution:
+    def _minimize(self, objective: Objective, start: Evaluation, history: History) -> Solution:
         return minimize(
             objective,
             start,

@@ -14,10 +14,11 @@ STEEPEST_END = 0.9
 
 # Directions are made class by class, as if classes did not compete for rows, so that steps of a
 # convex fit overshoot, by a factor that changes slowly: this is the first guess of the length that
-# suits them, and the share of the newest step in later ones. (A fit that is not convex overshoots
-# and falls short by turns.) Below this size of the logits, their root mean square, outputs are
+# suits them (after the step from zero, whose length is found: see solve.first_step), and the share
+# of the newest step in later ones. (A fit that is not convex overshoots and falls short by turns.)
+# Below this size of the logits, their root mean square, outputs are
 # nearly uniform, and nothing competes.
-FIRST_LENGTH, NEWEST = 0.7, 0.3
+FIRST_LENGTH, NEWEST = 0.5, 0.3
 SMALL_LOGITS = 0.5
 SHORTEST = 0.3  # what a single bad step may leave
 
