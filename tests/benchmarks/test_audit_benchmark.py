@@ -117,11 +117,13 @@ def test_a_run_leaves_what_its_family_found(tmp_path: Path) -> None:
 def test_a_plan_has_every_run_once_and_dear_ones_last() -> None:
     names = ["CIFAR-100", "CIFAR-100, 100 a class", "digits"]
     runs = plan(names, ["lda"])
-    assert len(set(runs)) == len(runs) == 19 * 12 + 19 + 3
+    assert len(set(runs)) == len(runs) == 19 * 12 + 19 * 3 + 3
     # What takes minutes is planned for some settings of dear sets alone.
-    assert len(plan(names, ["logistic"])) == 19 * 12 + 7 + 3
+    assert len(plan(names, ["logistic"])) == 19 * 12 + 7 * 3 + 3
     assert [run.setting.data for run in runs[:228]] == ["digits"] * 228
-    assert {run.seed for run in runs[228:]} == {0}
+    # Of all rows of CIFAR-100 one draw is made.
+    assert {(run.setting.data, run.seed) for run in runs[228:231]} == {("CIFAR-100", 0)}
+    assert {run.seed for run in runs[231:]} == {0, 1, 2}
     drawn = {"symmetric", "asymmetric", "superclass", "human", "clean", "idn", "pair"}
     assert {run.setting.kind for run in runs} == drawn
     thinned = {run.setting.noise for run in runs if run.setting.thinning}

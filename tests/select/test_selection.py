@@ -219,8 +219,10 @@ def test_which_shrinkage_is_averaged(search, monkeypatch, at_boundary, behind, e
     monkeypatch.setattr(shares_module, "wrong_at_boundary", lambda *_: at_boundary)
     top = search.best(whiten=True).agrees
     n_right = int(top.sum())
+    made = {each.recipe.shrinkage: each for each in selection_module.discriminants_of(search)}
     discriminants = []
-    for each, labels in zip(selection_module.discriminants_of(search), behind, strict=True):
+    for shrinkage, labels in zip(SHRINKAGES, behind, strict=True):
+        each = made[shrinkage]
         agrees = np.zeros(len(top))
         agrees[: n_right - labels] = 1
         discriminants.append(replace(each, agrees=agrees, agreement=float(agrees.mean())))

@@ -21,8 +21,12 @@ from twohot.solve.loss_kernels import softmax
 from twohot.solve.objective import FitProblem
 from twohot.solve.preconditioner import metrics_at_zero
 
-# Rows that are looked at: one number is to be found, which need not be exact.
-MOST_ROWS, LEAST_ROWS, LEAST_SHARE = 1_000, 100, 0.1
+# Rows that are looked at, if there are many, and share of them: one number is to be found, which
+# need not be exact. Of few all are, so that a row of weight two is two rows, and one of no weight
+# none, to the last step. With very many classes fewer: a number for each of them is held.
+SAMPLED_ROWS, SAMPLED_SHARE = 1_000, 0.1
+SAMPLED_CELLS, LEAST_ROWS = 200_000, 100
+FEW_ROWS, FEW_CELLS = 2_000, 1_000_000
 
 LONGEST = 2.0  # multiple of Newton's step
 PRECISION = 0.02
@@ -48,12 +52,18 @@ def first_coef(problem: FitProblem) -> FloatArray:
 
 def _sample(problem: FitProblem, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the logits of some rows, and their weights, in float64."""
-    n_rows = problem.rows.n_samples
-    n_sampled = min(n_rows, MOST_ROWS, max(LEAST_ROWS, int(LEAST_SHARE * n_rows)))
-    below = RANGE * n_sampled // n_rows
+    n_sampled = _sample_size(problem.rows.n_samples, len(coef))
+    below = RANGE * n_sampled // problem.rows.n_samples
     parts = problem.rows.map(sampled_logits, problem.coordinates.on_rows(coef), below)
     logits, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
     return logits.astype(np.float64), weights
+
+
+def _sample_size(n_rows: int, n_classes: int) -> int:
+    if n_rows <= FEW_ROWS and n_rows * n_classes <= FEW_CELLS:
+        return n_rows
+    wanted = min(SAMPLED_ROWS, int(SAMPLED_SHARE * n_rows), SAMPLED_CELLS // n_classes)
+    return min(n_rows, max(LEAST_ROWS, wanted))
 
 
 def sampled_logits(block: Block, coef: FloatArray, below: int) -> Terms:
