@@ -119,7 +119,9 @@ def test_a_plan_has_every_run_once_and_dear_ones_last() -> None:
     runs = plan(names, ["lda"])
     assert len(set(runs)) == len(runs) == 19 * 12 + 19 * 3 + 3
     # What takes minutes is planned for some settings of dear sets alone.
-    assert len(plan(names, ["logistic"])) == 19 * 12 + 7 * 3 + 3
+    assert len(plan(names, ["logistic"])) == 19 * 12 + 7 + 3
+    assert len(plan(names, ["neighbours"])) == 19 * 12 + 19 + 3
+    assert len(plan(names, ["grid"])) == 11 * 12
     assert [run.setting.data for run in runs[:228]] == ["digits"] * 228
     # Of all rows of CIFAR-100 one draw is made.
     assert {(run.setting.data, run.seed) for run in runs[228:231]} == {("CIFAR-100", 0)}
