@@ -17,6 +17,7 @@ from twohot.select import selection as selection_module
 from twohot.select import shares as shares_module
 from twohot.select.auto_probe import search_probe
 from twohot.select.selection import Selection, decide
+from twohot.select.shares import MANY_ROWS
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 
 DATA = problems.synthetic()
@@ -239,6 +240,23 @@ def test_an_average_may_be_as_far_behind_as_its_shares_say(search, monkeypatch):
     with monkeypatch.context() as patched:
         assert "discriminant" in rule(search, patched, **agreed, average=693, sure=0.9)
     assert rule(search, monkeypatch, **agreed, average=693) == ["whitened"]
+
+
+def test_a_discriminant_that_is_ahead_of_the_average_is_taken_alone(search, monkeypatch):
+    agreed = {"plain": 690, "whitened": 690, "discriminant": 700}
+    assert rule(search, monkeypatch, **agreed, average=693, sure=0.9) == ["discriminant"]
+
+
+def test_rows_without_weight_do_not_count_for_the_share(search, monkeypatch):
+    monkeypatch.setattr(shares_module, "wrong_at_boundary", lambda *_: True)
+    monkeypatch.setattr(shares_module, "is_behind", lambda *_, **__: False)
+    discriminants = selection_module.discriminants_of(search)
+    rows = search.coordinates.rows
+    monkeypatch.setattr(search, "n_features", rows.n_samples / MANY_ROWS)
+    for total, expected in ((rows.n_samples, 0.6), (rows.n_samples - 1, 0.75)):
+        monkeypatch.setattr(rows, "total_weight", float(total))
+        shares = shares_module.choose_shares(search, discriminants).of
+        assert max(shares.values()) == expected
 
 
 def test_shares_are_those_of_the_average(search):

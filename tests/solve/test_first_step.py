@@ -6,10 +6,11 @@ from scipy.optimize import minimize_scalar
 
 import problems
 import twin
-from twohot import LinearProbe
+from twohot import DistilledProbe, LinearProbe
 from twohot.distill.targets import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates, prepare
-from twohot.solve import first_step, solver
+from twohot.rows.row_sample import RANGE, is_sampled
+from twohot.solve import first_step, lbfgs
 from twohot.solve.first_step import PRECISION, first_coef
 from twohot.solve.objective import FitProblem, pose
 from twohot.solve.preconditioner import metrics_at_zero
@@ -89,6 +90,39 @@ def test_it_is_newtons_step_where_outputs_stay_uniform():
     np.testing.assert_allclose(first_coef(problem), newton, rtol=2 * PRECISION)
 
 
+def test_nothing_is_looked_at_where_outputs_stay_uniform(monkeypatch):
+    monkeypatch.setattr(first_step, "_sample", None)
+    problem, _ = posed(1e6)
+    assert first_coef(problem).any()
+
+
+def test_late_rounds_hardly_differ_from_uniform_and_are_fitted():
+    """Rounding of outputs near 1/K must not decide which way a step goes."""
+    probe = DistilledProbe(n_rounds=20, ridge=1e4).fit(DATA.X, DATA.given_labels)
+    assert all(entry.converged for entry in probe.rounds_)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("ridge", [1e-3, 1.0])
+def test_soft_targets_near_uniform_are_fitted(size, ridge):
+    targets = problems.random_targets(len(DATA.X), DATA.n_classes) - 1 / DATA.n_classes
+    soft = 1 / DATA.n_classes + size * targets
+    probe = LinearProbe(ridge=ridge, max_iter=2000).fit_soft(DATA.X, soft)
+    assert probe.rounds_[0].converged
+
+
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+def test_rows_without_weight_are_not_looked_at(loss):
+    """Of many rows some are, and among these there may be none with a weight."""
+    generator = np.random.default_rng(0)
+    X, labels = generator.normal(size=(3000, 20)), generator.integers(5, size=3000)
+    weights = np.where(is_sampled(np.arange(3000), RANGE // 10), 0, generator.random(3000) < 0.05)
+    fitted = LinearProbe(loss=loss).fit(X, labels, sample_weight=weights.astype(float))
+    among = weights > 0
+    alone = LinearProbe(loss=loss).fit(X[among], labels[among])
+    np.testing.assert_allclose(fitted.coef_, alone.coef_, atol=1e-4 * np.abs(alone.coef_).max())
+
+
 def test_nothing_to_learn_is_no_step():
     problem, _ = posed(1.0)
     problem.target_moment[...] = 0
@@ -108,7 +142,7 @@ def test_it_saves_passes(monkeypatch):
         "found": first_coef,
         "whole": lambda problem: metrics_at_zero(problem).solve(problem.target_moment),
     }.items():
-        monkeypatch.setattr(solver, "first_coef", first)
+        monkeypatch.setattr(lbfgs, "first_coef", first)
         ended[way] = LinearProbe(ridge=10.0).fit(X, given).rounds_[0]
         assert ended[way].converged
     scale = np.abs(ended["whole"].coef).max()

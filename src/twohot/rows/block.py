@@ -5,13 +5,13 @@ It can therefore be sent to wherever a block lives.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from twohot._types import BoolArray, FloatArray, Matrix
+from twohot._types import FloatArray, Matrix
 
 
 @dataclass(eq=False)
@@ -58,13 +58,6 @@ class Block:
         if self.intercept:
             logits += coef[:, -1]
         return logits
-
-    def project_some(self, chosen: BoolArray, coef: FloatArray) -> FloatArray:
-        """Return the logits of some of the rows, in memory of their own."""
-        scale = None if self.scale is None else self.scale[chosen]
-        some = replace(self, x=self.x[chosen], scale=scale, logits=None)
-        self.row_products += len(some)
-        return some.project(coef)
 
     def gather(self, e: Matrix) -> FloatArray:
         """Return eᵀφ(x) (K, d), e being (rows, K), CSR or dense (and then overwritten)."""

@@ -22,7 +22,7 @@ import scipy.linalg as sl
 from twohot._types import FloatArray
 from twohot.rows.basis import Basis, WholeBasis, leading_axes, reflected_basis
 from twohot.rows.block import Block
-from twohot.rows.row_sample import RANGE, sampled_rows
+from twohot.rows.row_sample import RANGE, is_sampled
 from twohot.rows.rows import Rows, Terms
 
 # Rows that enter the second moment, about so many. A tenth of the cost of all rows at the size of
@@ -216,7 +216,7 @@ def sample_terms(block: Block, below: int) -> Terms:
     """
     x, weights = block.prepared(), block.weights
     weighted = x if weights is None else x * weights
-    sampled = sampled_rows(block, below)
+    sampled = is_sampled(np.arange(block.first, block.first + len(x)), below)
     sample = x[sampled]
     if weights is not None:
         sample *= np.sqrt(weights[sampled])

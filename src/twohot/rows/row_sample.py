@@ -1,23 +1,21 @@
-"""Some rows of each block, the same ones wherever the blocks live and however large they are."""
+"""Rows that stand for all, the same ones wherever the rows live and in blocks of any size."""
 
 import numpy as np
 
-from twohot._types import BoolArray
-from twohot.rows.block import Block
+from twohot._types import BoolArray, IntArray
 
 # Multiples of this, 2³² over the golden ratio, are spread evenly modulo 2³²; those of every second
 # or every hundredth row too, so that no order of the rows is sampled one-sidedly.
 SPREAD, RANGE = 2_654_435_769, 2**32
 
 
-def sampled_rows(block: Block, below: int) -> BoolArray:
-    """Return which rows of a block are sampled: those whose place in RANGE is below a number.
+def is_sampled(numbers: IntArray, below: int) -> BoolArray:
+    """Return which rows, by their numbers, have a place in RANGE that is below a number.
 
     Examples
     --------
-    >>> sampled_rows(Block(0, np.zeros((5, 1))), RANGE // 2).tolist()
+    >>> is_sampled(np.arange(5), RANGE // 2).tolist()
     [True, False, True, False, True]
     """
-    numbers = np.arange(block.first, block.first + len(block), dtype=np.uint64)
-    places = numbers * np.uint64(SPREAD) % np.uint64(RANGE)
+    places = numbers.astype(np.uint64) * np.uint64(SPREAD) % np.uint64(RANGE)
     return np.asarray(places < np.uint64(below))

@@ -19,7 +19,7 @@ from twohot.select.discriminants import Discriminant, discriminants_of, score_fi
 from twohot.select.grid import MOST_TRIALS
 from twohot.select.scored import Linear, Scored
 from twohot.select.search import Search, Trial
-from twohot.select.shares import Member, choose_shares
+from twohot.select.shares import MOST_ERRORS, Member, choose_shares
 
 # Of the candidates of a search, the discriminants and the average.
 MOST_TRIED = MOST_TRIALS + len((*LITTLE_SHRINKAGES, *SHRINKAGES, FULL_SHRINKAGE)) + 1
@@ -61,7 +61,8 @@ def decide(search: Search, *, intercept: bool = True, normalize: bool = True) ->
     if len(members) > 1:
         average = _average(search, shares.of)
         first = max(members, key=lambda each: each.agreement)
-        if not is_behind(average.agrees, first.agrees, search.weights, errors=shares.errors):
+        errors = shares.errors if isinstance(first, Trial) else MOST_ERRORS
+        if not is_behind(average.agrees, first.agrees, search.weights, errors=errors):
             return Selection(search, discriminants, members, average, normalize)
         members = [first]
     return Selection(search, discriminants, members, members[0], normalize)

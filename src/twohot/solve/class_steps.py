@@ -88,6 +88,11 @@ class ClassSteps:
         self._kernel, self._shared = kernel, shared
         self._kept: Rows | None = None  # logits, from the first step on
 
+    def begin(self, coef: FloatArray) -> Evaluation:
+        """Return the evaluation where the steps begin; the logits there are kept."""
+        self._kept = self._logits_at(coef)
+        return self.objective.evaluate(coef, kept=True)
+
     def take(
         self,
         here: Evaluation,
@@ -158,6 +163,10 @@ class LateClassSteps:
     def least_class_curvature(self) -> float:
         """Share of the curvature of its metric from which on a class uses its own pair."""
         return self._now.least_class_curvature
+
+    def begin(self, coef: FloatArray) -> Evaluation:
+        """Return the evaluation where the steps begin."""
+        return self._now.begin(coef)
 
     def take(
         self, here: Evaluation, direction: FloatArray, most_trials: int

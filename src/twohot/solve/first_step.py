@@ -4,20 +4,21 @@ At zero all outputs are uniform, and Newton's step by the metric there is known 
 Further out classes compete for rows, so that it leads too far, mostly two to four times. Along it,
 to coefficients t · W, the slope of the objective is
 
-    mean_i v_i Σ_k p_ik(t z_i) z_ik - ⟨W, B⟩ + t · Σ l2 W²,    z_i = W x_i,
+    mean_i v_i Σ_k (p_ik(t z_i) - 1/K) z_ik - ⟨W, B⟩ + t · Σ l2 W²,    z_i = W x_i,
 
-which rises with t. Its first term is taken from some of the rows, which is hardly any work beside a
-pass; a first step that has to be shortened costs one, and what is learnt of the curvature there.
+with B the moment of the targets less 1/K. It rises with t. Its first term is taken from some of the
+rows, which is little work beside a pass; a first step that has to be shortened costs one, and what
+is learnt of the curvature there.
 """
 
 import numpy as np
 from scipy.optimize import brentq
 
-from twohot._types import FloatArray
+from twohot._types import FloatArray, IntArray
 from twohot.rows.block import Block
-from twohot.rows.row_sample import RANGE, sampled_rows
-from twohot.rows.rows import Terms
-from twohot.solve.loss_kernels import softmax
+from twohot.rows.row_sample import RANGE, is_sampled
+from twohot.rows.rows import Rows, Terms
+from twohot.solve.loss_kernels import deviation
 from twohot.solve.objective import FitProblem
 from twohot.solve.preconditioner import metrics_at_zero
 
@@ -28,6 +29,10 @@ SAMPLED_ROWS, SAMPLED_SHARE = 1_000, 0.1
 SAMPLED_CELLS, LEAST_ROWS = 200_000, 100
 FEW_ROWS, FEW_CELLS = 2_000, 1_000_000
 
+# Size of the logits, their root mean square, up to which outputs are so nearly uniform that
+# Newton's step is right, and some of the rows know no better: in late rounds, with large penalties.
+TINY_LOGITS = 0.1
+
 LONGEST = 2.0  # multiple of Newton's step
 PRECISION = 0.02
 
@@ -36,27 +41,46 @@ def first_coef(problem: FitProblem) -> FloatArray:
     """Return where a first step from zero leads."""
     # Targets less 1/K: the gradient at zero is their moment with its sign changed.
     step = metrics_at_zero(problem).solve(problem.target_moment)
+    mean_square = float(np.sum(problem.axes.variances * step**2)) / len(step)
+    return step if mean_square <= TINY_LOGITS**2 else _suited_length(problem, step) * step
+
+
+def _suited_length(problem: FitProblem, step: FloatArray) -> float:
+    """Return how many times a step has the least objective, as far as some rows tell."""
+    logits, weights = _sample(problem, step)
+    if not weights.any():
+        return 1.0
     rise = float(np.vdot(step, problem.target_moment))
     bend = float(np.sum(problem.penalty * step**2))
-    logits, weights = _sample(problem, step)
 
     def slope(length: float) -> float:
-        outputs, _ = softmax(length * logits)
-        mean = np.average(np.vecdot(outputs, logits), weights=weights)
+        less_uniform, _ = deviation(length * logits)
+        mean = np.average(np.vecdot(less_uniform, logits), weights=weights)
         return float(mean) - rise + length * bend
 
-    if slope(LONGEST) <= 0:
-        return LONGEST * step
-    return float(brentq(slope, 0.0, LONGEST, xtol=PRECISION)) * step
+    if not slope(LONGEST) > 0:
+        return LONGEST
+    return float(brentq(slope, 0.0, LONGEST, xtol=PRECISION))
 
 
 def _sample(problem: FitProblem, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the logits of some rows, and their weights, in float64."""
-    n_sampled = _sample_size(problem.rows.n_samples, len(coef))
-    below = RANGE * n_sampled // problem.rows.n_samples
-    parts = problem.rows.map(sampled_logits, problem.coordinates.on_rows(coef), below)
+    rows = problem.rows
+    taken = rows.take(_sampled(rows, len(coef)))
+    parts = list(taken.map(logits_and_weights, problem.coordinates.on_rows(coef)))
+    rows.n_row_products += taken.n_row_products
     logits, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
     return logits.astype(np.float64), weights
+
+
+def _sampled(rows: Rows, n_classes: int) -> IntArray:
+    """Return which rows are looked at; of weights that are here, none without."""
+    counted = np.arange(rows.n_samples)
+    if isinstance(rows.given_weights, np.ndarray):
+        counted = np.flatnonzero(rows.given_weights)
+    n_rows = len(counted)
+    below = RANGE * _sample_size(n_rows, n_classes) // max(n_rows, 1)
+    return np.asarray(counted[is_sampled(np.arange(n_rows), below)])
 
 
 def _sample_size(n_rows: int, n_classes: int) -> int:
@@ -66,9 +90,7 @@ def _sample_size(n_rows: int, n_classes: int) -> int:
     return min(n_rows, max(LEAST_ROWS, wanted))
 
 
-def sampled_logits(block: Block, coef: FloatArray, below: int) -> Terms:
-    """Return the logits of some rows of a block, and their weights. A kernel."""
-    sampled = sampled_rows(block, below)
-    logits = block.project_some(sampled, coef)
-    weights = np.ones(len(logits)) if block.weights is None else block.weights[sampled, 0]
-    return logits, weights
+def logits_and_weights(block: Block, coef: FloatArray) -> Terms:
+    """Return the logits of a block, and the weights of its rows. A kernel."""
+    weights = np.ones(len(block)) if block.weights is None else block.weights[:, 0]
+    return block.project(coef).copy(), weights.astype(np.float64)

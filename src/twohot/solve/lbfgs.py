@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot.solve.class_steps import KEPT_LOGITS, choose_steps
+from twohot.solve.first_step import first_coef
 from twohot.solve.objective import Evaluation, Objective
 from twohot.solve.preconditioner import metrics_at
 from twohot.solve.secants import History
@@ -40,7 +41,7 @@ class Solution:
 
 def minimize(
     objective: Objective,
-    start: Evaluation,
+    start: Evaluation | None,
     *,
     tol: float,
     max_iter: int,
@@ -51,6 +52,8 @@ def minimize(
 ) -> Solution:
     """Minimise an objective from an evaluated start, by at least `min_iter` steps.
 
+    Without a start it begins one step from zero (solve.first_step), before any direction is tried.
+
     `callback` is called after every step with the iterations, passes and relative gradient so far.
     """
     problem, passes_before = objective.problem, objective.problem.rows.n_passes
@@ -60,10 +63,11 @@ def minimize(
         end = objective.evaluate(np.zeros_like(at_zero))
         return Solution(end, 0, gradient_norm=0.0, converged=True)
     history.n_overall = 0
-    here, metrics = start, metrics_at(problem, start)
     n_iter, stalled = 0, 0
-    norm = smallest = float(np.linalg.norm(here.gradient)) / scale
     with choose_steps(objective, kept_logits, tol) as steps:
+        here = steps.begin(first_coef(problem)) if start is None else start
+        metrics = metrics_at(problem, here)
+        norm = smallest = float(np.linalg.norm(here.gradient)) / scale
         while (norm > tol or n_iter < min_iter) and n_iter < max_iter and stalled < PATIENCE:
             # 1. A direction from the curvature seen so far.
             direction = -history.solve(here.gradient, metrics)

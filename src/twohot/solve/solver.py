@@ -8,7 +8,6 @@ import numpy as np
 from twohot._types import FloatArray
 from twohot.rows.coordinates import Coordinates
 from twohot.solve.class_steps import KEPT_LOGITS
-from twohot.solve.first_step import first_coef
 from twohot.solve.lbfgs import Solution, minimize
 from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import Loss
@@ -59,8 +58,7 @@ class Solver:
             coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
             solver = Solver(self.coordinates, coarse)
             convex = Objective(problem, loss.starts_from)
-            first = convex.evaluate(first_coef(problem))
-            last = solver._minimize(convex, first, History(problem.rows.dtype)).evaluation
+            last = solver._minimize(convex, None, History(problem.rows.dtype)).evaluation
             problem = replace(problem, means=last.means)
         objective = Objective(problem, loss)
         start = objective.evaluate(self._start(problem, last))
@@ -75,8 +73,6 @@ class Solver:
         if start is not None:
             at_zero = np.linalg.norm(objective.gradient_at_zero())
             start = None if np.linalg.norm(start.gradient) > at_zero else start
-        if start is None:
-            start = objective.evaluate(first_coef(objective.problem))
         if self._history is None or l2 != self._history_l2:
             self._history, self._history_l2 = History(self.coordinates.rows.dtype), l2
         return self._minimize(objective, start, self._history)
@@ -89,7 +85,9 @@ class Solver:
             return last.coef
         return np.zeros_like(problem.target_moment)
 
-    def _minimize(self, objective: Objective, start: Evaluation, history: History) -> Solution:
+    def _minimize(
+        self, objective: Objective, start: Evaluation | None, history: History
+    ) -> Solution:
         return minimize(
             objective,
             start,

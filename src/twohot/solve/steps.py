@@ -34,6 +34,10 @@ class Steps(Protocol):
         """Share of the curvature of its metric from which on a class uses its own pair."""
         ...
 
+    def begin(self, coef: FloatArray) -> Evaluation:
+        """Return the evaluation where the steps begin."""
+        ...
+
     def take(
         self, here: Evaluation, direction: FloatArray, most_trials: int
     ) -> tuple[Evaluation | None, bool]:
@@ -53,6 +57,10 @@ class WholeSteps:
     # the class leap.
     least_class_curvature: float = 0.3
     usual_length: float | None = None  # tried first; None before the first step
+
+    def begin(self, coef: FloatArray) -> Evaluation:
+        """Return the evaluation where the steps begin."""
+        return self.objective.evaluate(coef)
 
     def take(
         self, here: Evaluation, direction: FloatArray, most_trials: int
