@@ -69,14 +69,18 @@ class Comparison:
     def difference(
         self, setting: Setting, method: str, rivals: Sequence[str], field: str
     ) -> Difference | None:
-        """Return a method less the best of its rivals, over the seeds that all of them have."""
+        """Return a method less the best of its rivals, over the seeds that both of them have.
+
+        Which is the best is decided on the seeds that all have.
+        """
         ours = self.by_seed(setting, method, field)
         theirs = {rival: self.by_seed(setting, rival, field) for rival in rivals}
         seeds = set(ours).intersection(*theirs.values())
         if not seeds:
             return None
         best = max(rivals, key=lambda rival: fmean(theirs[rival][seed] for seed in seeds))
-        paired = [ours[seed] - theirs[best][seed] for seed in sorted(seeds)]
+        both = sorted(set(ours).intersection(theirs[best]))
+        paired = [ours[seed] - theirs[best][seed] for seed in both]
         return Difference(setting, best, Mean.of(paired))
 
     def accuracy_difference(self, setting: Setting) -> Difference | None:

@@ -143,6 +143,15 @@ def test_a_difference_is_paired_and_against_the_better_rival() -> None:
     np.testing.assert_allclose(found.mean.error, 0.1)  # of 0.15 and -0.05: half their distance
 
 
+def test_the_best_rival_is_compared_on_all_its_seeds() -> None:
+    said = Outcome({LDA: Score(0.6)}, {"fit": 1.0}, {})
+    lda = [record(SETTING, seed, "lda", said) for seed in (0, 1, 2)]
+    records = [linear(0, 0.5, 0.4), *lda, ours(0, 0.7), ours(1, 0.5), ours(2, 0.9)]
+    found = Comparison(records).accuracy_difference(SETTING)
+    assert (found.rival, found.mean.n) == (LDA, 3)
+    np.testing.assert_allclose(found.mean.value, 0.1)
+
+
 def test_a_seed_that_a_rival_lacks_is_not_compared() -> None:
     records = [linear(0, 0.5, 0.4), ours(0, 0.7), ours(1, 0.0)]
     found = Comparison(records).accuracy_difference(SETTING)
