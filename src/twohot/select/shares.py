@@ -21,6 +21,7 @@ labels are likeliest, mostly one of cross-entropy.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from twohot.select.agreement import is_behind
 from twohot.select.boundary import wrong_at_boundary
@@ -29,6 +30,7 @@ from twohot.select.sampling import DEAR_CELLS
 from twohot.select.search import Search, Trial
 
 Member = Trial | Discriminant
+M = TypeVar("M", Trial, Discriminant)
 
 # Standard errors up to which a difference of agreement counts as none. Agreement on 2,000 noisy
 # labels tells candidates apart badly, and averaging in one that is a little worse costs little.
@@ -82,20 +84,20 @@ def _middle(
     search: Search, discriminants: Sequence[Discriminant], best: Discriminant
 ) -> Discriminant:
     """Return the one of middle shrinkage of those that agree as much as the best, up to chance."""
-    near = [
-        each
-        for each in discriminants
-        if not is_behind(each.agrees, best.agrees, search.weights, errors=MOST_ERRORS)
-    ]
+    near = _near(search, discriminants, best)
     return sorted(near, key=lambda each: each.recipe.shrinkage)[len(near) // 2]
 
 
 def _of_the_near(search: Search, trials: list[Trial]) -> Shares:
     """Return equal shares of those that agree as much as the best, up to chance."""
-    top = max(trials, key=lambda each: each.agreement).agrees
-    near = [
-        each
-        for each in trials
-        if not is_behind(each.agrees, top, search.weights, errors=MOST_ERRORS)
-    ]
+    near = _near(search, trials, max(trials, key=lambda each: each.agreement))
     return Shares(dict.fromkeys(near, 1 / len(near)), MOST_ERRORS)
+
+
+def _near(search: Search, members: Sequence[M], best: M) -> list[M]:
+    """Return those that agree with as many held-out labels as the best, up to chance."""
+    return [
+        each
+        for each in members
+        if not is_behind(each.agrees, best.agrees, search.weights, errors=MOST_ERRORS)
+    ]
