@@ -71,9 +71,14 @@ class Loss(ABC):
         Half of one where the logits are kept beside the rows.
         """
 
-    @abstractmethod
+    def scale_at_zero(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return how large the gradient at zero coefficients is, relative to cross-entropy's."""
+        return 1.0
+
     def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
-        """Return the gradient at zero coefficients, which takes no pass."""
+        """Return the gradient at zero coefficients, where outputs are uniform; takes no pass."""
+        scale = self.scale_at_zero(len(problem.target_moment))
+        return np.asarray(-scale * problem.target_moment)
 
     @abstractmethod
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
@@ -126,10 +131,6 @@ class CrossEntropy(Loss):
         """Return the evaluation where other targets were evaluated, without a pass."""
         return None if known.moment is None else self._with_targets(problem, known, known.moment)
 
-    def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
-        """Return the gradient at zero coefficients, where outputs are uniform."""
-        return -problem.target_moment
-
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:  # noqa: ARG002
         """Return the kernel that takes logits along a direction."""
         return cross_entropy_along, ()
@@ -177,10 +178,9 @@ class GeneralizedCrossEntropy(Loss):
             means=means,
         )
 
-    def gradient_at_zero(self, problem: FitProblem) -> FloatArray:
-        """Return the gradient at zero: p = 1/K, so K^-q times that of cross-entropy."""
-        n_classes = len(problem.target_moment)
-        return np.asarray(-problem.target_moment * float(n_classes) ** -self.gce_power)
+    def scale_at_zero(self, n_classes: int) -> float:
+        """Return p^q of uniform outputs p = 1/K, by which the gradient is smaller."""
+        return float(n_classes**-self.gce_power)
 
     def along(self, problem: FitProblem) -> tuple[Kernel, tuple[Any, ...]] | None:
         """Return the kernel that takes logits along a direction, unless targets take the rows."""

@@ -8,7 +8,7 @@ Coefficients, moments and gradients (K, d) are along the d principal axes that a
 1/K would drown it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,6 +63,19 @@ class Evaluation:
     moment: FloatArray | None = None  # (K, d), of the outputs' deviation (cross-entropy)
     log_partition: float = 0.0  # mean logsumexp of the logits (cross-entropy)
 
+    def start_along(self, axes: PrincipalAxes) -> "Evaluation":
+        """Return what another fit starts from, along axes of which these are the leading ones."""
+        if len(axes.variances) == self.coef.shape[1]:
+            return self
+        means = None if self.means is None else axes.extend(self.means)
+        return replace(self, coef=axes.extend(self.coef), means=means, moment=None)
+
+    def at_penalty(self, before: FitProblem, now: FitProblem) -> "Evaluation":
+        """Return the evaluation of a problem that has another penalty than before."""
+        more = now.penalty - before.penalty
+        added = now.penalty_value(self.coef) - before.penalty_value(self.coef)
+        return replace(self, value=self.value + added, gradient=self.gradient + more * self.coef)
+
 
 @dataclass(frozen=True, eq=False)
 class Objective:
@@ -81,6 +94,10 @@ class Objective:
     def gradient_at_zero(self) -> FloatArray:
         """Return the gradient at zero coefficients, which takes no pass."""
         return self.loss.gradient_at_zero(self.problem)
+
+    def differs_in_penalty(self, other: "Objective") -> bool:
+        """Return whether nothing but the penalty may differ from another on the same rows."""
+        return self.loss == other.loss and self.problem.targets is other.problem.targets
 
 
 def pose(
