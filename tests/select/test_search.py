@@ -41,6 +41,7 @@ def _tight(monkeypatch):
     for loss in (CrossEntropy, GeneralizedCrossEntropy):
         monkeypatch.setattr(loss, "coarse_tol", TIGHT)
         monkeypatch.setattr(loss, "coarse_student_tol", TIGHT)
+    monkeypatch.setattr(grid, "FULL_CLASSES", 2)  # so that a tolerance is taken as it is
 
 
 def make_search(data, *, weights=None, n_splits=2, tol=TIGHT, callback=None, n_axes=None):
@@ -358,7 +359,7 @@ def count_calls(monkeypatch, module, name):
 def test_a_two_hot_student_is_left_where_it_was_compared():
     search, _ = make_search(DATA, n_splits=1, tol=1e-3)
     made = search.refit(attempt_all(search, grid.PARTIAL))[-1]
-    assert 1e-3 < made.gradient_norm <= grid.coarse_tol(grid.PARTIAL.recipe)
+    assert 1e-3 < made.gradient_norm <= grid.coarse_tol(grid.PARTIAL.recipe, DATA.n_classes)
     made = search.refit(attempt_all(search, grid.FIRST_ROBUST))[-1]
     assert made.gradient_norm <= 1e-3
 
@@ -382,7 +383,9 @@ def test_passes_of_a_search_are_those_of_its_fits(monkeypatch):
     search.refit(search.best())
     n_fits = 3 * len(search.trials)
     assert len(fits) == n_fits
-    assert len(refits) == search.best().candidate.recipe.n_rounds
+    recipe = search.best().candidate.recipe
+    robust = recipe.rounds[0].loss.is_robust
+    assert len(refits) == len(grid.gentle_path_to(recipe) if robust else recipe.rounds)
     splits = [*search.splits, *search.wide_splits]  # discriminants are on all leading axes
     passes = sum(split.fitted.rows.n_passes for split in splits)
     trials = [*search.trials.values(), *selection.discriminants]
@@ -500,6 +503,25 @@ def test_what_is_along_the_axes_already_is_not_read_again(monkeypatch):
     assert difference < 0.1  # two fits at a coarse tolerance
 
 
+def test_a_robust_probe_is_fitted_on_all_rows_anew():
+    # Whatever was held out in the search, and however it got there.
+    def refitted(n_splits, *tried):
+        search, _ = make_search(DATA, n_splits=n_splits, tol=1e-2)
+        for candidate in tried:
+            attempt_all(search, candidate)
+        return search.refit(search.trials[half.recipe])
+
+    weak = grid.weaker(grid.FIRST_ROBUST, 64)
+    half = grid.robust_round(weak)
+    one = refitted(1, grid.FIRST_ROBUST, weak, half)
+    other = refitted(2, grid.FIRST_ROBUST, weak, grid.stronger(grid.FIRST_ROBUST), half)
+    assert len(one) == half.recipe.n_rounds
+    for left, right in zip(one, other, strict=True):
+        assert np.array_equal(left.coef, right.coef)
+        # That of the teacher it starts from is counted.
+        assert left.n_passes == right.n_passes > 1
+
+
 @pytest.mark.parametrize("n_cells", [0, 10**9])
 def test_many_rows_are_finished_earlier_by_a_robust_loss_alone(n_cells, monkeypatch):
     monkeypatch.setattr(search_module, "EARLY_CELLS", n_cells)
@@ -509,8 +531,9 @@ def test_many_rows_are_finished_earlier_by_a_robust_loss_alone(n_cells, monkeypa
         search.attempt(candidate)
         (made,) = search.refit(search.trials[candidate.recipe])
         assert made.converged
-    teacher, robust = (solver.settings.tol for solver in calls)
-    assert (teacher, robust) == (1e-2, pytest.approx(1e-1 if n_cells == 0 else 1e-2))
+    teacher, start, robust = (solver.settings.tol for solver in calls)
+    assert (teacher, start) == (1e-2, grid.coarse_tol(grid.FIRST_ROBUST.recipe, DATA.n_classes))
+    assert robust == pytest.approx(1e-1 if n_cells == 0 else 1e-2)
 
 
 def test_few_rows_of_many_are_searched_and_all_are_fitted_on(monkeypatch):
@@ -559,9 +582,29 @@ def test_a_weak_penalty_is_finished_where_its_optimum_is(ridge):
 def test_a_weak_penalty_is_compared_where_its_optimum_is(monkeypatch):
     monkeypatch.setattr(CrossEntropy, "coarse_tol", 3e-2)
     for ridge, expected in ((0.64, 3e-2 * 0.64 / 30), (10.0, 1e-2), (30.0, 3e-2), (100.0, 3e-2)):
-        assert grid.coarse_tol(Recipe(CrossEntropy(), ridge=ridge)) == pytest.approx(expected)
+        assert grid.coarse_tol(Recipe(CrossEntropy(), ridge=ridge), 10) == pytest.approx(expected)
     robust = Recipe(GeneralizedCrossEntropy(), ridge=0.64)
-    assert grid.coarse_tol(robust) == GeneralizedCrossEntropy.coarse_tol
+    assert grid.coarse_tol(robust, 100) == GeneralizedCrossEntropy.coarse_tol
+
+
+def test_tolerances_of_a_robust_loss_mean_the_same_with_few_classes():
+    robust = Recipe(GeneralizedCrossEntropy(), ridge=10.0)
+    # The gradient at zero is K^-.7 of that of cross-entropy: .3 of it with 100 classes.
+    absolute = {k: grid.coarse_tol(robust, k) * k**-0.7 for k in (2, 10, 100)}
+    assert list(absolute.values()) == pytest.approx([absolute[100]] * 3)
+    assert grid.coarse_tol(robust, 1000) == grid.coarse_tol(robust, 100)
+
+
+def test_a_small_penalty_is_reached_by_way_of_a_larger_one():
+    weak = grid.weaker(grid.FIRST_ROBUST, 64)
+    half = grid.robust_round(weak).half_whitened.recipe
+    teacher, medium, first, last = grid.gentle_path_to(half)
+    assert teacher == grid.TEACHER_30.recipe.half_whitened
+    assert medium == grid.FIRST_ROBUST.recipe.half_whitened
+    assert [first, last] == half.rounds
+    assert grid.path_to(half) == [teacher, first, last]
+    strong = grid.stronger(grid.FIRST_ROBUST).recipe
+    assert grid.gentle_path_to(strong) == grid.path_to(strong) == [grid.TEACHER_30.recipe, strong]
 
 
 def test_a_convex_refit_starts_where_the_search_ended():

@@ -26,8 +26,10 @@ def assert_partition(fitted, left_out, rows):
         (1_000, 5, 200),
         (2_000, 5, 400),
         (5_000, 2, 1_000),
-        (10_000, 1, 2_000),
-        (60_000, 1, 5_000),
+        # A third, where that is enough.
+        (6_000, 1, 2_000),
+        (12_000, 1, 4_000),
+        (60_000, 1, 8_334),
     ],
 )
 def test_default_splits_leave_a_fifth_out_until_enough_rows_are_judged(n_rows, n_splits, left_out):

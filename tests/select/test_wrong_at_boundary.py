@@ -41,9 +41,10 @@ def said(where_sure, elsewhere, predicted=None):
         (0.965, 0.60, True),
         (0.975, 0.60, False),  # classes overlap, labels are right
         (0.70, 0.65, False),  # wrong everywhere alike
-        (0.62, 0.20, False),  # and predicted badly
-        (0.75, 0.39, True),  # of .538 that is wrong, .288 is left unexplained
-        (0.75, 0.45, False),  # of .49, .24
+        (0.55, 0.20, False),  # and predicted badly
+        (0.75, 0.45, True),  # of .49 that is wrong, .24 is left unexplained
+        (0.69, 0.45, False),  # of .502, .192
+        (0.90, 0.80, False),  # of .18, .08: more is asked where few are wrong
         (0.96, 0.87, True),
         (0.96, 0.89, False),  # hardly any is wrong
     ],

@@ -63,6 +63,11 @@ class Candidate:
 # zero, and at 94 % in the end. From this ridge on a tolerance is taken as it is.
 FULL_RIDGE = 30.0
 
+# The gradient at zero, to which tolerances are relative, is the larger for a robust loss the fewer
+# classes there are: of few, a fit would hardly have begun. From so many on a tolerance is taken as
+# it is.
+FULL_CLASSES = 100
+
 
 def scaled_tol(recipe: Recipe, tol: float) -> float:
     """Return the relative gradient at which a recipe is as finished as others are at a tolerance.
@@ -74,11 +79,13 @@ def scaled_tol(recipe: Recipe, tol: float) -> float:
     return tol * min(1.0, (recipe.ridge or 0.0) / FULL_RIDGE)
 
 
-def coarse_tol(recipe: Recipe) -> float:
+def coarse_tol(recipe: Recipe, n_classes: int) -> float:
     """Return the relative gradient at which a recipe is compared with others."""
+    loss = recipe.loss
+    share = min(1.0, loss.scale_at_zero(FULL_CLASSES) / loss.scale_at_zero(n_classes))
     if recipe.teacher is not None:
-        return recipe.loss.coarse_student_tol
-    return scaled_tol(recipe, recipe.loss.coarse_tol)
+        return share * loss.coarse_student_tol
+    return share * scaled_tol(recipe, loss.coarse_tol)
 
 
 # The strengths around which every method is at its best on the sets it was measured on; a robust
@@ -124,6 +131,27 @@ def teacher_for(robust: Recipe) -> Recipe:
     return replace(TEACHER_30.recipe, whiten=robust.whiten)
 
 
+def path_to(recipe: Recipe) -> list[Recipe]:
+    """Return what is fitted on the way to a robust recipe, its teacher first and itself last.
+
+    Penalties between those of the teacher and of the probe were candidates of their own, and can be
+    left out.
+    """
+    return [teacher_for(recipe.rounds[0]), *recipe.rounds]
+
+
+def gentle_path_to(recipe: Recipe) -> list[Recipe]:
+    """Return the same by way of the first robust probe, if the penalty is smaller than its.
+
+    At a small penalty labels of the teacher's that are wrong may be learnt by heart at once; at a
+    larger one they are passed over first. (BANKING77 with 30 % noise: 92.8 instead of 92.4 %.)
+    """
+    teacher, first, *students = path_to(recipe)
+    medium = replace(first, ridge=FIRST_ROBUST.recipe.ridge)
+    between = [medium] if _strength(first) < _strength(medium) else []
+    return [teacher, *between, first, *students]
+
+
 def robust_round(robust: Candidate) -> Candidate:
     """Return the second round of a robust probe."""
     recipe = robust.recipe
@@ -131,7 +159,11 @@ def robust_round(robust: Candidate) -> Candidate:
 
 
 def _ridge(candidate: Candidate) -> float:
-    return candidate.recipe.ridge or 0.0
+    return _strength(candidate.recipe)
+
+
+def _strength(recipe: Recipe) -> float:
+    return recipe.ridge or 0.0
 
 
 # Of one search: teachers, students, the two-hot student, robust probes and the round of one, on two

@@ -94,6 +94,7 @@ class Search(SplitFits):
         self.checkpoint = checkpoint
         self.callback = callback
         self.trials: dict[Recipe, Trial] = {}
+        self._from_file: list[Candidate] = []  # not fitted here
         rows = coordinates.rows
         held_out = np.concatenate([pair[1] for pair in splits])
         self.held_out_labels: IntArray = rows.columns[LABELS][held_out]
@@ -156,7 +157,9 @@ class Search(SplitFits):
         ends, n_passes = self._tried_before(candidate)
         if ends:
             self.ends[recipe] = ends
+            self._from_file.append(candidate)
         else:
+            self._walk_again(whiten=recipe.whiten)
             n_passes = self.fit(candidate)
             if self.checkpoint is not None:
                 self.checkpoint.add_tried(candidate.key, self.ends[recipe], n_passes)
@@ -167,6 +170,16 @@ class Search(SplitFits):
         trial = Trial(**about, candidate=candidate, evaluations=self.ends[recipe])
         self.trials[recipe] = trial
         return trial
+
+    def _walk_again(self, *, whiten: bool) -> None:
+        """Fit again what a search that was stopped had tried on one kind of rows.
+
+        The next candidate goes on from what these fits learnt of the curvature, which is not kept.
+        """
+        again = [each for each in self._from_file if each.recipe.whiten == whiten]
+        self._from_file = [each for each in self._from_file if each not in again]
+        for candidate in again:
+            self.fit(candidate)
 
     def _tried_before(self, candidate: Candidate) -> tuple[list[Evaluation], float]:
         """Return where a search that was stopped has left a candidate on each split; passes."""
@@ -215,30 +228,55 @@ class Search(SplitFits):
         return self._best_of([other, one]) is one
 
     def refit(self, chosen: Trial) -> list[Round]:
-        """Fit a candidate on all rows, from where the search left it if there is no intercept."""
+        """Fit a candidate on all rows.
+
+        A robust one anew: the search has decided which labels to believe without the rows that it
+        held out. One of cross-entropy from where the search left it, as that has one optimum.
+        """
         recipe = chosen.candidate.recipe
         # A fit that ended elsewhere is another one.
         name = f"{chosen.candidate.key} on all rows to {self._final_tol(recipe):g}, "
-        n_classes = self.coordinates.rows.n_classes
-        coordinates = recipe.coordinates(self._rows_for(recipe))
         file = self.checkpoint
         rounds = [] if file is None else file.rounds(name)
         last = None if file is None else file.last_end(name)
-        for step in recipe.rounds[len(rounds) :]:
-            # Only the last round is predicted with; what it learns from need not be finished.
-            tol = self._final_tol(step) if step is recipe else coarse_tol(step)
-            settings = replace(self.settings, tol=tol)
-            # There is an intercept where classes may be rare, and what large penalties have
-            # flattened of a rare one on the way through the search does not rise again.
-            if len(self.classes) == n_classes and not coordinates.rows.intercept:
-                start = coordinates.axes.extend(self.trials[step].evaluations[0].coef)
-                settings = replace(settings, start=start)
-            solver = Solver(coordinates, settings)
-            made, last = make_round(solver, LabelTargets(n_classes), step, last)
+        given = LabelTargets(self.coordinates.rows.n_classes)
+        for step, coordinates, settings in self._steps_to(recipe)[len(rounds) :]:
+            start = None if last is None else last.start_along(coordinates.axes)
+            made, last = make_round(Solver(coordinates, settings), given, step, start)
             rounds.append(made)
             if file is not None:
                 file.add_round(made, last, name)
-        return rounds
+        # What a robust probe starts from is part of what its first round takes.
+        *starts, first = rounds[: 1 + len(rounds) - recipe.n_rounds]
+        n_passes = first.n_passes + sum(each.n_passes for each in starts)
+        return [replace(first, n_passes=n_passes), *rounds[len(starts) + 1 :]]
+
+    def _steps_to(self, recipe: Recipe) -> list[tuple[Recipe, Coordinates, Settings]]:
+        """Return what is fitted on all rows to make a recipe, on which of their axes, and how.
+
+        Only the last is predicted with. What it learns or starts from need not be finished, nor
+        use more axes than the search, if the rows are in memory along these.
+        """
+        rows = recipe.coordinates(self._rows_for(recipe))
+        # There is an intercept where classes may be rare, and what large penalties have flattened
+        # of a rare one does not rise again: then every round starts as it would by itself.
+        if recipe.rounds[0].loss.is_robust and not rows.rows.intercept:
+            few = recipe.coordinates(self.searched) if self.leading is self.along else rows
+            coarse = replace(self.settings, tol=coarse_tol(recipe, rows.rows.n_classes))
+            steps = [(each, few, coarse) for each in grid.gentle_path_to(recipe)]
+        else:
+            steps = [(each, rows, self._settings_of(each, rows)) for each in recipe.rounds]
+        _, _, settings = steps[-1]
+        return [*steps[:-1], (recipe, rows, replace(settings, tol=self._final_tol(recipe)))]
+
+    def _settings_of(self, step: Recipe, coordinates: Coordinates) -> Settings:
+        """Return how a step is solved, from where the search left it if there is no intercept."""
+        rows = coordinates.rows
+        settings = replace(self.settings, tol=coarse_tol(step, rows.n_classes))
+        if rows.intercept or len(self.classes) < rows.n_classes:
+            return settings
+        start = coordinates.axes.extend(self.trials[step].evaluations[0].coef)
+        return replace(settings, start=start)
 
     def _final_tol(self, recipe: Recipe) -> float:
         """Return the relative gradient at which a recipe is finished on all rows.
@@ -249,7 +287,7 @@ class Search(SplitFits):
         """
         rows, tol = self.coordinates.rows, self.settings.tol
         if recipe.method == TWO_HOT:
-            return max(coarse_tol(recipe), tol)
+            return max(coarse_tol(recipe, rows.n_classes), tol)
         early = recipe.loss.is_robust and rows.n_samples * rows.n_classes > EARLY_CELLS
         return EARLIER * tol if early else scaled_tol(recipe, tol)
 

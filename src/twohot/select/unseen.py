@@ -96,17 +96,16 @@ def fit_again(
 ) -> SplitFits:
     """Return fits of a candidate on other splits, with those of what it starts and learns from."""
     again = SplitFits(coordinates, splits, search.settings)
-    first, *students = candidate.recipe.rounds
-    if not first.loss.is_robust:
+    if not candidate.recipe.rounds[0].loss.is_robust:
         for each in _ancestry(search, candidate):
             again.fit(each)
         return again
-    # Penalties on the way to the chosen one were candidates of their own, and a teacher that only
-    # serves as a start need not be finished.
-    teacher = grid.teacher_for(first)
-    again.fit(Candidate(teacher), tol=coarse_tol(first))
-    for each in (Candidate(first, start=teacher), *map(Candidate, students)):
-        again.fit(each)
+    start = None
+    # A teacher that only serves as a start need not be finished.
+    tol = coarse_tol(candidate.recipe, again.given.n_classes)
+    for recipe in grid.path_to(candidate.recipe):
+        again.fit(Candidate(recipe, start), tol=tol)
+        start = recipe
     return again
 
 
