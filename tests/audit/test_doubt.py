@@ -14,6 +14,7 @@ from twohot.audit.doubt import (
     BoundaryWeight,
     Trust,
     combined_doubt,
+    is_established,
     promised_doubt,
     share_wrong,
     weigh_boundary,
@@ -68,15 +69,15 @@ def test_doubt_is_between_the_stories_and_grows_with_each(at_random, at_boundary
 
 def test_the_boundary_counts_less_beside_noise_alike_for_all_classes():
     at_boundary, unlike = np.array([0.9, 0.3, 0.0, np.nan]), np.array([True, True, False, False])
-    even = weigh_boundary(0.1, at_boundary, unlike, even=True)
-    by_class = weigh_boundary(0.1, at_boundary, unlike, even=False)
+    even = weigh_boundary(at_boundary, unlike, established=True, even=True)
+    by_class = weigh_boundary(at_boundary, unlike, established=True, even=False)
     assert even == BoundaryWeight(BELIEVED_BESIDE_EVEN, 0.0)
     assert by_class == BoundaryWeight(BELIEVED, 0.0)
 
 
 def test_without_random_noise_all_that_is_unlike_its_label_is_doubted():
     at_boundary, unlike = np.array([0.9, 0.3, 0.0, np.nan]), np.array([True, True, False, False])
-    weight = weigh_boundary(0.0, at_boundary, unlike, even=True)
+    weight = weigh_boundary(at_boundary, unlike, established=False, even=True)
     assert weight == BoundaryWeight(BELIEVED, pytest.approx(0.6))
     doubt = combined_doubt(np.array([0.0, 0.0, 0.0, np.nan]), at_boundary, unlike, weight)
     np.testing.assert_allclose(doubt, [BELIEVED * 0.9, BELIEVED * 0.6, 0, np.nan])
@@ -85,11 +86,12 @@ def test_without_random_noise_all_that_is_unlike_its_label_is_doubted():
 def test_overlap_that_rows_explain_raises_no_doubt():
     # Another class is likelier for a third of the labels, and the rows themselves overlap so much.
     unlike = np.arange(300) < 100
-    weight = weigh_boundary(0.0, np.full(300, 0.005), unlike, even=True)
+    weight = weigh_boundary(np.full(300, 0.005), unlike, established=False, even=True)
     assert not flag_for_f1(
         combined_doubt(np.zeros(300), np.full(300, 0.005), unlike, weight), unlike
     ).any()
-    assert weigh_boundary(0.0, np.zeros(3), np.zeros(3, dtype=bool), even=True).at_least == 0
+    none = np.zeros(3, dtype=bool)
+    assert weigh_boundary(np.zeros(3), none, established=False, even=True).at_least == 0
 
 
 def test_share_is_split_and_bracketed():
@@ -121,11 +123,20 @@ def test_the_least_share_is_what_is_promised_and_nothing_where_noise_is_not_esta
 
 def test_nothing_is_promised_of_unknown_classes_nor_of_rows_without_a_label():
     at_random, sizes = np.array([0.9, 0.9, 0.9, np.nan]), np.array([9, 10, 100, 3])
-    known = Trust(fewest_labels=10).known(sizes)
+    known = Trust(fewest_labels=10).known(sizes, even=True)
     promised = promised_doubt(at_random, np.full(4, 0.5), known, even=True)
     np.testing.assert_array_equal(promised, [0, 0.9, 0.9, np.nan])
-    assert Trust().known(sizes).all()
-    assert not Trust(explained=0.1).known(sizes).any()
+    assert Trust().known(sizes, even=False).all()
+    assert not Trust(is_curved=True, explained=0.1).known(sizes, even=True).any()
+    # Classes that are spread over others look like noise that differs between them.
+    assert Trust(is_curved=True).known(sizes, even=True).all()
+    assert not Trust(is_curved=True).known(sizes, even=False).any()
+
+
+def test_noise_is_established_where_none_of_the_rates_that_explain_it_is_small():
+    assert is_established(0.05, (0.03, 0.08))
+    assert not is_established(0.02, (0.015, 0.03))
+    assert not is_established(0.025, (0.006, 0.07))
 
 
 def test_rows_without_a_label_are_never_flagged():

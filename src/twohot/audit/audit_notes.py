@@ -30,6 +30,9 @@ NEARLY_ALL_GIVEN = (
 )
 
 
+NOT_TRUSTED = "order. Do not trust these verdicts; see forecast."
+
+
 def learnt_by_heart(labels: Labels, probe: Any, predicted: IntArray) -> tuple[str, ...]:
     """Say if a probe gives many more of these labels than of such as it had not seen."""
     choice, labelled = getattr(probe, "choice_", None), labels.labelled
@@ -70,10 +73,16 @@ def unclear_notes(
 ) -> list[str]:
     """Say what the labels cannot tell."""
     said = []
-    if verdict.trust.explained:
+    if verdict.trust.is_curved:
         said.append(
             "The rows nearest to each predict more of the labels than a probe does: no straight "
-            "lines separate these classes, and labels that look wrong may be right."
+            "lines separate these classes, "
+            + (
+                "and labels are judged by the nearest rows, too. Another classifier may predict "
+                "more than a probe."
+                if verdict.trust.by_nearest
+                else "and labels that look wrong may be right."
+            )
         )
     unclear = np.count_nonzero(verdict.unclear) / np.count_nonzero(labels.labelled)
     if unclear >= UNCLEAR_SHARE:
@@ -103,21 +112,41 @@ def _why_not(verdict: LabelVerdict, precision: float) -> str:
     """Say why no label is flagged where a precision was asked for."""
     if not verdict.eligible.any():
         return "none has a likelier class"
-    asked = f"a precision of {precision:g} cannot be promised for any"
-    if verdict.trust.explained:
-        return f"{asked}, since what looks wrong may only be beyond what a probe can learn"
-    if not verdict.known[verdict.eligible].any():
-        n_labels = verdict.trust.fewest_labels
-        return f"{asked}, since their classes have fewer than {n_labels} labels"
-    if verdict.share.low == 0:
-        return f"{asked}, since labels that look wrong may as well be overlap of their classes"
-    if verdict.promised[verdict.eligible].max() >= precision:
-        return f"{asked}, since the most doubtful ones are between classes that are confused"
-    return f"{asked}, since other classes are likelier for some, but none surely enough"
+    reason = _reason(verdict, precision)
+    return f"a precision of {precision:g} cannot be promised for any, since {reason}"
 
 
-def row_notes(labels: Labels, probe: Any) -> list[str]:
-    """Say which rows were not counted, and whether the probe is to be trusted."""
+def _reason(verdict: LabelVerdict, precision: float) -> str:
+    """Say why a precision cannot be promised."""
+    trust = verdict.trust
+    reasons = (
+        (bool(trust.explained), "what looks wrong may only be beyond what a probe can learn"),
+        (
+            trust.is_curved and not verdict.known.any(),
+            "a class that is spread over another looks like noise between them",
+        ),
+        (
+            not verdict.known[verdict.eligible].any(),
+            f"their classes have fewer than {trust.fewest_labels} labels",
+        ),
+        (
+            verdict.share.low == 0,
+            "labels that look wrong may as well be overlap of their classes",
+        ),
+        (
+            verdict.promised[verdict.eligible].max() >= precision,
+            "the most doubtful ones are between classes that are confused",
+        ),
+        (True, "other classes are likelier for some, but none surely enough"),
+    )
+    return next(reason for holds, reason in reasons if holds)
+
+
+def row_notes(labels: Labels, probe: Any, *, by_nearest: bool = False) -> list[str]:
+    """Say which rows were not counted, and whether the probe is to be trusted.
+
+    `by_nearest` is whether labels are judged by the nearest rows, which know more than it.
+    """
     said = []
     n_unlabelled = np.count_nonzero(~labels.labelled)
     if n_unlabelled:
@@ -139,6 +168,6 @@ def row_notes(labels: Labels, probe: Any) -> list[str]:
         said.append(
             f"Nothing was learnt: {choice.chosen.agreement:.1%} of the held-out labels are "
             f"predicted, and {choice.chosen.chance:.1%} by the same predictions in any other "
-            "order. Do not trust these verdicts; see forecast."
+            + ("order. Do not use the probe." if by_nearest else NOT_TRUSTED)
         )
     return said

@@ -156,8 +156,9 @@ def find_label_issues(
             verdict = judge_labels(probe, X, labels, callback, checkpoint)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
-    messages = (*said, *row_notes(labels, probe), *notes)
-    learnt = told and getattr(getattr(probe, "choice_", None), "learnt", True)
+    by_nearest = verdict.trust.by_nearest
+    messages = (*said, *row_notes(labels, probe, by_nearest=by_nearest), *notes)
+    learnt = told and (by_nearest or getattr(getattr(probe, "choice_", None), "learnt", True))
     found = _issues(
         labels, verdict, offered, budget, precision, learnt=learnt, probe=probe, messages=messages
     )

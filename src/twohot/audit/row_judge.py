@@ -165,7 +165,7 @@ def _judge_by(
         rare=rare,
         at_random=fit_noise_model(outputs, codes),
         at_boundary=fit_noise_model(density, codes, temperatures=AS_IT_IS),
-        trust=trust_in(rows, codes, outputs.argmax(axis=1)),
+        trust=trust_in(rows, codes, outputs),
     )
 
 

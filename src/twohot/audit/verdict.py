@@ -15,6 +15,7 @@ from twohot.audit.doubt import (
     ShareWrong,
     Trust,
     combined_doubt,
+    is_established,
     promised_doubt,
     share_wrong,
     weigh_boundary,
@@ -45,6 +46,7 @@ class LabelVerdict:
     promised: FloatArray  # (n_rows,), how probably wrong as far as it can be promised
     known: NDArray[np.bool_]  # (n_rows,), whose label anything is promised of
     trust: Trust
+    established: bool  # whether noise at random is found
     share: ShareWrong
     codes: IntArray  # (n_rows,), of the given labels
     n_classes: int
@@ -60,10 +62,14 @@ class LabelVerdict:
         """The least and the most that the share of wrong labels may be.
 
         The most is all that a fit which has not seen it would not have given, what is doubted of
-        the others, and two standard errors.
+        the others, and two standard errors. Where no noise at random is found, wrong labels may be
+        at the boundary, and some of them are what the fit gives: half of what it leaves to other
+        classes counts for these. (If labels said no more than the rows, all of it would be wrong.)
         """
         labelled = self.codes >= 0
         doubted = np.maximum(self.at_random, self.at_boundary)
+        if not self.established:
+            doubted = np.maximum(doubted, (1 - self.candidates.confidence) / 2)
         unlike = self.candidates.first != self.codes
         unexpected = float(np.where(unlike, 1.0, doubted)[labelled].mean())
         error = np.sqrt(unexpected * (1 - unexpected) / np.count_nonzero(labelled))
@@ -120,6 +126,12 @@ def reach_verdict(
         rule_out(said, rare, codes)
     random_noise = fit_noise_model(opinions.outputs, codes)
     boundary_noise = fit_noise_model(opinions.density, codes, temperatures=AS_IT_IS)
+    by_nearest = None
+    if opinions.nearest is not None:
+        rule_out(opinions.nearest, rare, codes)
+        by_nearest = fit_noise_model(opinions.nearest, codes).probability_wrong(
+            opinions.nearest, codes
+        )
     return verdict_of(
         _candidates(random_noise, opinions.outputs),
         random_noise.probability_wrong(opinions.outputs, codes),
@@ -128,6 +140,7 @@ def reach_verdict(
         codes=codes,
         sizes=sizes,
         trust=opinions.trust,
+        by_nearest=by_nearest,
         fewest_rows=fewest_rows,
     )
 
@@ -141,20 +154,26 @@ def verdict_of(
     codes: IntArray,
     sizes: IntArray,
     trust: Trust,
+    by_nearest: FloatArray | None = None,
     fewest_rows: int = FEWEST_ROWS,
 ) -> LabelVerdict:
     """Return the verdict on labels (n_rows,), of classes of given sizes, from what is said of each.
 
-    The names are those of `LabelVerdict`; `random_noise` is the noise if all else is overlap.
+    The names are those of `LabelVerdict`; `random_noise` is the noise if all else is overlap, and
+    `by_nearest` what `at_random` would be by the nearest rows alone, if they have a say.
     """
     at_random = (1 - trust.explained) * at_random
+    at_boundary = (1 - trust.overlap_explained) * at_boundary
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
     unlike = (codes != NO_LABEL) & (candidates.first != codes)
     class_sizes = sizes[np.maximum(codes, 0)]
     noise_rate, even = random_noise.noise_rate, random_noise.is_even
-    weight = weigh_boundary(noise_rate, at_boundary, unlike, even=even)
-    known = trust.known(class_sizes)
+    established = is_established(noise_rate, random_noise.noise_rate_interval)
+    weight = weigh_boundary(at_boundary, unlike, established=established, even=even)
+    known = trust.known(class_sizes, even=even)
     promised = promised_doubt(at_random, candidates.confidence, known, even=even)
+    if by_nearest is not None:  # what a probe takes for noise, the nearest rows may explain
+        promised = np.minimum(promised, by_nearest)
     return LabelVerdict(
         candidates=candidates,
         eligible=unlike & (class_sizes >= fewest_rows),
@@ -164,6 +183,7 @@ def verdict_of(
         promised=promised,
         known=known,
         trust=trust,
+        established=established,
         share=share_wrong(
             at_random, at_boundary, promised, noise_rate, random_noise.noise_rate_interval
         ),
