@@ -53,7 +53,8 @@ def choice_figure(choice: "Choice") -> Any:
     axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
     axes.set_xticks(RIDGE_TICKS, [f"{ridge:g}" for ridge in RIDGE_TICKS])
     axes.minorticks_off()
-    axes.set_title(f"Chosen: {fill(choice.chosen.name, TITLE_WIDTH)}", fontsize=10)
+    name = fill(choice.chosen.name, TITLE_WIDTH, break_on_hyphens=False)
+    axes.set_title(f"Chosen: {name}", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure
