@@ -51,10 +51,9 @@ def test_a_choice_goes_on_to_the_same_probe(stopped, whole, tmp_path, monkeypatc
     with pytest.raises(StoppedError):
         AutoProbe(cv=2).fit(X, Y, checkpoint=file)
     found = AutoProbe(cv=2).fit(X, Y, callback=lines.append, checkpoint=file)
-    # Both splits of a candidate are made again if one of them is missing; and so are those tried
-    # before it on the same kind of rows, as it goes on from what they learnt of the curvature.
-    n_again = {"at the first": 1, "in the choice": place, "in the last round": 1}[stopped]
-    assert n_made + 1 <= len(made) <= n_made + n_again
+    # Both splits of a candidate are made again if one of them is missing.
+    assert len(made) <= n_made + 2
+    assert len(made) >= n_made + 1
     assert np.array_equal(found.coef_, expected.coef_)
     assert found.choice_.to_json() == expected.choice_.to_json()
     assert len(lines) == len(expected.choice_.tried)
@@ -77,7 +76,7 @@ def test_rows_in_chunks(whole, tmp_path, monkeypatch):
     with pytest.raises(StoppedError):
         AutoProbe(cv=2).fit(features, labels, checkpoint=tmp_path / "fit.npz")
     found = AutoProbe(cv=2).fit(features, labels, checkpoint=tmp_path / "fit.npz")
-    assert len(made) <= n_made + 9 + 2
+    assert len(made) <= n_made + 4
     assert np.allclose(found.coef_, expected.coef_, rtol=0, atol=1e-5 * np.abs(found.coef_).max())
 
 

@@ -123,33 +123,3 @@ def test_a_pair_without_curvature_is_not_kept():
     history = History(np.dtype(np.float64))
     history.add(vectors(), -vectors(), random_metrics(), 0.3)
     assert len(history.pairs) == 0
-
-
-@pytest.mark.parametrize("more", [0.5, -0.05])
-def test_pairs_of_another_penalty_are_those_of_an_objective_that_has_it(more):
-    # On a quadratic without coupling the change along a step is the metric times the step.
-    penalty = np.full(N_FEATURES, more)
-    penalty[-1] = 0  # of an intercept
-    metrics = random_metrics()
-    other = ClassMetrics(metrics.diagonal + penalty, metrics.means, metrics.curvature)
-    history, expected = (history_of_a_quadratic(each, coupling=0) for each in (metrics, other))
-    history.add_penalty(penalty)
-    assert history.n_overall == expected.n_overall == 6
-    for found, wanted in zip(history.pairs, expected.pairs, strict=True):
-        for name in ("step", "change", "overall", "by_class", "expected"):
-            np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-9)
-
-
-def test_pairs_that_another_penalty_leaves_no_curvature_are_dropped():
-    history = History(np.dtype(np.float64))
-    # The metric, 1, is mostly a penalty, of which a tenth is taken away: of the first step nearly
-    # all curvature there was.
-    metrics = ClassMetrics(np.ones((N_CLASSES, N_FEATURES)), None, np.zeros((N_CLASSES, 1)))
-    history.add(vectors(), 0.15 * vectors(), metrics, 0.1)
-    history.add(vectors(2), vectors(2), metrics, 0.1)
-    history.pause = 2
-    history.add_penalty(np.full(N_FEATURES, -0.1))
-    (kept,) = history.pairs
-    assert history.n_overall == 1
-    assert history.pause == 0
-    np.testing.assert_allclose(kept.change, 0.9 * kept.step)

@@ -94,7 +94,6 @@ class Search(SplitFits):
         self.checkpoint = checkpoint
         self.callback = callback
         self.trials: dict[Recipe, Trial] = {}
-        self._from_file: list[Candidate] = []  # not fitted here
         rows = coordinates.rows
         held_out = np.concatenate([pair[1] for pair in splits])
         self.held_out_labels: IntArray = rows.columns[LABELS][held_out]
@@ -157,9 +156,7 @@ class Search(SplitFits):
         ends, n_passes = self._tried_before(candidate)
         if ends:
             self.ends[recipe] = ends
-            self._from_file.append(candidate)
         else:
-            self._walk_again(whiten=recipe.whiten)
             n_passes = self.fit(candidate)
             if self.checkpoint is not None:
                 self.checkpoint.add_tried(candidate.key, self.ends[recipe], n_passes)
@@ -170,16 +167,6 @@ class Search(SplitFits):
         trial = Trial(**about, candidate=candidate, evaluations=self.ends[recipe])
         self.trials[recipe] = trial
         return trial
-
-    def _walk_again(self, *, whiten: bool) -> None:
-        """Fit again what a search that was stopped had tried on one kind of rows.
-
-        The next candidate goes on from what these fits learnt of the curvature, which is not kept.
-        """
-        again = [each for each in self._from_file if each.recipe.whiten == whiten]
-        self._from_file = [each for each in self._from_file if each not in again]
-        for candidate in again:
-            self.fit(candidate)
 
     def _tried_before(self, candidate: Candidate) -> tuple[list[Evaluation], float]:
         """Return where a search that was stopped has left a candidate on each split; passes."""

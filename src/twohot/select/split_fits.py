@@ -38,8 +38,6 @@ class SplitFits:
         self.searched = self.along.leading(n_axes)
         self.splits = split_rows(self.searched, among)
         self.ends: Ends = {}
-        # One for each kind of rows and split: what a fit learns of the curvature serves the next.
-        self._solvers: dict[tuple[bool, int], Solver] = {}
 
     def fit(self, candidate: Candidate, tol: float | None = None) -> float:
         """Fit a candidate on every split, and return the passes that this took.
@@ -53,22 +51,13 @@ class SplitFits:
         tol = coarse_tol(recipe, self.given.n_classes) if tol is None else tol
         settings = replace(self.settings, tol=tol, min_iter=grid.LEAST_STEPS)
         ends, n_passes = [], 0.0
-        for number, start in enumerate(starts):
-            solver = self._solver(recipe, number, settings)
+        for split, start in zip(self.splits, starts, strict=True):
+            solver = Solver(recipe.coordinates(split.fitted), settings)
             solution, _, passes = fit_round(solver, self.given, recipe, start)
             n_passes += passes
             ends.append(solution.evaluation)
         self.ends[recipe] = ends
         return n_passes
-
-    def _solver(self, recipe: Recipe, number: int, settings: Settings) -> Solver:
-        """Return what solves the fits of one kind of rows on a split."""
-        key = recipe.whiten, number
-        if key not in self._solvers:
-            coordinates = recipe.coordinates(self.splits[number].fitted)
-            self._solvers[key] = Solver(coordinates, settings)
-        self._solvers[key].settings = settings
-        return self._solvers[key]
 
     def on_rows(self, recipe: Recipe) -> list[Linear]:
         """Return where the fits of a recipe ended, on the rows of their splits."""

@@ -62,6 +62,7 @@ def minimize(
     if scale == 0:
         end = objective.evaluate(np.zeros_like(at_zero))
         return Solution(end, 0, gradient_norm=0.0, converged=True)
+    history.n_overall = 0
     n_iter, stalled = 0, 0
     with choose_steps(objective, kept_logits, tol) as steps:
         here = steps.begin(first_coef(problem)) if start is None else start

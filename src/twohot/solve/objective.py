@@ -70,12 +70,6 @@ class Evaluation:
         means = None if self.means is None else axes.extend(self.means)
         return replace(self, coef=axes.extend(self.coef), means=means, moment=None)
 
-    def at_penalty(self, before: FitProblem, now: FitProblem) -> "Evaluation":
-        """Return the evaluation of a problem that has another penalty than before."""
-        more = now.penalty - before.penalty
-        added = now.penalty_value(self.coef) - before.penalty_value(self.coef)
-        return replace(self, value=self.value + added, gradient=self.gradient + more * self.coef)
-
 
 @dataclass(frozen=True, eq=False)
 class Objective:
@@ -94,10 +88,6 @@ class Objective:
     def gradient_at_zero(self) -> FloatArray:
         """Return the gradient at zero coefficients, which takes no pass."""
         return self.loss.gradient_at_zero(self.problem)
-
-    def differs_in_penalty(self, other: "Objective") -> bool:
-        """Return whether nothing but the penalty may differ from another on the same rows."""
-        return self.loss == other.loss and self.problem.targets is other.problem.targets
 
 
 def pose(

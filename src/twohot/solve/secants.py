@@ -29,9 +29,6 @@ from twohot.solve.preconditioner import ClassMetrics, class_inner
 CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little, and take memory
 OVERALL_PAIRS = 10  # pairs of the overall recursion
 
-# Share of the curvature that the metrics say, below which a pair from another penalty is dropped.
-LEAST_LEFT = 0.3
-
 MOST_CLASSES = 0.9  # share of classes that use a pair from which on it counts as used by all
 
 
@@ -46,20 +43,18 @@ class Pair:
     change: FloatArray  # (K, d)
     overall: Any  # 1/(step · change), a number in the precision of the passes
     by_class: FloatArray  # (K, 1), the same of each class; zero where its own pair is not used
-    expected: FloatArray  # (K, 1), curvature along the step by the metric of each class
-    least: float  # share of that from which on a class uses its own pair
 
 
 @dataclass(eq=False)
 class History:
-    """The last pairs. They may serve the next fit on the same rows by the same loss.
+    """The last pairs. Those of each class may serve the next fit on the same rows and penalty.
 
     A direction need not be exact, so it is computed in the precision of the passes.
     """
 
     dtype: np.dtype[Any]
     pairs: deque[Pair] = field(default_factory=lambda: deque(maxlen=CLASS_PAIRS))
-    n_overall: int = 0  # how many of the newest pairs the overall recursion uses
+    n_overall: int = 0  # how many of the newest pairs belong to this fit
     pause: int = 0  # steps until the pairs of each class are used again
 
     def add(
@@ -74,23 +69,14 @@ class History:
         if length == 0:
             return
         step, change = (step / length).astype(self.dtype), (change / length).astype(self.dtype)
-        pair = _pair(step, change, class_inner(step, metrics.multiply(step)), least)
-        if pair is not None:
-            self.pairs.append(pair)
-            self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
-
-    def add_penalty(self, more: FloatArray) -> None:
-        """Let the pairs tell of an objective whose penalty (d,) is larger by so much, or smaller.
-
-        The change of the gradient along a step is then larger by as much of the step. A smaller
-        penalty may leave so little curvature along it that it would lead far astray.
-        """
-        n_older = len(self.pairs) - self.n_overall
-        shifted = [_with_penalty(pair, more.astype(self.dtype)) for pair in self.pairs]
-        self.n_overall = sum(pair is not None for pair in shifted[n_older:])
-        kept = (pair for pair in shifted if pair is not None)
-        self.pairs = deque(kept, maxlen=CLASS_PAIRS)
-        self.pause = 0
+        overall = np.vdot(step, change)
+        if overall <= 0:
+            return
+        own = class_inner(step, change)
+        used = own > least * class_inner(step, metrics.multiply(step))
+        by_class = np.divide(1, own, out=np.zeros_like(own), where=used)
+        self.pairs.append(Pair(step, change, 1 / overall, by_class))
+        self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
 
     def forget(self) -> None:
         """Drop all pairs: they have led nowhere."""
@@ -139,26 +125,6 @@ class History:
 def _centred(vector: FloatArray) -> FloatArray:
     """Return a vector whose classes sum to zero."""
     return np.asarray(vector - vector.mean(axis=0))
-
-
-def _pair(step: FloatArray, change: FloatArray, expected: FloatArray, least: float) -> Pair | None:
-    """Return a pair; None if there is no curvature along it."""
-    overall = np.vdot(step, change)
-    if overall <= 0:
-        return None
-    own = class_inner(step, change)
-    by_class = np.divide(1, own, out=np.zeros_like(own), where=own > least * expected)
-    return Pair(step, change, 1 / overall, by_class, expected, least)
-
-
-def _with_penalty(pair: Pair, more: FloatArray) -> Pair | None:
-    """Return a pair where the penalty is larger by so much; None if hardly a curvature is left."""
-    added = more * pair.step
-    expected = pair.expected + class_inner(pair.step, added)
-    shifted = _pair(pair.step, pair.change + added, expected, pair.least)
-    if shifted is None or 1 / shifted.overall < LEAST_LEFT * expected.sum():
-        return None
-    return shifted
 
 
 def _two_loops(

@@ -1,7 +1,7 @@
 """One fit after another on the same rows: where each starts, and how it is solved."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,14 +32,13 @@ class Settings:
 
 @dataclass(eq=False)
 class Solver:
-    """Fits on the same rows. What one learns of the curvature serves the next by the same loss."""
+    """Fits on the same rows. What one learns of the curvature serves the next of its penalty."""
 
     coordinates: Coordinates
     settings: Settings
     callback: Callable[[int, float, float], None] | None = None  # iterations, passes, gradient
-    # By loss: what fits have learnt of the curvature, and the penalty (d,) of the last one.
-    _learnt: dict[Loss, tuple[History, FloatArray]] = field(default_factory=dict)
-    _last: tuple[Objective, Evaluation] | None = None  # what was fitted last, and where it ended
+    _history: History | None = None  # of the last convex fit, and its penalty
+    _history_l2: float | None = None
 
     def fit(
         self, loss: Loss, targets: Targets, l2: float, last: Evaluation | None = None
@@ -53,17 +52,19 @@ class Solver:
         """
         problem = pose(self.coordinates, targets, l2, last)
         if loss.starts_from is None:
-            return self._fit_convex(Objective(problem, loss), last)
+            return self._fit_convex(Objective(problem, loss), l2, last)
         if last is None and _is(self.settings.start, "teacher"):
             # A fit that is only a start.
             coarse = replace(self.settings, tol=max(self.settings.tol, START_TOLERANCE))
             solver = Solver(self.coordinates, coarse)
-            last = solver._minimize(Objective(problem, loss.starts_from), None).evaluation
+            convex = Objective(problem, loss.starts_from)
+            last = solver._minimize(convex, None, History(problem.rows.dtype)).evaluation
             problem = replace(problem, means=last.means)
         objective = Objective(problem, loss)
-        return self._minimize(objective, self._begin(objective, last))
+        start = objective.evaluate(self._start(problem, last))
+        return self._minimize(objective, start, History(problem.rows.dtype))
 
-    def _fit_convex(self, objective: Objective, last: Evaluation | None) -> Solution:
+    def _fit_convex(self, objective: Objective, l2: float, last: Evaluation | None) -> Solution:
         start = None
         if last is not None:
             start = objective.loss.evaluate_known(objective.problem, last)
@@ -72,16 +73,9 @@ class Solver:
         if start is not None:
             at_zero = np.linalg.norm(objective.gradient_at_zero())
             start = None if np.linalg.norm(start.gradient) > at_zero else start
-        return self._minimize(objective, start)
-
-    def _begin(self, objective: Objective, last: Evaluation | None) -> Evaluation:
-        """Return the evaluation where a loss that is not convex starts."""
-        coef = self._start(objective.problem, last)
-        if self._last is not None:
-            before, end = self._last
-            if coef is end.coef and objective.differs_in_penalty(before):
-                return end.at_penalty(before.problem, objective.problem)
-        return objective.evaluate(coef)
+        if self._history is None or l2 != self._history_l2:
+            self._history, self._history_l2 = History(self.coordinates.rows.dtype), l2
+        return self._minimize(objective, start, self._history)
 
     def _start(self, problem: FitProblem, last: Evaluation | None) -> FloatArray:
         start = self.settings.start
@@ -91,32 +85,19 @@ class Solver:
             return last.coef
         return np.zeros_like(problem.target_moment)
 
-    def _minimize(self, objective: Objective, start: Evaluation | None) -> Solution:
-        solution = minimize(
+    def _minimize(
+        self, objective: Objective, start: Evaluation | None, history: History
+    ) -> Solution:
+        return minimize(
             objective,
             start,
             tol=self.settings.tol,
             max_iter=self.settings.max_iter,
             min_iter=self.settings.min_iter,
             kept_logits=self.settings.kept_logits,
-            history=self._history(objective),
+            history=history,
             callback=self.callback,
         )
-        self._last = objective, solution.evaluation
-        if not solution.converged:  # near its floor a fit learns rounding
-            del self._learnt[objective.loss]
-        return solution
-
-    def _history(self, objective: Objective) -> History:
-        """Return what fits by the same loss have learnt, as it is at the penalty of this one."""
-        loss, penalty = objective.loss, objective.problem.penalty
-        if loss not in self._learnt:
-            self._learnt[loss] = History(objective.problem.rows.dtype), penalty
-        history, before = self._learnt[loss]
-        if not np.array_equal(before, penalty):
-            history.add_penalty(penalty - before)
-            self._learnt[loss] = history, penalty
-        return history
 
 
 def _is(start: str | FloatArray, word: str) -> bool:
