@@ -131,7 +131,7 @@ def test_a_budget_flags_so_many_rows(noisy, tmp_path, arguments, n_flagged) -> N
 def test_a_lower_precision_flags_more(tmp_path) -> None:
     features, true = blobs()
     # So that no label can be called wrong for certain.
-    features += np.random.default_rng(0).normal(scale=0.2, size=features.shape)
+    features += np.random.default_rng(0).normal(scale=0.4, size=features.shape)
     table = write_table(tmp_path / "table.csv", features, label=wrong_every(true, 7))
     counts = []
     for precision in ("0.2", "0.5", "1"):
