@@ -59,10 +59,10 @@ class AutoProbe(FittedProbe):
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
-        Which rows are held out. By default a fifth of every label at a time, until about 2,000 rows
-        are scored on: once for 10,000 rows, five times for 2,000. Above 25,000 rows the choice is
-        made on so many; where rows times classes are more than 5,000,000, on those of some
-        classes.
+        Which rows are held out. By default a fifth of every label at a time, and a third from 6,000
+        rows on, until about 2,000 rows are scored on: once for 10,000 rows, five times for 2,000.
+        Above 25,000 rows the choice is made on so many; where rows times classes are more than
+        5,000,000, on those of some classes.
     fit_intercept : bool or "auto"
         "auto" fits an intercept where one label has much more than its share of the rows, or rows
         keep their length; a discriminant always has one, and is left out where it is False.
@@ -100,8 +100,8 @@ class AutoProbe(FittedProbe):
     >>> X, y = load_digits(return_X_y=True)
     >>> noisy = corrupt_labels(y[:1200], symmetric(10, 0.5), random_state=0).given_labels
     >>> probe = AutoProbe().fit(X[:1200], noisy)
-    >>> [part.method for part in probe.choice_.chosen.recipe.parts]
-    ['robust rounds', 'robust rounds']
+    >>> "robust rounds" in probe.choice_.chosen.name
+    True
     >>> probe.score(X[1200:], y[1200:]) > 0.85
     True
     """
