@@ -4,6 +4,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.solver.problems import Load, Problem, Source
@@ -13,11 +14,11 @@ from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, Round
 PLL = "PLL"
 
 
-def quietly(probe: Any, problem: Problem) -> Any:
+def quietly(probe: Any, problem: Problem, rows: NDArray[Any] | None = None) -> Any:
     """Fit on the given labels. What did not converge stands in the record, so no warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return probe.fit(problem.X, problem.given_labels)
+        return probe.fit(problem.X if rows is None else rows, problem.given_labels)
 
 
 @dataclass(frozen=True)

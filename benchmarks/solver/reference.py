@@ -58,14 +58,17 @@ class CrossEntropy:
         """Return the norm of the gradient over that at zero coefficients."""
         return float(np.linalg.norm(self.evaluate(coef)[1]) / np.linalg.norm(self.moment))
 
-    def descend(self, tol: float, *, unit: float, scale: float) -> "Descent":
-        """Minimise f(unit · W) / (scale · unit) by plain L-BFGS, up to a relative gradient."""
-        norms, largest = [np.inf], [np.inf]
+    def solve(self, tol: float) -> FloatArray:
+        """Return the optimum by plain L-BFGS, up to a relative gradient.
+
+        It is sought in units in which the gradient at zero and its step are one.
+        """
+        scale = float(np.linalg.norm(self.moment))
+        unit, norms = scale / self.l2, [np.inf]
 
         def scaled(flat: FloatArray) -> tuple[float, FloatArray]:
             value, gradient, _ = self.evaluate(unit * flat.reshape(self.moment.shape))
             norms.append(float(np.linalg.norm(gradient) / np.linalg.norm(self.moment)))
-            largest.append(float(np.abs(gradient).max()))
             return value / (scale * unit), gradient.ravel() / scale
 
         def stop(intermediate_result: object) -> None:  # the name tells scipy what to pass
@@ -81,20 +84,7 @@ class CrossEntropy:
             callback=stop,
             options={"maxiter": 500, "maxls": 50, "ftol": 0.0, "gtol": 0.0},
         )
-        return Descent(unit * solved.x.reshape(self.moment.shape), min(largest))
-
-    def solve(self, tol: float) -> FloatArray:
-        """Return the optimum, in units in which the gradient at zero and its step are one."""
-        scale = float(np.linalg.norm(self.moment))
-        return self.descend(tol, unit=scale / self.l2, scale=scale).coef
-
-
-@dataclass(frozen=True, eq=False)
-class Descent:
-    """Where plain L-BFGS stopped."""
-
-    coef: FloatArray
-    smallest: float  # smallest of the largest entries of all gradients on the way
+        return np.asarray(unit * solved.x.reshape(self.moment.shape))
 
 
 @dataclass(frozen=True)
