@@ -112,19 +112,19 @@ def blocks_of(x: NDArray[Any], n_classes: int) -> dict[str, list[slice]]:
 
 
 def fewest(is_enough: Callable[[int], bool], most: int = 10_000) -> int:
-    """Return the fewest that are enough, if all beyond these are, too.
+    """Return the fewest that are enough, one or more, if all beyond these are, too.
 
     Examples
     --------
     >>> fewest(lambda number: number >= 19)
     19
     """
-    enough = 8
+    enough = 1
     while not is_enough(enough):
         if enough > most:
             raise ValueError(f"{most} are not enough.")
         enough *= 2
-    return bisect_left(range(enough), 1, lo=enough // 2, key=is_enough)
+    return bisect_left(range(enough), 1, lo=enough // 2 + 1, key=is_enough)
 
 
 @dataclass(frozen=True)

@@ -199,3 +199,9 @@ def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
     assert len(found.alike_classes) == 6 > data_issues.SHOWN_PAIRS
     assert all(pair.first for pair in found.alike_classes)
     assert found.messages[-1].endswith(", ….")
+
+
+def test_what_is_no_audit_is_named():
+    X, true = blobs()
+    with pytest.raises(ValueError, match="issues is ndarray, and not what an audit found"):
+        find_data_issues(X, true)

@@ -289,7 +289,7 @@ def test_where_nothing_was_learnt_nothing_is_flagged():
     alike = find_label_issues(np.ones((40, 3)), np.arange(40) % 2)
     assert alike.n_issues == 0
     assert alike.noise_interval == (0, 1)
-    assert any("Nothing was learnt" in message for message in alike.messages)
+    assert any("The probe has learnt nothing" in message for message in alike.messages)
     assert find_label_issues(np.ones((40, 3)), np.arange(40) % 2, precision=0.1).n_issues == 0
 
 
@@ -452,7 +452,7 @@ def test_a_higher_precision_flags_fewer():
 def test_labels_that_cannot_be_learnt_are_called_so():
     shuffled = np.random.default_rng(0).permutation(Y)
     (message,) = find_label_issues(X, shuffled).messages
-    assert message.startswith("Nothing was learnt: ")
+    assert message.startswith("The probe has learnt nothing: ")
     assert not any("learnt" in message for message in find_label_issues(X, Y).messages)
 
 

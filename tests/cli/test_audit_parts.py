@@ -21,7 +21,7 @@ from twohot.tables import read_table
 def source(tmp_path, monkeypatch):
     small_parts(monkeypatch, 2)
     # Features are few, of which rows in memory would be judged by the nearest ones, too.
-    monkeypatch.setattr(opinions, "has_votes", lambda rows: False)  # noqa: ARG005
+    monkeypatch.setattr(opinions, "has_votes", lambda *rows: False)  # noqa: ARG005
     return write_source(tmp_path / "embeddings")
 
 

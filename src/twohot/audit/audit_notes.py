@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from twohot._checks.labels import Labels
 from twohot._checks.messages import first_few
 from twohot._types import IntArray
-from twohot.audit.doubt import SURELY
+from twohot.audit.doubt import SURELY, Trust
 from twohot.audit.noise_fit import rare_classes
 from twohot.audit.verdict import LabelVerdict
 from twohot.select.chance_agreement import chance_agreement
@@ -30,7 +30,7 @@ NEARLY_ALL_GIVEN = (
 )
 
 
-NOT_TRUSTED = "order. Do not trust these verdicts; see forecast."
+NOT_TRUSTED = "Do not trust these verdicts; see forecast."
 
 
 def learnt_by_heart(labels: Labels, probe: Any, predicted: IntArray) -> tuple[str, ...]:
@@ -68,22 +68,25 @@ def tells_nothing(labels: Labels, predicted: IntArray) -> tuple[str, ...]:
     return (said,)
 
 
+def curved_notes(trust: Trust) -> list[str]:
+    """Say if no straight lines separate the classes."""
+    if not trust.is_curved:
+        return []
+    consequence = (
+        "and labels are judged by the nearest rows, too. Another classifier may predict more than "
+        "a probe."
+        if trust.by_nearest
+        else "and labels that look wrong may be right."
+    )
+    said = "The rows nearest to each predict more of the labels than a probe does: no straight "
+    return [f"{said}lines separate these classes, {consequence}"]
+
+
 def unclear_notes(
     verdict: LabelVerdict, labels: Labels, precision: float | None, flagged: NDArray[np.bool_]
 ) -> list[str]:
     """Say what the labels cannot tell."""
-    said = []
-    if verdict.trust.is_curved:
-        said.append(
-            "The rows nearest to each predict more of the labels than a probe does: no straight "
-            "lines separate these classes, "
-            + (
-                "and labels are judged by the nearest rows, too. Another classifier may predict "
-                "more than a probe."
-                if verdict.trust.by_nearest
-                else "and labels that look wrong may be right."
-            )
-        )
+    said = curved_notes(verdict.trust)
     unclear = np.count_nonzero(verdict.unclear) / np.count_nonzero(labels.labelled)
     if unclear >= UNCLEAR_SHARE:
         names = labels.classes.tolist()
@@ -99,7 +102,7 @@ def unclear_notes(
             "are not flagged: no precision can be promised of them."
         )
     if precision is not None and not flagged.any():
-        said.append(f"No label is flagged: {_why_not(verdict, precision)}.")
+        said.append(f"No label is flagged: {_why_not(verdict, labels.sizes, precision)}.")
     elif flagged.any() and not (verdict.doubt[flagged] > SURELY).any():
         said.append(
             "Each flagged label is more probably right than wrong, so that none is corrected "
@@ -108,26 +111,26 @@ def unclear_notes(
     return said
 
 
-def _why_not(verdict: LabelVerdict, precision: float) -> str:
+def _why_not(verdict: LabelVerdict, sizes: IntArray, precision: float) -> str:
     """Say why no label is flagged where a precision was asked for."""
     if not verdict.eligible.any():
         return "none has a likelier class"
-    reason = _reason(verdict, precision)
+    reason = _reason(verdict, sizes, precision)
     return f"a precision of {precision:g} cannot be promised for any, since {reason}"
 
 
-def _reason(verdict: LabelVerdict, precision: float) -> str:
-    """Say why a precision cannot be promised."""
+def _reason(verdict: LabelVerdict, sizes: IntArray, precision: float) -> str:
+    """Say why a precision cannot be promised of labels, of classes of given sizes."""
     trust = verdict.trust
     reasons = (
         (bool(trust.explained), "what looks wrong may only be beyond what a probe can learn"),
         (
-            trust.is_curved and not verdict.known.any(),
-            "a class that is spread over another looks like noise between them",
+            sizes[verdict.codes[verdict.eligible]].max() < trust.fewest_labels,
+            f"their classes have fewer than {trust.fewest_labels} labels",
         ),
         (
             not verdict.known[verdict.eligible].any(),
-            f"their classes have fewer than {trust.fewest_labels} labels",
+            "a class that is spread over another looks like noise between them",
         ),
         (
             verdict.share.low == 0,
@@ -164,10 +167,7 @@ def row_notes(labels: Labels, probe: Any, *, by_nearest: bool = False) -> list[s
             "flagged, because nothing else says what they look like."
         )
     choice = getattr(probe, "choice_", None)
-    if choice is not None and not choice.learnt:
-        said.append(
-            f"Nothing was learnt: {choice.chosen.agreement:.1%} of the held-out labels are "
-            f"predicted, and {choice.chosen.chance:.1%} by the same predictions in any other "
-            + ("order. Do not use the probe." if by_nearest else NOT_TRUSTED)
-        )
+    if choice is not None and (problem := choice.nothing_learnt()):
+        advice = "Labels are judged by the nearest rows." if by_nearest else NOT_TRUSTED
+        said.append(f"{problem} {advice}")
     return said

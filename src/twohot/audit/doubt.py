@@ -41,6 +41,10 @@ FEWEST_KNOWN = 10
 
 SURELY = 0.5  # probability from which on a label is wrong rather than right
 
+# What A counts for where labels are about as likely without the noise that it finds: none of them
+# is then more probably wrong than right.
+BY_HALF = 0.5
+
 
 @dataclass(frozen=True)
 class ShareWrong:
@@ -61,6 +65,7 @@ class Trust:
     # Share of what it disagrees with that the rows nearest to each explain, if they had no say.
     explained: float = 0.0
     overlap_explained: float = 0.0  # the same of a generative model, if they had a say
+    may_be_none: bool = False  # whether labels are about as likely without the noise that is found
 
     @property
     def by_nearest(self) -> bool:

@@ -13,9 +13,12 @@ from functools import cached_property
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
 
 from twohot._types import FloatArray, IntArray
+from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Rows, copy_prepared, stack
+from twohot.rows.threads import count_threads
 from twohot.select.agreement import mean, standard_error
 from twohot.select.chance_agreement import CHANCE_ERRORS, chance_agreement
 from twohot.select.grid import MANY_FEATURES
@@ -28,6 +31,33 @@ MOST_VOTERS, MOST_ROWS = 20_000, 100_000
 PRIOR_VOTES = 2.0
 # Of rows that are too many, so many are asked about.
 ASKED_ROWS = 2_000
+# From so many features on all distances are computed: a tree would look at nearly all, and slowly.
+TREE_FEATURES = 10
+
+LEAST_ERROR = 1e-9  # of two that agree with the same labels, which differ by none
+
+
+@dataclass(frozen=True, eq=False)
+class Voters:
+    """Rows that vote by their labels, as long as they are, each feature in units of its spread."""
+
+    points: FloatArray  # (n_voters, n_features)
+    codes: IntArray  # (n_voters,)
+    centring: Preparation | None
+    spread: FloatArray  # (n_features,)
+    n_threads: int
+
+    def place(self, rows: Rows) -> FloatArray:
+        """Return where rows of the same features are among the voters."""
+        return _at_length(rows, self.centring) / self.spread
+
+    def nearest(self, points: FloatArray, n_nearest: int) -> tuple[IntArray, FloatArray]:
+        """Return the voters nearest to each point, (n_points, n_nearest), and their distances."""
+        by = "kd_tree" if len(self.spread) < TREE_FEATURES else "brute"
+        search = NearestNeighbors(n_neighbors=n_nearest, algorithm=by, n_jobs=self.n_threads)
+        with threadpool_limits(self.n_threads):
+            distances, found = search.fit(self.points).kneighbors(points)
+        return found, distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +65,9 @@ class Votes:
     """What the nearest rows say of some rows."""
 
     shares: FloatArray  # (n_rows, n_classes), of the votes, in float32
-    n_voters: int
+    n_voters: int  # on each row
     codes: IntArray  # (n_rows,), the given labels
+    voters: Voters
 
     @cached_property
     def agrees(self) -> FloatArray:
@@ -50,20 +81,20 @@ class Votes:
         beyond = float(self.agrees.mean()) - chance
         return beyond > CHANCE_ERRORS * error + 1 / len(self.codes)
 
-    @property
-    def log_probabilities(self) -> FloatArray:
-        """(n_rows, n_classes), of each class, in float32."""
-        sizes = np.bincount(self.codes, minlength=self.shares.shape[1]) / len(self.codes)
-        votes = self.n_voters * self.shares + PRIOR_VOTES * sizes.astype(np.float32)
+    def log_probabilities(self, shares: FloatArray) -> FloatArray:
+        """Return how probable each class is where votes have given shares, in float32."""
+        sizes = np.bincount(self.codes, minlength=shares.shape[1]) / len(self.codes)
+        votes = self.n_voters * shares + PRIOR_VOTES * sizes.astype(np.float32)
+        votes /= np.float32(self.n_voters + PRIOR_VOTES)
         # A class that no row is of is as good as impossible.
-        least = np.finfo(np.float32).tiny
-        return np.asarray(np.log(np.maximum(votes / (self.n_voters + PRIOR_VOTES), least)))
+        np.maximum(votes, np.finfo(np.float32).tiny, out=votes)
+        return np.log(votes, out=votes)
 
-    def errors_ahead(self, agrees: FloatArray) -> float:
-        """Return by how many standard errors they agree with more labels than others do."""
-        ahead, weights = self.agrees - agrees, np.ones(len(agrees))
-        error = standard_error(ahead, weights)
-        return mean(ahead, weights) / error if error else 0.0
+    def on_others(self, rows: Rows) -> FloatArray:
+        """Return how probable each class is of rows that have no label, in float32."""
+        nearest, distances = self.voters.nearest(self.voters.place(rows), self.n_voters + 1)
+        shares = _shares(self.voters.codes[nearest[:, :-1]], distances, self.shares.shape[1])
+        return self.log_probabilities(shares)
 
     def explained(self, agrees: FloatArray) -> float:
         """Return the share of the labels that others do not agree with which these do beyond."""
@@ -76,34 +107,53 @@ def agreement(said: FloatArray, codes: IntArray) -> FloatArray:
     return np.asarray(said.argmax(axis=1) == codes, dtype=np.float64)
 
 
-def has_votes(rows: Rows) -> bool:
-    """Return whether the nearest rows are asked: there are few features, and enough rows."""
-    return bool(rows.n_features < MANY_FEATURES and rows.n_samples > N_VOTERS[0] + 1)
+def errors_ahead(agrees: FloatArray, others: FloatArray) -> float:
+    """Return by how many standard errors one agrees with more labels than another does."""
+    ahead, weights = agrees - others, np.ones(len(agrees))
+    return mean(ahead, weights) / max(standard_error(ahead, weights), LEAST_ERROR)
+
+
+def has_votes(rows: Rows, n_features: int) -> bool:
+    """Return whether the nearest rows are asked: there are few features, and enough rows.
+
+    Rows that are fewer than their features are written along others, which mean nothing.
+    """
+    few_features = rows.n_columns == n_features < MANY_FEATURES
+    return bool(few_features and rows.n_samples > N_VOTERS[0] + 1)
+
+
+def voters_among(rows: Rows, codes: IntArray) -> tuple[Voters, IntArray]:
+    """Return who votes, all rows unless they are many, and which of the rows these are.
+
+    The length of rows counts, whether they are prepared to unit norm or not.
+    """
+    chosen = np.arange(len(codes))
+    if len(codes) > MOST_VOTERS:
+        chosen = np.sort(np.random.default_rng(0).choice(chosen, MOST_VOTERS, replace=False))
+    centring = replace(rows.preparation, normalize=False) if rows.preparation else None
+    points = _at_length(rows, centring)
+    spread = points.std(axis=0)
+    spread[spread == 0] = 1
+    n_threads = count_threads(rows.n_jobs)
+    return Voters(points[chosen] / spread, codes[chosen], centring, spread, n_threads), chosen
 
 
 def votes_on(rows: Rows, codes: IntArray, n_classes: int) -> Votes:
-    """Return what the nearest rows say of each row.
+    """Return what the nearest rows say of each row, which has no vote on itself.
 
-    Parameters
-    ----------
-    rows : Rows
-        Their length counts, whether they are prepared to unit norm or not, and so does each feature
-        in units of its own spread.
-    codes : array of shape (n_rows,)
-        The given labels.
-    n_classes : int
+    Of several numbers of voters that one is taken by which most of the given labels are predicted.
     """
-    points = _at_length(rows, np.arange(len(codes)))
-    voters = np.arange(len(codes))
-    if len(codes) > MOST_VOTERS:
-        voters = np.sort(np.random.default_rng(0).choice(voters, MOST_VOTERS, replace=False))
-    most = min(N_VOTERS[-1], len(voters) - 2)
-    nearest, distances = _nearest_others(points, voters, most + 1)
-    found = [
-        Votes(_shares(codes[nearest[:, :k]], distances[:, : k + 1], n_classes), k, codes)
-        for k in sorted({min(k, most) for k in N_VOTERS})
-    ]
-    return max(found, key=lambda each: float(each.agrees.mean()))
+    voters, chosen = voters_among(rows, codes)
+    most = min(N_VOTERS[-1], len(chosen) - 2)
+    nearest, distances = _nearest_others(voters, chosen, voters.place(rows), most + 1)
+
+    def by(k: int) -> Votes:
+        shares = _shares(voters.codes[nearest[:, :k]], distances[:, : k + 1], n_classes)
+        return Votes(shares, k, codes, voters)
+
+    # One at a time, as shares may be many.
+    agreed = {k: float(by(k).agrees.mean()) for k in sorted({min(k, most) for k in N_VOTERS})}
+    return by(max(agreed, key=lambda k: agreed[k]))
 
 
 def votes_on_some(rows: Rows, codes: IntArray, n_classes: int) -> tuple[IntArray, Votes]:
@@ -114,23 +164,18 @@ def votes_on_some(rows: Rows, codes: IntArray, n_classes: int) -> tuple[IntArray
     return asked, votes_on(rows.take(asked), codes[asked], n_classes)
 
 
-def _at_length(rows: Rows, index: IntArray) -> FloatArray:
-    """Return some of the rows as long as they are, each feature in units of its own spread."""
-    centring = replace(rows.preparation, normalize=False) if rows.preparation else None
-    taken = rows.take(index, centring)
-    centred = stack(list(taken.map(copy_prepared, np.dtype(np.float64))))
-    spread = centred.std(axis=0)
-    return np.asarray(centred / np.where(spread > 0, spread, 1))
+def _at_length(rows: Rows, centring: Preparation | None) -> FloatArray:
+    """Return the rows as long as they are, in float64."""
+    taken = rows.take(np.arange(rows.n_samples), centring)
+    return stack(list(taken.map(copy_prepared, np.dtype(np.float64))))
 
 
 def _nearest_others(
-    points: FloatArray, voters: IntArray, n_nearest: int
+    voters: Voters, chosen: IntArray, points: FloatArray, n_nearest: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the voters nearest to each point but itself, (n_points, n_nearest), and distances."""
-    search = NearestNeighbors(n_neighbors=n_nearest + 1).fit(points[voters])
-    distances, found = search.kneighbors(points)
-    nearest = voters[found]
-    others = nearest != np.arange(len(points))[:, np.newaxis]
+    nearest, distances = voters.nearest(points, n_nearest + 1)
+    others = chosen[nearest] != np.arange(len(points))[:, np.newaxis]
     # One that is not among its nearest, or no voter, loses the last of them.
     others[others.all(axis=1), -1] = False
     shape = len(points), n_nearest

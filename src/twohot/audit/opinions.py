@@ -21,27 +21,29 @@ from twohot._checks.labels import Labels
 from twohot._notebooks import Callback
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.class_probabilities import probe_blocks
-from twohot.audit.doubt import FEWEST_KNOWN, Trust
+from twohot.audit.doubt import ESTABLISHED, FEWEST_KNOWN, Trust, is_established
+from twohot.audit.even_noise import REFUTED
 from twohot.audit.nearest_votes import (
     MOST_ROWS,
     Votes,
     agreement,
+    errors_ahead,
     has_votes,
     votes_on,
     votes_on_some,
 )
-from twohot.audit.noise_fit import best_temperature
+from twohot.audit.noise_fit import best_temperature, fit_noise_model
+from twohot.audit.noise_model import NoiseModel
 from twohot.audit.partly_labelled import labelled_rows, take_rows
 from twohot.rows.rows import Rows
+from twohot.rows.stores import open_rows
 from twohot.rows.threads import one_blas_thread
-from twohot.select.agreement import mean, standard_error
 from twohot.select.auto_probe import AutoProbe
 from twohot.select.search import Search
 from twohot.select.unseen import unseen_density, unseen_logits
 
 MOST_TEMPERATURE = 100.0
 LEAST_DOUBTED = 1e-3  # share of a given opinion that is of all classes alike
-LEAST_ERROR = 1e-9  # of two opinions that predict the same, which have none
 
 # Standard errors by which a probe predicts more labels than the discriminant: from the first on it
 # counts for more, and from the second on for this share of their mean. Average precision at shares
@@ -61,13 +63,22 @@ SKILL_POWER, LEAST_SKILL = 4, 0.01
 
 
 @dataclass(frozen=True, eq=False)
+class Vote:
+    """What the rows nearest to each say, and how much that counts."""
+
+    said: FloatArray  # (n_rows, n_classes), log-probabilities in float32
+    votes: Votes
+    scales: tuple[float, float]  # of the votes and of a probe in their mean; see `mean_opinion`
+
+
+@dataclass(frozen=True, eq=False)
 class Opinions:
     """Log-probabilities (n_rows, n_classes) up to a constant per row, in float32."""
 
     outputs: FloatArray
     density: FloatArray
     trust: Trust = field(default_factory=Trust)
-    nearest: FloatArray | None = None  # of the rows nearest to each, if they have a say
+    vote: Vote | None = None  # of the rows nearest to each, if they have a say
 
 
 def given_opinions(blocks: Iterator[FloatArray]) -> Opinions:
@@ -95,7 +106,7 @@ def unseen_opinions(
     """Fit a probe on the rows that have a label; return opinions of fits without each row's label.
 
     What is finished of the probe is kept in the checkpoint. Rows without a label get the probe's
-    own opinion: there is no label to have been seen.
+    own opinion, and that of the rows nearest to them: there is no label to have been seen.
     """
     labelled = labels.labelled
     X_known, known = labelled_rows(X, labels), labels.take(labelled)
@@ -104,15 +115,23 @@ def unseen_opinions(
     if labelled.all():
         return found
     others = np.flatnonzero(~labelled)
-    own = given_opinions(probe_blocks(probe, take_rows(X, others), len(others))).outputs
+    X_others = take_rows(X, others)
+    own = given_opinions(probe_blocks(probe, X_others, len(others))).outputs
+    own /= np.float32(probe.temperature_)  # as sure as the labels say it should be
 
-    def with_others(known_rows: FloatArray) -> FloatArray:
+    def with_others(known_rows: FloatArray, of_others: FloatArray) -> FloatArray:
         whole = np.empty((len(labels.codes), labels.n_classes), np.float32)
-        whole[labelled], whole[others] = known_rows, own
+        whole[labelled], whole[others] = known_rows, of_others
         return whole
 
-    nearest = None if found.nearest is None else with_others(found.nearest)
-    return Opinions(with_others(found.outputs), with_others(found.density), found.trust, nearest)
+    outputs, vote = own, found.vote
+    if vote is not None:
+        near = vote.votes.on_others(open_rows(X_others))
+        outputs = mean_opinion(near, own, vote.scales)
+        vote = replace(vote, said=with_others(vote.said, near))
+    return Opinions(
+        with_others(found.outputs, outputs), with_others(found.density, own), found.trust, vote
+    )
 
 
 def searched_opinions(search: Search, labels: Labels, random_state: Any) -> Opinions:
@@ -123,27 +142,60 @@ def searched_opinions(search: Search, labels: Labels, random_state: Any) -> Opin
     scales = opinion_scales(outputs, density, labels.codes)
     outputs = mean_opinion(outputs, density, scales)
     rows = search.coordinates.rows
-    if not has_votes(rows) or rows.n_samples > MOST_ROWS:
-        return Opinions(outputs, density, trust_in(rows, labels.codes, outputs))
+    if not has_votes(rows, search.n_features) or rows.n_samples > MOST_ROWS:
+        trust = trust_in(rows, labels.codes, outputs, search.n_features)
+        return Opinions(outputs, density, trust)
     return with_nearest(outputs, density, votes_on(rows, labels.codes, labels.n_classes))
 
 
 def with_nearest(outputs: FloatArray, density: FloatArray, votes: Votes) -> Opinions:
-    """Return opinions of which that of the nearest rows is one, as far as it predicts labels."""
+    """Return opinions of which that of the nearest rows is one, as far as it predicts labels.
+
+    Of them, their mean and the density that one is taken which explains the labels best: a probe
+    of few features may be as sure of rows where classes overlap as of any, and what it disagrees
+    with would look like noise.
+    """
     codes = votes.codes
-    agrees, near = agreement(outputs, codes), votes.log_probabilities
-    errors = votes.errors_ahead(agrees)
-    skills = [_skill(each, codes) ** SKILL_POWER for each in (votes.agrees, agrees)]
-    share = skills[0] / sum(skills) * float(np.interp(errors, (-AHEAD_ERRORS, 0), (0, 1)))
-    if share == 0 or not votes.tell_anything:
-        return Opinions(outputs, density, Trust(fewest_labels=FEWEST_KNOWN))
-    scales = label_temperature(near, codes) / share, label_temperature(outputs, codes) / (1 - share)
-    trust = Trust(
-        fewest_labels=FEWEST_KNOWN,
+    agrees, near = agreement(outputs, codes), votes.log_probabilities(votes.shares)
+    errors = errors_ahead(votes.agrees, agrees)
+    share = _share_of(votes, agrees, errors)
+    near_scale, scale = label_temperature(near, codes), label_temperature(outputs, codes)
+    choices = [(outputs, (np.inf, scale)), (density, (np.inf, scale))]
+    if share > 0:
+        scales = near_scale / share, scale / (1 - share)
+        choices += [(mean_opinion(near, outputs, scales), scales), (near, (near_scale, np.inf))]
+    models = [fit_noise_model(each, codes) for each, _ in choices]
+    best = int(np.argmax([model.log_likelihood for model in models]))
+    said, scales = choices[best]
+    trust = Trust(fewest_labels=FEWEST_KNOWN, may_be_none=_may_be_none(models, models[best]))
+    if share == 0:
+        return Opinions(said, density, trust)
+    trust = replace(
+        trust,
         is_curved=errors > AHEAD_ERRORS,
         overlap_explained=votes.explained(agreement(density, codes)),
     )
-    return Opinions(mean_opinion(near, outputs, scales), density, trust, near)
+    return Opinions(said, density, trust, Vote(near, votes, scales))
+
+
+def _may_be_none(models: list[NoiseModel], best: NoiseModel) -> bool:
+    """Return whether noise is found, though labels without any are about as likely.
+
+    That may be by another opinion than the one that explains them best.
+    """
+    if best.noise_rate <= ESTABLISHED:
+        return False
+    least = best.log_likelihood - REFUTED
+    others = (each for each in models if each.log_likelihood > least)
+    return any(not is_established(each.noise_rate, each.noise_rate_interval) for each in others)
+
+
+def _share_of(votes: Votes, agrees: FloatArray, errors: float) -> float:
+    """Return how much the votes count beside a probe that agrees with some labels."""
+    if not votes.tell_anything:
+        return 0.0
+    skills = [_skill(each, votes.codes) ** SKILL_POWER for each in (votes.agrees, agrees)]
+    return skills[0] / sum(skills) * float(np.interp(errors, (-AHEAD_ERRORS, 0), (0, 1)))
 
 
 def _skill(agrees: FloatArray, codes: IntArray) -> float:
@@ -152,17 +204,17 @@ def _skill(agrees: FloatArray, codes: IntArray) -> float:
     return max(LEAST_SKILL, float(agrees.mean() - chance) / (1 - chance))
 
 
-def trust_in(rows: Rows, codes: IntArray, outputs: FloatArray) -> Trust:
+def trust_in(rows: Rows, codes: IntArray, outputs: FloatArray, n_features: int) -> Trust:
     """Return how far fits on labels can be trusted, by what they say of rows without each.
 
     Where the nearest rows predict more labels, they may explain what a probe disagrees with.
     """
     trust = Trust(fewest_labels=FEWEST_KNOWN)
-    if not has_votes(rows):
+    if not has_votes(rows, n_features):
         return trust
     asked, votes = votes_on_some(rows, codes, outputs.shape[1])
     agrees = agreement(outputs[asked], codes[asked])
-    if votes.errors_ahead(agrees) <= AHEAD_ERRORS or not votes.tell_anything:
+    if errors_ahead(votes.agrees, agrees) <= AHEAD_ERRORS or not votes.tell_anything:
         return trust
     return replace(trust, is_curved=True, explained=votes.explained(agrees))
 
@@ -182,9 +234,7 @@ def opinion_scales(logits: FloatArray, density: FloatArray, codes: IntArray) -> 
 
     Both count alike, unless the probe predicts clearly more of the labels.
     """
-    agrees = [(said.argmax(axis=1) == codes).astype(float) for said in (logits, density)]
-    ahead, weights = agrees[0] - agrees[1], np.ones(len(codes))
-    errors = mean(ahead, weights) / max(standard_error(ahead, weights), LEAST_ERROR)
+    errors = errors_ahead(agreement(logits, codes), agreement(density, codes))
     share = float(np.interp(errors, BETTER_ERRORS, (0.5, BETTER_SHARE)))
     return label_temperature(logits, codes) / share, label_temperature(density, codes) / (1 - share)
 

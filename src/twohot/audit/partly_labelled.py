@@ -55,12 +55,20 @@ def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
 
 def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
     """Return the features that were audited, or say that they are others."""
+    _check_audit(issues)
     rows = check_features(LinearProbe(), X, reset=True)
     if rows.shape[0] != len(issues):
         problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
         raise ArgumentError("X", problem, "pass the rows that were audited, all of them.")
     check_rows_of_issues("X", X, issues.ids)
     return rows
+
+
+def _check_audit(issues: object) -> None:
+    """Raise unless something is what an audit found."""
+    if not isinstance(issues, LabelIssues):
+        problem = f"is {type(issues).__name__}, and not what an audit found"
+        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")
 
 
 def labelled_rows(X: Matrix, labels: Labels) -> Matrix:

@@ -100,7 +100,15 @@ def make_judge(
     taken = rows.take(sample[chosen])
     said = list(taken.map(unseen_logits_of, fits))
     logits, density = (np.concatenate(parts) for parts in zip(*said, strict=True))
-    return _judge_by(fits, logits, density, codes[chosen], rows=taken, rare=rare_classes(sizes))
+    return _judge_by(
+        fits,
+        logits,
+        density,
+        codes[chosen],
+        rows=taken,
+        n_features=search.n_features,
+        rare=rare_classes(sizes),
+    )
 
 
 def _some(n_rows: int, most: int, random_state: Any) -> IntArray:
@@ -152,6 +160,7 @@ def _judge_by(
     codes: IntArray,
     *,
     rows: Rows,
+    n_features: int,
     rare: IntArray,
 ) -> RowJudge:
     """Return the judge as sure as labels of some rows say, with the noise that explains them."""
@@ -165,7 +174,7 @@ def _judge_by(
         rare=rare,
         at_random=fit_noise_model(outputs, codes),
         at_boundary=fit_noise_model(density, codes, temperatures=AS_IT_IS),
-        trust=trust_in(rows, codes, outputs),
+        trust=trust_in(rows, codes, outputs, n_features),
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.doubt import (
+    BY_HALF,
     SURELY,
     ShareWrong,
     Trust,
@@ -127,11 +128,10 @@ def reach_verdict(
     random_noise = fit_noise_model(opinions.outputs, codes)
     boundary_noise = fit_noise_model(opinions.density, codes, temperatures=AS_IT_IS)
     by_nearest = None
-    if opinions.nearest is not None:
-        rule_out(opinions.nearest, rare, codes)
-        by_nearest = fit_noise_model(opinions.nearest, codes).probability_wrong(
-            opinions.nearest, codes
-        )
+    if opinions.vote is not None:
+        near = opinions.vote.said
+        rule_out(near, rare, codes)
+        by_nearest = fit_noise_model(near, codes).probability_wrong(near, codes)
     return verdict_of(
         _candidates(random_noise, opinions.outputs),
         random_noise.probability_wrong(opinions.outputs, codes),
@@ -162,7 +162,7 @@ def verdict_of(
     The names are those of `LabelVerdict`; `random_noise` is the noise if all else is overlap, and
     `by_nearest` what `at_random` would be by the nearest rows alone, if they have a say.
     """
-    at_random = (1 - trust.explained) * at_random
+    at_random = (1 - trust.explained) * (BY_HALF if trust.may_be_none else 1.0) * at_random
     at_boundary = (1 - trust.overlap_explained) * at_boundary
     # A label whose own class is the likeliest is never flagged: there is nothing to suggest.
     unlike = (codes != NO_LABEL) & (candidates.first != codes)
@@ -171,7 +171,9 @@ def verdict_of(
     established = is_established(noise_rate, random_noise.noise_rate_interval)
     weight = weigh_boundary(at_boundary, unlike, established=established, even=even)
     known = trust.known(class_sizes, even=even)
-    promised = promised_doubt(at_random, candidates.confidence, known, even=even)
+    # Near curved boundaries votes are as unsure as a classifier that confuses classes.
+    as_it_is = even and not trust.is_curved
+    promised = promised_doubt(at_random, candidates.confidence, known, even=as_it_is)
     if by_nearest is not None:  # what a probe takes for noise, the nearest rows may explain
         promised = np.minimum(promised, by_nearest)
     return LabelVerdict(

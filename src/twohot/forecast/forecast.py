@@ -20,7 +20,9 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_table
 from twohot._types import IntArray, Matrix
+from twohot.audit.audit_notes import curved_notes
 from twohot.audit.class_probabilities import check_probabilities, column_classes
+from twohot.audit.doubt import Trust
 from twohot.audit.opinions import given_opinions, searched_opinions
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
 from twohot.audit.verdict import reach_verdict
@@ -157,13 +159,14 @@ def forecast(
     with naming_rows(X, places), one_blas_thread():
         _, selection = search_probe(probe, X, labels, callback=callback)
         comparison = compare(selection)
-        noise = known or _judge_unseen(probe, selection, labels)
-    if not (noise.given or comparison.choice.learnt):
+        noise, trust = (known, Trust()) if known else _judge_unseen(probe, selection, labels)
+    if not (noise.given or comparison.choice.learnt or trust.by_nearest):
         noise = replace(noise, interval=(0.0, 1.0))
     correlation = _correlate(X, labels, noise, groups, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
     advice = advise(comparison, noise, correlation, labels, theory=str(theory))
-    advice = replace(advice, cautions=(*advice.cautions, *label_notes(labels)))
+    cautions = (*advice.cautions, *curved_notes(trust), *label_notes(labels))
+    advice = replace(advice, cautions=cautions)
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
@@ -181,10 +184,12 @@ def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate
     return expected_noise(reach_verdict(opinions, labels.take(labelled)))
 
 
-def _judge_unseen(probe: AutoProbe, selection: Selection, labels: Labels) -> NoiseEstimate:
-    """Judge the labels as the audit does: by fits that have not seen them."""
-    opinions = searched_opinions(selection.search, labels, probe.random_state)
-    return expected_noise(reach_verdict(opinions, labels))
+def _judge_unseen(
+    probe: AutoProbe, selection: Selection, labels: Labels
+) -> tuple[NoiseEstimate, Trust]:
+    """Judge the labels as the audit does: by fits that have not seen them; say whom to trust."""
+    verdict = reach_verdict(searched_opinions(selection.search, labels, probe.random_state), labels)
+    return expected_noise(verdict), verdict.trust
 
 
 def _correlate(

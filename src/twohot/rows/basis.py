@@ -32,7 +32,10 @@ OVERSAMPLED = 1 / 8
 
 
 class Basis(Protocol):
-    """Axes as the columns of a matrix Q, the leading ones last."""
+    """Axes as the columns of a matrix Q, the leading ones last.
+
+    Coordinates are changed in the precision that coefficients and moments come in.
+    """
 
     @property
     def n_features(self) -> int:
@@ -65,7 +68,7 @@ class WholeBasis:
 
     def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
         """Return coef Qᵀ."""
-        return multiply(coef, self.matrix.T, n_jobs)
+        return multiply(coef, self.matrix.T.astype(coef.dtype, copy=False), n_jobs)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
         """Return moment Q."""
@@ -92,7 +95,7 @@ class ReflectedBasis:
     def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
         """Return coef Qᵀ."""
         turned = coef.copy()
-        turned[:, self.turned] = coef[:, self.turned] @ self.turn.T
+        turned[:, self.turned] = coef[:, self.turned] @ self.turn.T.astype(coef.dtype)
         return self._reflect(turned, n_jobs)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
@@ -106,7 +109,8 @@ class ReflectedBasis:
         return self.to_rows(np.eye(self.n_features)[first:], 1).T
 
     def _reflect(self, vectors: FloatArray, n_jobs: int) -> FloatArray:
-        return vectors - multiply(multiply(vectors, self.factor, n_jobs), self.factor.T, n_jobs)
+        factor = self.factor.astype(vectors.dtype, copy=False)
+        return vectors - multiply(multiply(vectors, factor, n_jobs), factor.T, n_jobs)
 
 
 def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:

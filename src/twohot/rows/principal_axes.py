@@ -61,7 +61,7 @@ class PrincipalAxes:
 
     def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
         """Return coefficients on the features of the rows, from those along the axes."""
-        scaled = coef if self.scale is None else coef * self.scale
+        scaled = coef if self.scale is None else coef * self.scale.astype(coef.dtype)
         return scaled if self.basis is None else self.basis.to_rows(scaled, n_jobs)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:

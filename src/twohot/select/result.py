@@ -117,6 +117,15 @@ class Choice:
             for entry in self.tried
         )
 
+    def nothing_learnt(self) -> str:
+        """Return a sentence that says that nothing was learnt; nothing if something was."""
+        if self.learnt:
+            return ""
+        return (
+            f"The probe has learnt nothing: {self.chosen.agreement:.1%} of the held-out labels are "
+            f"predicted, and {self.chosen.chance:.1%} by the same predictions in any other order."
+        )
+
     def records(self) -> list[dict[str, Any]]:
         """Return one dict per candidate, as a data frame takes them."""
         return [entry.record() for entry in self.tried]
@@ -149,7 +158,8 @@ class Choice:
             f"{mark:2}{name:{WIDTH}}{agreement:>16}{likelihood:>12}{noise:>7}{passes:>8}"
             for mark, name, agreement, likelihood, noise, passes in [HEADINGS, *lines]
         )
-        return "\n".join(table) + others
+        said = self.nothing_learnt()
+        return "\n".join(table) + others + (f"\n{said}" if said else "")
 
     def _repr_html_(self) -> str:
         title = f"{len(self.tried)} candidates on {self.n_held_out} held-out rows"
