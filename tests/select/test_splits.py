@@ -32,7 +32,7 @@ def assert_partition(fitted, left_out, rows):
         (60_000, 1, 8_334),
     ],
 )
-def test_default_splits_leave_a_fifth_out_until_enough_rows_are_judged(n_rows, n_splits, left_out):
+def test_default_splits_leave_a_part_out_until_enough_rows_are_judged(n_rows, n_splits, left_out):
     splits = split(None, np.zeros(n_rows, dtype=int))
     assert [len(rows) for _, rows in splits] == [left_out] * n_splits
     for fitted, rows in splits:
@@ -42,6 +42,12 @@ def test_default_splits_leave_a_fifth_out_until_enough_rows_are_judged(n_rows, n
         assert np.all(np.diff(rows) > 0)
     judged = np.concatenate([rows for _, rows in splits])
     assert len(np.unique(judged)) == len(judged)
+
+
+@pytest.mark.parametrize(("n_classes", "n_splits"), [(50, 1), (51, 2)])
+def test_a_third_is_left_out_where_classes_have_rows_enough(n_classes, n_splits):
+    splits = split(None, np.arange(6_000) % n_classes)
+    assert len(splits) == n_splits
 
 
 @pytest.mark.parametrize("cv", [None, 3])

@@ -60,9 +60,9 @@ class AutoProbe(FittedProbe):
     ----------
     cv : None, int, splitter or pairs of row numbers
         Which rows are held out. By default a fifth of every label at a time, and a third from 6,000
-        rows on, until about 2,000 rows are scored on: once for 10,000 rows, five times for 2,000.
-        Above 25,000 rows the choice is made on so many; where rows times classes are more than
-        5,000,000, on those of some classes.
+        rows and 120 for each class on, until about 2,000 rows are scored on: once for 10,000 rows,
+        five times for 2,000. Above 25,000 rows the choice is made on so many; where rows times
+        classes are more than 5,000,000, on those of some classes.
     fit_intercept : bool or "auto"
         "auto" fits an intercept where one label has much more than its share of the rows, or rows
         keep their length; a discriminant always has one, and is left out where it is False.
