@@ -27,7 +27,8 @@ from twohot.rows.threads import one_blas_thread
 from twohot.select.auto_probe import AutoProbe
 from twohot.select.sampling import SEARCH_ROWS, draw_rows
 
-# Rows times classes up to which two opinions of all of them are held: 200 MB.
+# Rows times classes up to which opinions of all of them are held: two, or 200 MB; of few features
+# up to six.
 HELD_CELLS = 25_000_000
 
 

@@ -28,6 +28,7 @@ from twohot.cli._printed_findings import print_findings, say_next
 from twohot.cli._resumed_fit import fit_with_checkpoint
 from twohot.cli._terminal import choosing, say
 from twohot.rows.dask_tasks import ClusterTasks
+from twohot.select.grid import MANY_FEATURES
 from twohot.tables import FeatureTable
 from twohot.tables.dask_features import as_dask
 from twohot.tables.parquet_files import SUFFIX, is_parquet_source
@@ -39,9 +40,10 @@ CHECKPOINT = ".fit.checkpoint"
 
 
 def held_bytes(table: FeatureTable) -> int:
-    """Return about how much an audit in memory holds: two opinions if few, prepared features."""
-    opinions = min(table.n_rows * len(table.classes), HELD_CELLS)
-    return 4 * (2 * opinions + table.n_rows * table.n_features)
+    """Return about how much an audit in memory holds: opinions if few, prepared features."""
+    n_opinions = 6 if table.n_features < MANY_FEATURES else 2
+    cells = min(table.n_rows * len(table.classes), HELD_CELLS)
+    return 4 * (n_opinions * cells + table.n_rows * table.n_features)
 
 
 def check_enough_rows(table: FeatureTable, source: Path, scheduler: str | None) -> None:
