@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 import scipy.linalg as sl
+from numpy.typing import DTypeLike
 
 from twohot._types import FloatArray
 from twohot.rows.threads import map_on_cores
@@ -32,17 +33,14 @@ OVERSAMPLED = 1 / 8
 
 
 class Basis(Protocol):
-    """Axes as the columns of a matrix Q, the leading ones last.
-
-    Coordinates are changed in the precision that coefficients and moments come in.
-    """
+    """Axes as the columns of a matrix Q, the leading ones last."""
 
     @property
     def n_features(self) -> int:
         """How many features, with an intercept if the rows have one."""
         ...
 
-    def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
+    def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
         """Return coef Qᵀ: coefficients on the features, from those along the axes."""
         ...
 
@@ -66,9 +64,9 @@ class WholeBasis:
         """How many features."""
         return len(self.matrix)
 
-    def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
-        """Return coef Qᵀ."""
-        return multiply(coef, self.matrix.T.astype(coef.dtype, copy=False), n_jobs)
+    def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
+        """Return coef Qᵀ, rounded at the end alone: a fit at a small penalty takes less passes."""
+        return multiply(coef, self.matrix.T, n_jobs).astype(dtype, copy=False)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
         """Return moment Q."""
@@ -92,10 +90,10 @@ class ReflectedBasis:
         """How many features, with an intercept."""
         return len(self.factor)
 
-    def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
-        """Return coef Qᵀ."""
-        turned = coef.copy()
-        turned[:, self.turned] = coef[:, self.turned] @ self.turn.T.astype(coef.dtype)
+    def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
+        """Return coef Qᵀ, computed in the precision that it is asked for in."""
+        turned = coef.astype(dtype)
+        turned[:, self.turned] = turned[:, self.turned] @ self.turn.T.astype(dtype)
         return self._reflect(turned, n_jobs)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:

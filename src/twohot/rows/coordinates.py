@@ -33,7 +33,7 @@ class Coordinates:
 
     def on_rows(self, coef: FloatArray) -> FloatArray:
         """Return coefficients on the features of the rows, in the precision of a pass."""
-        return self.axes.to_rows(coef.astype(self.rows.dtype), self.rows.n_jobs)
+        return self.axes.to_rows(coef, self.rows.n_jobs, self.rows.dtype)
 
     def along_axes(self, moment: FloatArray) -> FloatArray:
         """Return a moment along the axes, from one on the features of the rows."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as sl
+from numpy.typing import DTypeLike
 
 from twohot._types import FloatArray
 from twohot.rows.basis import Basis, WholeBasis, leading_axes, reflected_basis
@@ -59,10 +60,12 @@ class PrincipalAxes:
     scale: FloatArray | None = None  # (m,), what each axis is multiplied by; None: one
     floor: float | None = None  # what half-whitening adds to variances, of axes that were left out
 
-    def to_rows(self, coef: FloatArray, n_jobs: int) -> FloatArray:
+    def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
         """Return coefficients on the features of the rows, from those along the axes."""
-        scaled = coef if self.scale is None else coef * self.scale.astype(coef.dtype)
-        return scaled if self.basis is None else self.basis.to_rows(scaled, n_jobs)
+        scaled = coef if self.scale is None else coef * self.scale
+        if self.basis is None:
+            return scaled.astype(dtype, copy=False)
+        return self.basis.to_rows(scaled, n_jobs, dtype)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
         """Return moments along the axes, from those on the features."""
