@@ -151,9 +151,9 @@ def searched_opinions(search: Search, labels: Labels, random_state: Any) -> Opin
 def with_nearest(outputs: FloatArray, density: FloatArray, votes: Votes) -> Opinions:
     """Return opinions of which that of the nearest rows is one, as far as it predicts labels.
 
-    Of them, their mean and the density that one is taken which explains the labels best: a probe
-    of few features may be as sure of rows where classes overlap as of any, and what it disagrees
-    with would look like noise.
+    Their mean judges, unless one of them or the density explains the labels better: a probe of few
+    features may be as sure of rows where classes overlap as of any, and what it disagrees with
+    would look like noise.
     """
     codes = votes.codes
     agrees, near = agreement(outputs, codes), votes.log_probabilities(votes.shares)
@@ -163,11 +163,12 @@ def with_nearest(outputs: FloatArray, density: FloatArray, votes: Votes) -> Opin
     choices = [(outputs, (np.inf, scale)), (density, (np.inf, scale))]
     if share > 0:
         scales = near_scale / share, scale / (1 - share)
-        choices += [(mean_opinion(near, outputs, scales), scales), (near, (near_scale, np.inf))]
+        mixed = mean_opinion(near, outputs, scales), scales
+        choices = [mixed, *choices, (near, (near_scale, np.inf))]
     models = [fit_noise_model(each, codes) for each, _ in choices]
-    best = int(np.argmax([model.log_likelihood for model in models]))
-    said, scales = choices[best]
-    trust = Trust(fewest_labels=FEWEST_KNOWN, may_be_none=_may_be_none(models, models[best]))
+    judge = _judge_among(models)
+    said, scales = choices[judge]
+    trust = Trust(fewest_labels=FEWEST_KNOWN, may_be_none=_may_be_none(models, models[judge]))
     if share == 0:
         return Opinions(said, density, trust)
     trust = replace(
@@ -178,16 +179,22 @@ def with_nearest(outputs: FloatArray, density: FloatArray, votes: Votes) -> Opin
     return Opinions(said, density, trust, Vote(near, votes, scales))
 
 
-def _may_be_none(models: list[NoiseModel], best: NoiseModel) -> bool:
+def _judge_among(models: list[NoiseModel]) -> int:
+    """Return which model explains the labels best; the first, if that is not refuted."""
+    found = [model.log_likelihood for model in models]
+    best = int(np.argmax(found))
+    return best if found[best] > found[0] + REFUTED else 0
+
+
+def _may_be_none(models: list[NoiseModel], judge: NoiseModel) -> bool:
     """Return whether noise is found, though labels without any are about as likely.
 
-    That may be by another opinion than the one that explains them best.
+    That may be by another opinion than the one that judges.
     """
-    if best.noise_rate <= ESTABLISHED:
+    if judge.noise_rate <= ESTABLISHED:
         return False
-    least = best.log_likelihood - REFUTED
-    others = (each for each in models if each.log_likelihood > least)
-    return any(not is_established(each.noise_rate, each.noise_rate_interval) for each in others)
+    others = [each for each in models if each.log_likelihood > judge.log_likelihood - REFUTED]
+    return not all(is_established(each.noise_rate, each.noise_rate_interval) for each in others)
 
 
 def _share_of(votes: Votes, agrees: FloatArray, errors: float) -> float:
