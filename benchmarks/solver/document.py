@@ -167,7 +167,8 @@ def _times(results: Results) -> list[str]:
         _ratio_table(results.gemm, "fit", "products"),
         (
             "scikit-learn's `LogisticRegression` over `LinearProbe`: lbfgs in float64 on rows "
-            "prepared beforehand, stopped at the first iteration with our gradient or less."
+            "prepared beforehand, stopped at the first iteration with our gradient or less, or "
+            "with the smallest that it gets to."
         ),
         _ratio_table(results.sklearn, "scikit-learn", "twohot"),
         (

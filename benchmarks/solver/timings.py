@@ -29,6 +29,7 @@ from twohot.rows.rows import Rows
 
 CLOCKS = {"CPU": time.process_time, "wall": time.perf_counter}
 BATCH_ROWS, MOMENTUM, LEARNING_RATE, EPOCHS = 128, 0.9, 0.1, 200  # the paper's recipe
+MOST_ITERATIONS = 10_000
 
 
 def seconds(call: Callable[[], object], clock: str, blas_threads: int = 1) -> float:
@@ -111,7 +112,7 @@ def blocks_of(x: NDArray[Any], n_classes: int) -> dict[str, list[slice]]:
 # --- the same teacher by other means ------------------------------------------------------------
 
 
-def fewest(is_enough: Callable[[int], bool], most: int = 10_000) -> int:
+def fewest(is_enough: Callable[[int], bool]) -> int:
     """Return the fewest that are enough, one or more, if all beyond these are, too.
 
     Examples
@@ -121,8 +122,6 @@ def fewest(is_enough: Callable[[int], bool], most: int = 10_000) -> int:
     """
     enough = 1
     while not is_enough(enough):
-        if enough > most:
-            raise ValueError(f"{most} are not enough.")
         enough *= 2
     return bisect_left(range(enough), 1, lo=enough // 2 + 1, key=is_enough)
 
@@ -152,8 +151,10 @@ class TimeOverSklearn:
             return objective.relative_gradient(theirs.coef_)
 
         # Its tolerance is on the largest entry of the gradient, not on the norm, so that it is
-        # stopped by the number of its iterations.
-        n_iter = fewest(lambda n_iter: reached(n_iter) <= target)
+        # stopped by the number of its iterations: at our gradient, or at the smallest it gets to,
+        # as it ends where the value no longer falls.
+        least = max(target, reached(MOST_ITERATIONS))
+        n_iter = fewest(lambda n_iter: reached(n_iter) <= least)
         theirs_at = reached(n_iter)
         above, below = [], []
         for _ in range(self.n_repeats):
