@@ -151,9 +151,9 @@ def searched_opinions(search: Search, labels: Labels, random_state: Any) -> Opin
 def with_nearest(outputs: FloatArray, density: FloatArray, votes: Votes) -> Opinions:
     """Return opinions of which that of the nearest rows is one, as far as it predicts labels.
 
-    Their mean judges, unless one of them or the density explains the labels better: a probe of few
-    features may be as sure of rows where classes overlap as of any, and what it disagrees with
-    would look like noise.
+    Their mean judges, unless the outputs or the density alone explain the labels better: a probe of
+    few features may be as sure of rows where classes overlap as of any, and what it disagrees with
+    would look like noise. (Votes alone always explain them without noise: it is in the votes.)
     """
     codes = votes.codes
     agrees, near = agreement(outputs, codes), votes.log_probabilities(votes.shares)
@@ -163,8 +163,7 @@ def with_nearest(outputs: FloatArray, density: FloatArray, votes: Votes) -> Opin
     choices = [(outputs, (np.inf, scale)), (density, (np.inf, scale))]
     if share > 0:
         scales = near_scale / share, scale / (1 - share)
-        mixed = mean_opinion(near, outputs, scales), scales
-        choices = [mixed, *choices, (near, (near_scale, np.inf))]
+        choices = [(mean_opinion(near, outputs, scales), scales), *choices]
     models = [fit_noise_model(each, codes) for each, _ in choices]
     judge = _judge_among(models)
     said, scales = choices[judge]
