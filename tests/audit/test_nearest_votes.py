@@ -9,11 +9,12 @@ from sklearn.datasets import load_digits, make_circles, make_moons
 
 from twohot import find_label_issues, forecast
 from twohot.audit import nearest_votes, opinions
-from twohot.audit.nearest_votes import errors_ahead, has_votes, votes_on, votes_on_some
+from twohot.audit.nearest_votes import has_votes, votes_on, votes_on_some
 from twohot.audit.opinions import trust_in, with_nearest
 from twohot.noise import corrupt_labels, symmetric
 from twohot.rows.preparation import AS_THEY_ARE
 from twohot.rows.stores import fit_preparation, open_rows
+from twohot.select.agreement import errors_ahead
 
 
 def spreads(seed):

@@ -19,7 +19,6 @@ from twohot._types import FloatArray, IntArray
 from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Rows, copy_prepared, stack
 from twohot.rows.threads import count_threads
-from twohot.select.agreement import mean, standard_error
 from twohot.select.chance_agreement import CHANCE_ERRORS, chance_agreement
 from twohot.select.grid import MANY_FEATURES
 
@@ -33,8 +32,6 @@ PRIOR_VOTES = 2.0
 ASKED_ROWS = 2_000
 # From so many features on all distances are computed: a tree would look at nearly all, and slowly.
 TREE_FEATURES = 10
-
-LEAST_ERROR = 1e-9  # of two that agree with the same labels, which differ by none
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +104,6 @@ def agreement(said: FloatArray, codes: IntArray) -> FloatArray:
     return np.asarray(said.argmax(axis=1) == codes, dtype=np.float64)
 
 
-def errors_ahead(agrees: FloatArray, others: FloatArray) -> float:
-    """Return by how many standard errors one agrees with more labels than another does."""
-    ahead, weights = agrees - others, np.ones(len(agrees))
-    return mean(ahead, weights) / max(standard_error(ahead, weights), LEAST_ERROR)
-
-
 def has_votes(rows: Rows, n_features: int) -> bool:
     """Return whether the nearest rows are asked: there are few features, and enough rows.
 
@@ -122,8 +113,8 @@ def has_votes(rows: Rows, n_features: int) -> bool:
     return bool(few_features and rows.n_samples > N_VOTERS[0] + 1)
 
 
-def voters_among(rows: Rows, codes: IntArray) -> tuple[Voters, IntArray]:
-    """Return who votes, all rows unless they are many, and which of the rows these are.
+def voters_among(rows: Rows, codes: IntArray) -> tuple[Voters, IntArray, FloatArray]:
+    """Return who votes, all rows unless they are many; which rows these are; where all rows are.
 
     The length of rows counts, whether they are prepared to unit norm or not.
     """
@@ -131,11 +122,11 @@ def voters_among(rows: Rows, codes: IntArray) -> tuple[Voters, IntArray]:
     if len(codes) > MOST_VOTERS:
         chosen = np.sort(np.random.default_rng(0).choice(chosen, MOST_VOTERS, replace=False))
     centring = replace(rows.preparation, normalize=False) if rows.preparation else None
-    points = _at_length(rows, centring)
-    spread = points.std(axis=0)
+    centred = _at_length(rows, centring)
+    spread = centred.std(axis=0)
     spread[spread == 0] = 1
-    n_threads = count_threads(rows.n_jobs)
-    return Voters(points[chosen] / spread, codes[chosen], centring, spread, n_threads), chosen
+    points, n_threads = centred / spread, count_threads(rows.n_jobs)
+    return Voters(points[chosen], codes[chosen], centring, spread, n_threads), chosen, points
 
 
 def votes_on(rows: Rows, codes: IntArray, n_classes: int) -> Votes:
@@ -143,9 +134,9 @@ def votes_on(rows: Rows, codes: IntArray, n_classes: int) -> Votes:
 
     Of several numbers of voters that one is taken by which most of the given labels are predicted.
     """
-    voters, chosen = voters_among(rows, codes)
+    voters, chosen, points = voters_among(rows, codes)
     most = min(N_VOTERS[-1], len(chosen) - 2)
-    nearest, distances = _nearest_others(voters, chosen, voters.place(rows), most + 1)
+    nearest, distances = _nearest_others(voters, chosen, points, most + 1)
 
     def by(k: int) -> Votes:
         shares = _shares(voters.codes[nearest[:, :k]], distances[:, : k + 1], n_classes)

@@ -27,7 +27,6 @@ from twohot.audit.nearest_votes import (
     MOST_ROWS,
     Votes,
     agreement,
-    errors_ahead,
     has_votes,
     votes_on,
     votes_on_some,
@@ -38,6 +37,7 @@ from twohot.audit.partly_labelled import labelled_rows, take_rows
 from twohot.rows.rows import Rows
 from twohot.rows.stores import open_rows
 from twohot.rows.threads import one_blas_thread
+from twohot.select.agreement import errors_ahead
 from twohot.select.auto_probe import AutoProbe
 from twohot.select.search import Search
 from twohot.select.unseen import unseen_density, unseen_logits

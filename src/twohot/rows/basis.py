@@ -65,7 +65,7 @@ class WholeBasis:
         return len(self.matrix)
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ, rounded at the end alone: a fit at a small penalty takes less passes."""
+        """Return coef Qᵀ, rounded at the end alone: a fit at a small penalty takes fewer passes."""
         return multiply(coef, self.matrix.T, n_jobs).astype(dtype, copy=False)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:

@@ -24,6 +24,8 @@ from twohot.solve.loss_kernels import softmax
 TEMPERATURES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0, 4.5, 7.0, 10.0)
 NOISE_RATES = np.linspace(0.005, 0.985, 50)
 
+LEAST_ERROR = 1e-9  # of two that agree with the same labels, which differ by none
+
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -115,3 +117,9 @@ def is_behind(
     """Return whether values are below others by more than so many standard errors, row by row."""
     behind = others - values
     return mean(behind, weights) > errors * standard_error(behind, weights)
+
+
+def errors_ahead(agrees: FloatArray, others: FloatArray) -> float:
+    """Return by how many standard errors one agrees with more labels than another does."""
+    ahead, weights = agrees - others, np.ones(len(agrees))
+    return mean(ahead, weights) / max(standard_error(ahead, weights), LEAST_ERROR)
