@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo docs test coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction bench-scale reproduction clean help
+.PHONY: demo docs test test-kernels coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction bench-scale reproduction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -16,6 +16,9 @@ demo: $(VENV)/.user   ## the main job on embedded data: every method, then an au
 # Workers share the cores: more BLAS threads than one each would only wait for each other.
 test: $(VENV)/.dev    ## the tests, every extra they use installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto
+
+test-kernels: $(VENV)/.dev ## numerical tests with the OpenBLAS kernels of other processors
+	$(BIN)/python .ci/kernel_tests.py
 
 coverage: $(VENV)/.dev ## the tests with branch coverage, which takes twice as long
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term
@@ -94,11 +97,10 @@ bench: $(VENV)/.bench ## passes, ratios and memory; rewrites docs/benchmarks.md
 		--records benchmarks/solver/runs.jsonl --output docs/benchmarks.md
 
 RUNS := benchmarks/audit/runs.jsonl
-COSTS := benchmarks/audit/costs.jsonl
-bench-audit: $(VENV)/.bench ## AutoProbe against others on noisy labels; docs/audit_benchmark.md
-	$(if $(FEATURES),$(BIN)/python -m benchmarks.audit.cost --features $(FEATURES) --records $(COSTS))
+BEFORE := benchmarks/audit/before.jsonl
+bench-audit: $(VENV)/.bench ## regret of AutoProbe and audits; docs/audit_benchmark.md
 	$(BIN)/python -m benchmarks.audit.run $(if $(FEATURES),--features $(FEATURES)) \
-		--records $(RUNS) --costs $(COSTS) --output docs/audit_benchmark.md
+		--records $(RUNS) --before $(BEFORE) --output docs/audit_benchmark.md
 
 # The paper's figures, tables and claims; finished runs are skipped.
 reproduction: $(VENV)/.dev ## continues the paper's runs on FEATURES=folder; docs/reproduction.md

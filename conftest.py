@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# A word of the reason for which tests/review/conftest.py skips a test.
+BROWSER = "chromium"
+
 # Sphinx runs these when it builds the site, and puts what it makes of them beside.
 SPHINX_ALONE = ("conf.py", "_*", "examples/*", "reference/*/*", "tutorials/*")
 collect_ignore_glob = [f"docs/{name}" for name in SPHINX_ALONE]
@@ -21,3 +24,14 @@ def _examples_write_elsewhere(
     """Run examples in an empty folder: what they save does not end up in the checkout."""
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(tmp_path)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how to run the tests that need a browser, where there is none."""
+    skipped = [report.longrepr for report in terminalreporter.stats.get("skipped", [])]
+    n_skipped = sum(BROWSER in str(longrepr) for longrepr in skipped)
+    if n_skipped:
+        terminalreporter.write_line(
+            f"{n_skipped} tests of the review page in a browser were skipped. To run them, install "
+            "Chromium and its driver (on Debian: apt-get install chromium chromium-driver)."
+        )

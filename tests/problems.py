@@ -39,6 +39,8 @@ def synthetic(
     n_features: int = 12,
     noise_rate: float = 0.4,
     dtype: type = np.float64,
+    *,
+    seed: int = 0,
 ) -> Labelled:
     """Classes in three superclasses, correlated as the paper's features of CIFAR-100 are."""
     made = make_features(
@@ -49,14 +51,14 @@ def synthetic(
         same_superclass=0.02,
         elsewhere=-0.013,
         superclass=np.arange(n_classes) % 3,
-        random_state=0,
+        random_state=seed,
         dtype=dtype,
     )
-    order = np.random.default_rng(0).permutation(len(made.labels))
+    order = np.random.default_rng(seed).permutation(len(made.labels))
     X, labels = made.features[order], made.labels[order]
     half = len(labels) // 2
     noise = symmetric(n_classes, noise_rate)
-    given = corrupt_labels(labels[:half], noise, exact=True, random_state=0)
+    given = corrupt_labels(labels[:half], noise, exact=True, random_state=seed)
     return _frozen(X[:half], labels[:half], given.given_labels, X[half:], labels[half:])
 
 

@@ -1,8 +1,9 @@
 """A plan is done once, whatever fails, is interrupted or killed on the way."""
 
+import os
+import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -115,24 +116,22 @@ def test_an_interrupt_within_a_run_is_not_taken_for_its_failure(log: Log) -> Non
     assert [record.run for record in log.records(Draw, Moments)] == PLAN[:2]
 
 
-def test_kills_at_random_moments_lose_at_most_the_run_in_hand(
+def test_kills_at_any_byte_lose_at_most_the_run_in_hand(
     log: Log, expected: set[tuple[Draw, tuple[float, ...]]]
 ) -> None:
-    generator = np.random.default_rng()
-    command = [sys.executable, seeded_runs.__file__, str(log.path)]
-    environment = {"PYTHONPATH": ":".join(sys.path)}
+    generator, size = np.random.default_rng(0), 0
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     for _ in range(2):
-        before = log.path.stat().st_size if log.path.exists() else 0
-        process = subprocess.Popen(command, env=environment)  # noqa: S603 - ours
-        # Somewhere within the next records, or, where they come too fast, later.
-        wanted = before + generator.integers(1, 1500)
-        while process.poll() is None:
-            time.sleep(0.001)
-            if log.path.exists() and log.path.stat().st_size >= wanted:
-                process.kill()
-        process.wait()
-    finished = without_times(log)
-    assert finished <= expected
+        size += int(generator.integers(1, 1500))  # a record has about 400
+        command = [sys.executable, seeded_runs.__file__, str(log.path), str(size)]
+        killed = subprocess.run(command, env=environment, check=False)  # noqa: S603 - ours
+        assert killed.returncode == -signal.SIGXFSZ
+        written = log.path.read_bytes()
+        assert len(written) == size
+        finished = [record.run for record in log.finished(Draw, Moments)]
+        assert len(finished) >= written.count(b"\n")
+        assert finished == PLAN[: len(finished)]
+    assert without_times(log) <= expected
     run_plan(PLAN, log, moments)
     assert without_times(log) == expected
     assert len(log.records(Draw, Moments)) == len(PLAN)

@@ -28,9 +28,9 @@ LOSSES = {"ce": CrossEntropy(), "gce": GeneralizedCrossEntropy(0.7)}
 RIDGE = 0.2
 
 
-def coordinates(*, weighted: bool = False, intercept: bool = False) -> Coordinates:
+def coordinates(seed: int = 0, *, weighted: bool = False, intercept: bool = False) -> Coordinates:
     """Return raw features as a network makes them: a large mean, variances that fall, and noise."""
-    generator = np.random.default_rng(0)
+    generator = np.random.default_rng(seed)
     true = generator.integers(N_CLASSES, size=N_SAMPLES)
     spread = np.arange(1, N_FEATURES + 1) ** -0.7
     centres = 3 * generator.normal(size=(N_CLASSES, N_FEATURES)) * spread
@@ -49,6 +49,10 @@ def coordinates(*, weighted: bool = False, intercept: bool = False) -> Coordinat
     given = np.where(noisy, generator.integers(N_CLASSES, size=N_SAMPLES), true)
     made.rows.attach(LABELS, given)
     return made
+
+
+# A fit may take a pass more or less with another BLAS: fits are compared over draws of the data.
+DRAWS = range(3)
 
 
 def solver(at: Coordinates, kept_logits: int, tol: float = 1e-8) -> Solver:
@@ -117,24 +121,29 @@ def test_there_are_no_lengths_where_all_lead_up() -> None:
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_optimum_is_the_same_in_fewer_passes(weighted: bool, intercept: bool) -> None:
-    at = coordinates(weighted=weighted, intercept=intercept)
+    shares = [_share_of_passes(seed, weighted=weighted, intercept=intercept) for seed in DRAWS]
+    # An intercept beside a large mean that is not taken out is what makes this problem hard.
+    assert np.median(shares) < (0.6 if intercept else 1)
+
+
+def _share_of_passes(seed: int, *, weighted: bool, intercept: bool) -> float:
+    """Return the passes with kept logits as a share of those without; compare the optima."""
+    at = coordinates(seed, weighted=weighted, intercept=intercept)
     l2 = RIDGE * at.unit_penalty
-    fits = {}
+    fits, passes = {}, {}
     for kept in (0, KEPT_LOGITS):
         passes_before = at.rows.n_passes
         fits[kept] = solver(at, kept).fit(CrossEntropy(), LabelTargets(N_CLASSES), l2)
-        fits[kept, "passes"] = at.rows.n_passes - passes_before
-    assert fits[0].converged
-    assert fits[KEPT_LOGITS].converged
+        passes[kept] = at.rows.n_passes - passes_before
+        assert fits[kept].converged
     expected, found = (fits[kept].evaluation for kept in (0, KEPT_LOGITS))
     scale = np.abs(expected.coef).max()
     np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-5 * scale)
     assert found.value == pytest.approx(expected.value, rel=1e-10)
     # Every step takes one pass, however often its lengths are looked at. Before them: the length of
     # the first step, and its end.
-    assert fits[KEPT_LOGITS, "passes"] == fits[KEPT_LOGITS].n_iter + 0.5 + 1
-    # An intercept beside a large mean that is not taken out is what makes this problem hard.
-    assert fits[KEPT_LOGITS, "passes"] < (0.6 if intercept else 1) * fits[0, "passes"]
+    assert passes[KEPT_LOGITS] == fits[KEPT_LOGITS].n_iter + 0.5 + 1
+    return passes[KEPT_LOGITS] / passes[0]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -197,9 +206,16 @@ def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(class_steps, "LEAST_FEATURES", N_FEATURES)  # more than there are a class
-    at, fits, traces = coordinates(), {}, {}
+    passes = np.array([_passes_changed_late(seed) for seed in DRAWS])
+    whole, changed = passes.sum(axis=0)
+    assert changed < whole
+
+
+def _passes_changed_late(seed: int) -> tuple[float, float]:
+    """Return the passes of steps that never change and of those that do; compare their way."""
+    at, fits, traces = coordinates(seed), {}, {}
     for kept in (0, KEPT_LOGITS):
-        fit, trace = solver(at, kept, tol=1e-6), []
+        fit, trace = solver(at, kept, tol=1e-9), []
         fit.callback = lambda *step, trace=trace: trace.append(step)
         loss, targets = GeneralizedCrossEntropy(0.7), LabelTargets(N_CLASSES)
         fits[kept], traces[kept] = fit.fit(loss, targets, RIDGE * at.unit_penalty), trace
@@ -213,4 +229,4 @@ def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end(
     # The first logits take half a pass; then every step takes one.
     n_late = found.n_iter - n_early
     assert traces[KEPT_LOGITS][-1][1] - traces[0][n_early - 1][1] == n_late + 0.5
-    assert traces[KEPT_LOGITS][-1][1] < traces[0][-1][1]
+    return traces[0][-1][1], traces[KEPT_LOGITS][-1][1]

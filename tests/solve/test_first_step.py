@@ -131,7 +131,12 @@ def test_nothing_to_learn_is_no_step():
 
 def test_it_saves_passes(monkeypatch):
     """Beside Newton's whole step, on 40 classes that stand apart and compete for rows."""
-    generator = np.random.default_rng(0)
+    # Over draws, as a fit may take a pass more or less with another BLAS.
+    assert np.median([_share_of_passes(seed, monkeypatch) for seed in range(3)]) < 0.8
+
+
+def _share_of_passes(seed, monkeypatch):
+    generator = np.random.default_rng(seed)
     true_labels = np.arange(1200) % 40
     centres, spread = 2 * generator.normal(size=(40, 64)), np.arange(1, 65) ** -0.5
     X = (centres[true_labels] + generator.normal(size=(1200, 64))) * spread
@@ -147,4 +152,4 @@ def test_it_saves_passes(monkeypatch):
         assert ended[way].converged
     scale = np.abs(ended["whole"].coef).max()
     np.testing.assert_allclose(ended["found"].coef, ended["whole"].coef, atol=1e-4 * scale)
-    assert ended["found"].n_passes < 0.8 * ended["whole"].n_passes
+    return ended["found"].n_passes / ended["whole"].n_passes

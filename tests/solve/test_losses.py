@@ -9,8 +9,7 @@ import problems
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
 from twohot.distill.estimators import probe_for
 from twohot.distill.recipe import Recipe
-from twohot.select import grid
-from twohot.select.grid import Candidate
+from twohot.judge import library
 from twohot.solve.losses import (
     LOSSES,
     CrossEntropy,
@@ -61,7 +60,7 @@ def test_a_registered_loss_is_fitted_by_every_probe():
 
 
 def test_a_registered_loss_is_searched_named_saved_and_loaded(monkeypatch, tmp_path):
-    monkeypatch.setattr(grid, "FIRST_ROBUST", Candidate(Recipe(Bounded(), ridge=10.0)))
+    monkeypatch.setattr(library, "GeneralizedCrossEntropy", Bounded)
     probe = AutoProbe(cv=2).fit(X, Y)
     names = [entry.name for entry in probe.choice_.tried]
     assert "robust (ridge 10, bounded)" in names
