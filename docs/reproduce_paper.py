@@ -1,4 +1,4 @@
-"""Write docs/reproduction.md from the records: python docs/reproduce_paper.py FEATURES [--run]."""
+"""Write docs/reproduction.md and its pages: python docs/reproduce_paper.py FEATURES [--run]."""
 
 import argparse
 import sys
@@ -12,10 +12,12 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.exhibit import choose_exhibits
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
 from twohot.reproduce.grid_notes import convergence
+from twohot.reproduce.maker import Results
 from twohot.reproduce.output import write_text
 from twohot.reproduce.probe_grid import ProbeGrid
 from twohot.reproduce.report import show
 from twohot.reproduce.reproduction import Reproduction
+from twohot.reproduce.starts_run import StartsRun
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"
@@ -26,7 +28,7 @@ THOROUGH = ("Flowers-102", "Caltech-101")
 # In the name of a file with all rows: a part of its superclass grid alone is run, once.
 WHOLE, WHOLE_RATES = "full", (0.3, 0.5, 0.7, 0.9)
 # What needs features and takes minutes.
-SMALL = ("fig:ft_corr", "fig:real_evolution", "trainers")
+SMALL = ("fig:ft_corr", "fig:real_evolution", "ablation:starts", "trainers")
 ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 
 
@@ -51,8 +53,24 @@ def planned(data: Sequence[DataSet]) -> Iterator[Any]:
     for grid in [*grids[1:], *penalties]:
         yield from ProbeGrid(*grid, seeds=again).runs(thorough)
     yield from ProbeGrid(families=("candidates",), seeds=again).runs(flowers)
+    for strength in ("small", "big"):
+        for corruption in ("symmetric", "asymmetric"):
+            yield from ProbeGrid(corruption, strength, seeds=once).runs(some)
     whole = [each for each in data if WHOLE in each.name]
     yield from ProbeGrid(noise_rates=WHOLE_RATES, seeds=once).runs(whole)
+
+
+def spread_of_starts(results: Results) -> str:
+    """Return how far fits of the two-hot student differ by their start, in words."""
+    found = [
+        fit for run, each in results.items() if isinstance(run, StartsRun) for fit in each.fits
+    ]
+    if not found:
+        return ""
+    accuracies = [100 * fit.test_accuracy for fit in found]
+    most = max(fit.largest_difference for fit in found)
+    between = f"test accuracy {min(accuracies):.1f} to {max(accuracies):.1f} %"
+    return f": {between}, single probabilities by up to {most:.2f}"
 
 
 def tell(progress: Progress) -> None:
@@ -86,11 +104,13 @@ def main() -> None:
     finished = sum(run in results for run in plan)
     # The page says how many models are solved, not that all are.
     solved = convergence(results[run] for run in plan if run in results)
-    preface = preface.replace("{converged}", solved)
+    preface = preface.replace("{converged}", solved).replace("{starts}", spread_of_starts(results))
     if finished < len(plan):
         counts = f"{finished} of the {len(plan)} runs that are planned on real features"
         preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone.\n"
     write_text(FOLDER / "reproduction.md", report.to_markdown(preface, folder="reproduction"))
+    for name, text in report.pages().items():
+        write_text(RECORDS.parent / f"{name}.md", text)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What a reproduction finds in its log, and what it judges its claims by."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,3 +92,17 @@ def test_runs_on_more_rows_are_said_to_take_longer(tmp_path):
     expected = n_runs * PRODUCT_SECONDS / 60 * 9_999 * data.X.size * data.n_classes
     assert minutes(more) - minutes(data) == pytest.approx(expected)
     assert Reproduction([figure], {}, Log(path)).core_minutes(figure, []) == figure.minutes
+
+
+def test_the_page_of_verdicts_is_short_and_links_to_pages_that_exist():
+    page = RECORDS.parents[1] / "reproduction.md"
+    text = page.read_text("utf-8")
+    assert len(text.split()) <= 3000
+    linked = set(re.findall(r"\]\((reproduction/[^)#]+\.md)", text))
+    assert len(linked) > 30
+    assert [each for each in linked if not (page.parent / each).exists()] == []
+
+
+def test_the_course_is_a_page_long():
+    course = RECORDS.parents[1] / "explanation" / "self_distillation.md"
+    assert 2000 < len(course.read_text("utf-8").split()) <= 2700

@@ -34,6 +34,19 @@ def tried(holds):
         (lambda place: place.noise_rate < 0.4, "confirmed only when the noise rate is at most 0.3"),
         (lambda place: place.corruption == "symmetric", "confirmed only when noise is symmetric"),
         (lambda place: place.data == "food", "confirmed only when the data set is food"),
+        # All data sets in which it holds, and not the first of them.
+        (
+            lambda place: place.data != "cars",
+            "confirmed only when the data set is birds, food or pets",
+        ),
+        (
+            lambda place: place.data in {"pets", "food"} or place.noise_rate > 0.8,
+            "confirmed only when the data set is food or pets",
+        ),
+        (
+            lambda place: 0.2 < place.noise_rate < 0.8,
+            "confirmed only when the noise rate is 0.3 to 0.7",
+        ),
         (
             lambda place: place.noise_rate > 0.8,
             "confirmed only when the noise rate is at least 0.9",
@@ -71,6 +84,23 @@ def test_a_verdict_says_how_much_is_behind_it():
         JudgedSetting(Setting("pets", "symmetric", rate), value, value.mean > 0)
         for rate, value in zip(RATES, draws, strict=False)
     ]
-    assert judge_settings(judged, "Gain").basis == "3 of 4 settings, 1 to 3 draws"
+    assert judge_settings(judged, "Gain").basis == "symmetric noise: 3 of 4 settings, 1 to 3 draws"
     one = [JudgedSetting(each.setting, draws[0], each.holds) for each in judged]
-    assert judge_settings(one, "Gain").basis == "3 of 4 settings, 1 draw"
+    assert judge_settings(one, "Gain").basis == "symmetric noise: 3 of 4 settings, 1 draw"
+
+
+def test_what_holds_elsewhere_stands_beside_a_condition():
+    judged = judge_settings(tried(lambda place: place.data != "cars"), "Gain")
+    assert "is birds, food or pets: 30 of 30, elsewhere 0 of 10." in judged.evidence
+
+
+def test_conditions_that_cover_equally_many_are_all_named():
+    # Four data sets at four rates, one kind of noise.
+    square = [
+        each
+        for each in tried(lambda place: place.noise_rate < 0.4 or place.data in {"cars", "pets"})
+        if each.setting.corruption == "symmetric" and each.setting.noise_rate < 0.8
+    ]
+    assert str(judge_settings(square, "Gain")) == (
+        "confirmed only when the noise rate is at most 0.3, or when the data set is cars or pets"
+    )

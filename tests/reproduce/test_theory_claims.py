@@ -48,6 +48,10 @@ ANSWERS: dict[str, dict[Answer, Any]] = {
         Answer.CONFIRMED: ALL_RIGHT,
         Answer.REFUTED: TheoremResult(50, 49, 0, 30, 0, 0),
     },
+    "larger-correlation": {
+        Answer.CONFIRMED: ALL_RIGHT,
+        Answer.REFUTED: TheoremResult(50, 49, 0, 0, 0, 0),
+    },
     "temperature": {
         Answer.CONFIRMED: TemperatureResult(1e-9, 1.0),
         Answer.CONDITIONAL: TemperatureResult(1e-9, 2.0),
@@ -100,6 +104,8 @@ def test_theorems_on_random_settings() -> None:
     changing = measure_theorem(TheoremRun("corollary", 30, seed=1))
     assert changing.n_right == changing.n_promised > 5
     assert changing.n_denied_right == 0
+    larger = measure_theorem(TheoremRun("larger c", 30, seed=1))
+    assert larger.n_right == larger.n_promised == 30
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,9 @@ from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
 from twohot.reproduce.table import Table
 
+# The place of a question of our own, which no sentence of the paper answers.
+NOT_IN_PAPER = "not in the paper"
+
 
 class Answer(StrEnum):
     """What can be said of a claim."""
@@ -38,6 +41,12 @@ class ClaimVerdict:
         return f"{self.answer} {self.condition}".strip()
 
     @property
+    def in_short(self) -> str:
+        """The condition, if there is one, and the basis; for use beside the sign of the answer."""
+        told = [f"when {self.condition}" if self.condition else "", self.basis]
+        return "; ".join(filter(None, told)) or str(self.answer)
+
+    @property
     def with_basis(self) -> str:
         """The answer, and how much is behind it."""
         return f"{self} ({self.basis})" if self.basis else str(self)
@@ -49,14 +58,26 @@ class Claim:
 
     id: str  # a short name: letters, digits and hyphens
     title: str  # a heading: the claim in a few words
-    text: str  # what the paper says, in its words or close to them
+    text: str  # the sentence of the paper that is judged; in brackets what we ask ourselves
     place: str  # section, figure or theorem of the paper
     rule: str  # how the verdict follows from the numbers, in words
+    brief: str = ""  # the rule in a few words, for a list; the rule itself if there are none
+    shared_rule: str = ""  # the rest of the rule, which many claims have in common
     exhibits: tuple[str, ...] = ()  # ids of the figures that show it
     # Runs whose results it needs, beside those of its figures.
     runs: Callable[[Sequence[DataSet]], list[Any]] = field(repr=False, default=lambda _: [])
     judge: Callable[[Results, Sequence[DataSet]], ClaimVerdict] = field(repr=False)
     order: int  # place among the sections of the report
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether a sentence of the paper is judged, and not a question of our own."""
+        return self.place != NOT_IN_PAPER
+
+    @property
+    def whole_rule(self) -> str:
+        """How the verdict follows, all of it."""
+        return f"{self.rule} {self.shared_rule}".strip()
 
 
 CLAIMS: dict[str, Claim] = {}

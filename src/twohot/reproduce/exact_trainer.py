@@ -24,10 +24,10 @@ from twohot.reproduce.probe_run import (
     ProbeRun,
     assess,
     draw_labels,
+    hold_out_fifth,
 )
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.preparation import Preparation
-from twohot.select.splits import choose_splits
 from twohot.solve.loss_kernels import softmax
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
 from twohot.solve.objective import Evaluation
@@ -51,10 +51,9 @@ GCE_TOLERANCE = 10.0
 SHARE_OF_START = 0.1
 
 # Factors of the penalty among which a teacher of its own chooses, the cheapest first; how many
-# worse ones in a row end the search; and the rows held out for that.
+# worse ones in a row end the search.
 FACTORS = (1000, 300, 100, 30, 10, 3, 1)
 PATIENCE = 2
-N_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -214,7 +213,7 @@ def _fit(
 
 def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> float:
     """Return the penalty whose teacher agrees best with noisy labels that it was not fitted on."""
-    fitted_on, held_out = choose_splits(N_FOLDS, labels.given, None, run.seed)[0]
+    fitted_on, held_out = hold_out_fifth(labels.given, run.seed)
     part = rows.coordinates.take(fitted_on)
     held_rows: Any = rows.coordinates.rows.X[held_out]
     solver = Solver(part, Settings(tol=run.tol, max_iter=MAX_ITER, kept_logits=KEPT_LOGITS))

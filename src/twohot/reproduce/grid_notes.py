@@ -1,4 +1,4 @@
-"""What a reader must know of a grid: which models are no optimum, and what is not finished."""
+"""What a reader must know of a grid: which models did not converge, and what is not finished."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -24,7 +24,9 @@ def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tu
 
 
 def convergence(results: Iterable[ProbeResult]) -> str:
-    """Return how many of the models of some runs ended at their optimum, "11 of 12" for instance.
+    """Return how many of the models of some runs reached their tolerance, "11 of 12" for instance.
+
+    There cross-entropy is at its optimum, and generalised cross-entropy at a stationary point.
 
     Examples
     --------

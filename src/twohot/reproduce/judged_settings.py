@@ -55,7 +55,8 @@ def settings_claim(
         Of several corruptions those that must have settings; by default all. That others have
         none is said.
     claim : dict
-        Other fields of `Claim`; its rule is what must hold in a setting.
+        Other fields of `Claim`; its rule is what must hold in a setting, and the rule of settings
+        is added.
     recoverable : bool
         Whether noise beyond recovery is left out, as for all claims about accuracy.
     **grid
@@ -77,11 +78,12 @@ def settings_claim(
         return judge_settings(found, value, advice, left_out=left_out)
 
     must_have = corruptions if needed is None else needed
-    rule = f"{claim['rule']} {RULE}" + f" {RECOVERABLE_ONLY}" * recoverable
+    rule = claim["rule"]
     if needed is not None:
         others = [kind for kind in corruptions if kind not in needed]
         rule += f" Settings of {_listed(others)} noise count where there are any."
-    return Claim(**claim | {"rule": rule, "judge": judge})
+    shared = RULE + f" {RECOVERABLE_ONLY}" * recoverable
+    return Claim(**claim | {"rule": rule, "shared_rule": shared, "judge": judge})
 
 
 def ahead(

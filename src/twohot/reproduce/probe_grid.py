@@ -138,7 +138,7 @@ class ProbeGrid:
 
 
 def unconverged(models: Models) -> list[str]:
-    """Return the names of the models that their solver did not bring to the optimum."""
+    """Return the names of the models whose solver did not reach its tolerance."""
     return [name for name, each in models.items() if each.converged is False]
 
 

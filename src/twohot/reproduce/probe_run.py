@@ -118,6 +118,13 @@ def draw_labels(data: DataSet, run: ProbeRun) -> NoisyLabels:
     return NoisyLabels(data.labels, drawn.given_labels.astype(np.int64), data.test_labels)
 
 
+def hold_out_fifth(given: IntArray, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the rows to fit on, and a fifth of the rows of each given label, held out."""
+    order = np.random.default_rng(seed).permutation(len(given))
+    held_out = np.sort(order[np.argsort(given[order], kind="stable")][::5])
+    return np.setdiff1d(np.arange(len(given)), held_out), held_out
+
+
 def lost_share(data: DataSet, corruption: str, noise_rate: float) -> float:
     """Return the share of training rows of whose class the true label is not the most frequent.
 

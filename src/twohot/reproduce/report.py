@@ -3,7 +3,7 @@
 One record serves two pages: `index.html` beside the figures, and Markdown for documentation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from urllib.parse import quote
@@ -75,28 +75,113 @@ class Report:
         return PAGES.get_template("index.html").render(report=self)
 
     def to_markdown(self, preface: str, folder: str) -> str:
-        """Return the sections of the claims as Markdown; figures are SVG files in a folder."""
-        parts = [preface, _summary(self)]
-        parts += [self._section(claim, verdict, folder) for claim, verdict in self.verdicts]
-        parts.append(_exhibits(self))
-        return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+        """Return the page of verdicts as Markdown, with links to the pages in a folder."""
+        paper, ours = (
+            [pair for pair in self.verdicts if pair[0].of_paper is of_paper]
+            for of_paper in (True, False)
+        )
+        return _joined(
+            [
+                preface,
+                f"## Verdicts\n\n{self._legend()}",
+                *_rules([claim for claim, _ in self.verdicts]),
+                self._verdict_table(paper, folder),
+                "## Questions of our own\n\nNo sentence of the paper is judged." if ours else "",
+                self._verdict_table(ours, folder) if ours else "",
+                _exhibits(self, folder),
+            ]
+        )
 
-    def _section(self, claim: Claim, verdict: ClaimVerdict, folder: str) -> str:
-        figures = [
-            f"![{title}]({folder}/{quote(stem)}.svg)" for stem, title in self.figures_of(claim)
-        ]
+    def _legend(self) -> str:
+        return "; ".join(f"{sign} {answer}" for answer, sign in self.signs.items()) + "."
+
+    def pages(self) -> dict[str, str]:
+        """Return a page for every exhibit that was made, and one for claims without any, by name.
+
+        A claim is on the page of the first exhibit that shows it.
+        """
+        pages = {}
+        for each in self.shown:
+            if not each.missing:
+                pages[each.exhibit.file_name] = _joined(
+                    [_exhibit_page(each), *self._claims_of(each)]
+                )
+        without = [pair for pair in self.verdicts if _page_of(pair[0]) == THEOREMS]
+        if without:
+            sections = [self._section(*pair) for pair in without]
+            pages[THEOREMS] = _joined(["# Theorems and formulas", *sections])
+        return pages
+
+    def _claims_of(self, shown: Shown) -> list[str]:
+        name = shown.exhibit.file_name
+        return [self._section(*pair) for pair in self.verdicts if _page_of(pair[0]) == name]
+
+    def _section(self, claim: Claim, verdict: ClaimVerdict) -> str:
         parts = [
             f"## {claim.title}",
             f"> {claim.text}\n>\n> — {claim.place}",
             f"**{self.signs[verdict.answer]} {_sentence(verdict.with_basis)}.** {verdict.evidence}",
-            f"*Rule.* {claim.rule}",
-            *figures,
+            f"*Rule.* {claim.whole_rule}",
             ""
             if verdict.table is None
             else f"{verdict.table.title}:\n\n{verdict.table.to_markdown()}",
             f"*In practice.* {verdict.advice}" if verdict.advice else "",
         ]
-        return "\n\n".join(part.strip() for part in parts if part.strip())
+        return _joined(parts)
+
+    def _verdict_table(self, verdicts: Sequence[tuple[Claim, ClaimVerdict]], folder: str) -> str:
+        """Return a row for each verdict: the sentence that is judged, the rule, the answer."""
+        made = {each.exhibit.file_name for each in self.shown if not each.missing} | {THEOREMS}
+        lines = ["| sentence | supported if | verdict |", "|---|---|---|"]
+        for claim, verdict in verdicts:
+            page, anchor = _page_of(claim), _anchor(claim.title)
+            words = claim.text if claim.of_paper else claim.title
+            linked = f"[{words}]({folder}/{page}.md#{anchor})" if page in made else words
+            cells = (
+                f"{linked} ({claim.place})" if claim.of_paper else linked,
+                claim.brief or claim.rule,
+                f"{self.signs[verdict.answer]} {verdict.in_short}",
+            )
+            lines.append("| " + " | ".join(map(markdown_cell, cells)) + " |")
+        return "\n".join(lines)
+
+
+# The page of claims that no exhibit shows.
+THEOREMS = "theorems"
+
+
+def _page_of(claim: Claim) -> str:
+    return claim.exhibits[0].replace(":", "-") if claim.exhibits else THEOREMS
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+def _rules(claims: Sequence[Claim]) -> list[str]:
+    """Return the sentences of the rules that several claims share, each once."""
+    shared = sorted({claim.shared_rule for claim in claims if claim.shared_rule}, key=len)
+    if not shared:
+        return []
+    whole = shared[-1]  # the longest, of which the others are parts
+    return [f"Claims about settings: {whole}"]
+
+
+def _exhibit_page(shown: Shown) -> str:
+    """Return the part of a page that is about the exhibit itself."""
+    exhibit, made = shown.exhibit, shown.made
+    runs = f"; {shown.n_finished} of {shown.n_runs} runs finished" if shown.n_runs else ""
+    figures = [f"![{shown.title}]({exhibit.file_name}/{quote(stem)}.svg)" for stem in made.figures]
+    tables = [f"{table.title}:\n\n{table.to_markdown()}" for table in made.tables.values()]
+    return _joined(
+        [
+            f"# {shown.title}",
+            f"{exhibit.id}; {exhibit.place}{runs}.",
+            "\n".join(f"* {note}" for note in made.notes),
+            *figures,
+            *tables,
+        ]
+    )
 
 
 def show(work: Reproduction) -> Report:
@@ -127,16 +212,6 @@ def _described(data: DataSet) -> str:
     return f"{name}: {rows} of {data.X.shape[1]} features, {data.n_classes} classes"
 
 
-def _summary(report: Report) -> str:
-    lines = ["| claim | place | verdict |", "|---|---|---|"]
-    for claim, verdict in report.verdicts:
-        sign = report.signs[verdict.answer]
-        link = f"[{claim.title}](#{_anchor(claim.title)})"
-        cells = (link, claim.place, f"{sign} {verdict.with_basis}")
-        lines.append("| " + " | ".join(map(markdown_cell, cells)) + " |")
-    return "\n".join(lines)
-
-
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -147,15 +222,11 @@ def _anchor(title: str) -> str:
     return kept.replace(" ", "-")
 
 
-def _exhibits(report: Report) -> str:
-    lines = [
-        "## Every figure and table",
-        "",
-        "| id | place | runs finished | |",
-        "|---|---|---|---|",
-    ]
+def _exhibits(report: Report, folder: str) -> str:
+    words = []
     for each in report.shown:
-        runs = f"{each.n_finished} of {each.n_runs}" if each.n_runs else "–"
-        why = f"not run: needs {each.missing}" if each.missing else each.title
-        lines.append(f"| {each.exhibit.id} | {each.exhibit.place} | {runs} | {why} |")
-    return "\n".join(lines)
+        name = each.exhibit.file_name
+        linked = each.exhibit.id if each.missing else f"[{each.exhibit.id}]({folder}/{name}.md)"
+        runs = f"{each.n_finished}/{each.n_runs}" if each.n_runs else "–"
+        words.append(f"{linked} {f'(needs {each.missing})' if each.missing else runs}")
+    return f"## Every figure and table\n\nWith runs finished: {', '.join(words)}."

@@ -2,16 +2,19 @@
 
 A setting is a data set, a kind of noise and a noise rate. A claim is confirmed if its statement
 holds in nine of ten settings. Otherwise it is confirmed only under the widest of these conditions
-under which the statement does, if that covers 15 % of the settings, and three of them: noise of at
-least, or at most, a rate; one kind of noise; one data set.
+under which the statement does, if that covers 15 % of the settings: a range of noise rates; all
+kinds of noise, or all data sets, in each of which it holds in nine of ten settings, of three or
+more. Of conditions that cover equally many settings, all are named.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations_with_replacement
 
 from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, ClaimVerdict, not_testable
+from twohot.reproduce.probe_grid import CORRUPTIONS
 from twohot.reproduce.probe_run import MOST_LOST
 from twohot.reproduce.table import Mean, Table
 
@@ -24,15 +27,17 @@ FEWEST = 4  # settings that a verdict takes
 ONE_FILE = "Of several files of one data set, the one with most finished runs counts."
 CONVERGED_ONLY = "Settings with a model that did not converge are left out."
 RECOVERABLE_ONLY = (
-    "So are settings with noise beyond recovery, in which the true label is not the most frequent"
-    f" one of its class for more than {MOST_LOST:.0%} of the training rows (symmetric noise of K"
-    " classes beyond 1 − 1/K, superclass noise among s classes beyond 1 − 1/s)."
+    "Settings with noise beyond recovery are left out too: those in which the true label is not the"
+    f" most frequent one of its class for more than {MOST_LOST:.0%} of the training rows"
+    " (symmetric noise of K classes beyond 1 − 1/K, superclass noise among s classes beyond"
+    " 1 − 1/s)."
 )
 SETTINGS_RULE = (
     f"Confirmed if this holds in at least {NEARLY_ALL:.0%} of the settings (data set, kind of"
-    " noise, rate; means over seeds); confirmed only under the widest condition on the noise rate,"
-    f" the kind of noise or the data set under which it does, if that covers {COVERED:.0%} of the"
-    f" settings, and {FEWEST_COVERED} of them; else not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
+    " noise, rate; means over seeds). Confirmed only under the widest condition under which it"
+    " does: a range of noise rates, or all kinds of noise or data sets in each of which it does;"
+    f" if that covers {COVERED:.0%} of the settings, and each kind or data set {FEWEST_COVERED}."
+    f" Else not confirmed. {ONE_FILE} {CONVERGED_ONLY}"
 )
 RULE = f"{SETTINGS_RULE} A verdict takes at least {FEWEST} settings."
 
@@ -82,16 +87,28 @@ def judge_settings(
     shown = partial(ClaimVerdict, table=_table(judged, title), advice=advice, basis=_basis(judged))
     if held >= NEARLY_ALL * len(judged):
         return shown(Answer.CONFIRMED, evidence)
-    condition, covered = _widest(judged)
-    if not condition:
+    found = _widest(judged)
+    if not found:
         return shown(Answer.REFUTED, evidence)
-    inside = f" Where {condition}: {sum(each.holds for each in covered)} of {len(covered)}."
-    return shown(Answer.CONDITIONAL, evidence + inside, condition)
+    inside = "".join(f" Where {words}: {_counts(judged, covered)}." for words, covered in found)
+    return shown(Answer.CONDITIONAL, evidence + inside, ", or when ".join(w for w, _ in found))
+
+
+def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -> str:
+    """Return in how many of the covered settings it holds, and in how many of the others."""
+    others = [each for each in judged if each not in covered]
+    inside, outside = (
+        f"{sum(each.holds for each in part)} of {len(part)}" for part in (covered, others)
+    )
+    return f"{inside}, elsewhere {outside}"
 
 
 def _basis(judged: Sequence[JudgedSetting]) -> str:
     """Return in how many settings a statement holds, and of how many draws they are."""
-    held = f"{sum(each.holds for each in judged)} of {counted(len(judged), 'setting')}"
+    kinds = sorted({each.setting.corruption for each in judged})
+    every = len(kinds) == len(CORRUPTIONS)
+    noises = "all noises" if every else f"{_listed(kinds, 'and')} noise"
+    held = f"{noises}: {sum(each.holds for each in judged)} of {counted(len(judged), 'setting')}"
     draws = {each.value.n for each in judged if each.value is not None}
     if not draws:
         return held
@@ -99,28 +116,50 @@ def _basis(judged: Sequence[JudgedSetting]) -> str:
     return f"{held}, {fewest}{counted(max(draws), 'draw')}"
 
 
-def _widest(judged: Sequence[JudgedSetting]) -> tuple[str, list[JudgedSetting]]:
-    """Return the condition that covers most, and the settings that it covers."""
-    best: tuple[str, list[JudgedSetting]] = ("", [])
-    for words, covered in _conditions(judged):
-        enough = len(covered) >= max(COVERED * len(judged), FEWEST_COVERED)
-        if enough and sum(each.holds for each in covered) >= NEARLY_ALL * len(covered):
-            best = max(best, (words, covered), key=lambda pair: len(pair[1]))
-    return best
+def _widest(judged: Sequence[JudgedSetting]) -> list[tuple[str, list[JudgedSetting]]]:
+    """Return the conditions that cover most, and the settings that each covers."""
+    fewest = max(COVERED * len(judged), FEWEST_COVERED)
+    found = [
+        (words, covered)
+        for words, covered in _conditions(judged)
+        if len(covered) >= fewest and _nearly_all_hold(covered)
+    ]
+    most = max((len(covered) for _, covered in found), default=0)
+    widest = {tuple(map(id, covered)): (words, covered) for words, covered in reversed(found)}
+    return [pair for pair in reversed(widest.values()) if len(pair[1]) == most]
+
+
+def _nearly_all_hold(judged: Sequence[JudgedSetting]) -> bool:
+    return sum(each.holds for each in judged) >= NEARLY_ALL * len(judged)
 
 
 def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[JudgedSetting]]]:
     """Yield every condition in words, with the settings that it covers."""
-    settings = [each.setting for each in judged]
-    for rate in sorted({each.noise_rate for each in settings}):
-        above = [each for each in judged if each.setting.noise_rate >= rate]
-        below = [each for each in judged if each.setting.noise_rate <= rate]
-        yield f"the noise rate is at least {rate:g}", above
-        yield f"the noise rate is at most {rate:g}", below
-    for kind in sorted({each.corruption for each in settings}):
-        yield f"noise is {kind}", [each for each in judged if each.setting.corruption == kind]
-    for name in sorted({each.data for each in settings}):
-        yield f"the data set is {name}", [each for each in judged if each.setting.data == name]
+    rates = sorted({each.setting.noise_rate for each in judged})
+    for low, high in combinations_with_replacement(rates, 2):
+        covered = [each for each in judged if low <= each.setting.noise_rate <= high]
+        yield f"the noise rate is {_range_words(low, high, rates)}", covered
+    for words, field in (("noise is", "corruption"), ("the data set is", "data")):
+        groups: dict[str, list[JudgedSetting]] = {}
+        for each in judged:
+            groups.setdefault(getattr(each.setting, field), []).append(each)
+        held = {
+            name: group
+            for name, group in sorted(groups.items())
+            if len(group) >= FEWEST_COVERED and _nearly_all_hold(group)
+        }
+        covered = [each for each in judged if getattr(each.setting, field) in held]
+        yield f"{words} {_listed(list(held), 'or')}", covered
+
+
+def _range_words(low: float, high: float, rates: Sequence[float]) -> str:
+    if high == rates[-1]:
+        return f"at least {low:g}"
+    return f"at most {high:g}" if low == rates[0] else f"{low:g} to {high:g}"
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _table(judged: Sequence[JudgedSetting], title: str) -> Table:

@@ -19,7 +19,14 @@ from twohot._types import FloatArray
 from twohot.reproduce.data_set import DataSet, read_data_set
 from twohot.reproduce.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.maker import RunKind, register_runs
-from twohot.reproduce.probe_run import FittedModel, NoisyLabels, ProbeRun, assess, draw_labels
+from twohot.reproduce.probe_run import (
+    FittedModel,
+    NoisyLabels,
+    ProbeRun,
+    assess,
+    draw_labels,
+    hold_out_fifth,
+)
 from twohot.reproduce.sgd import (
     BatchLoss,
     SgdSettings,
@@ -32,7 +39,6 @@ from twohot.reproduce.sgd import (
     label_loss,
     one_thread,
 )
-from twohot.select.splits import N_FOLDS, choose_splits
 
 # The paper's grid of rates, its epochs and its candidates.
 RATES = (0.1, 0.05, 0.01, 0.005, 0.001)
@@ -208,7 +214,7 @@ def agreement_by_rate(
     Neither true labels nor test rows come in. The epochs, in passes over all rows, and their CPU
     seconds are returned too.
     """
-    fitted_on, held_out = choose_splits(N_FOLDS, given.numpy(), None, run.seed)[0]
+    fitted_on, held_out = hold_out_fifth(given.numpy(), run.seed)
     part, held_rows, held_labels = X[fitted_on], X[held_out], given[held_out]
     agreement, cpu_seconds = {}, 0.0
     for rate in run.rates:

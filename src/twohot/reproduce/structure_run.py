@@ -2,10 +2,14 @@
 
 Correlations are inner products of centred rows of unit norm, over all pairs of training rows. The
 histogram alone is of a sample of rows where there are many.
+
+As in the authors' code, superclasses of maps, dendrograms and label noise are cut at .8 of the
+largest merge distance, and those of the statistics of pairs at .9.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +17,7 @@ from numpy.typing import NDArray
 from twohot._types import FloatArray, IntArray
 from twohot.classes import class_correlation, cluster_classes, pair_statistics
 from twohot.classes.row_pairs import PairGroup
+from twohot.classes.superclasses import PAPER_STATISTICS_CUT
 from twohot.reproduce.data_set import DataSet, read_data_set
 from twohot.reproduce.maker import RunKind, register_runs
 from twohot.rows.stores import fit_preparation
@@ -29,6 +34,8 @@ BLOCK_ROWS = 1000
 @dataclass(frozen=True)
 class StructureRun:
     """What a run is known by."""
+
+    version: ClassVar[int] = 2  # statistics of superclasses cut at .9
 
     data: str  # key of the data set
 
@@ -50,7 +57,8 @@ class StructureResult:
     n_samples: int
     mean_square: float  # of the norm of the raw rows
     means: tuple[tuple[float, ...], ...]  # (n_classes, n_classes), mean correlation of classes
-    superclass: tuple[int, ...]  # of each class
+    superclass: tuple[int, ...]  # of each class, cut at .8
+    statistics_superclass: tuple[int, ...]  # of each class, cut at .9, for the kinds of pairs
     order: tuple[int, ...]  # the classes as the dendrogram has them, left to right
     linkage: tuple[tuple[float, ...], ...]  # (n_classes - 1, 4), the merges as scipy writes them
     same_class: PairKind
@@ -64,8 +72,8 @@ class StructureResult:
 
     @property
     def n_superclasses(self) -> int:
-        """Number of superclasses."""
-        return max(self.superclass) + 1
+        """Number of superclasses of the statistics."""
+        return max(self.statistics_superclass) + 1
 
 
 def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureResult:
@@ -80,16 +88,16 @@ def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureR
     data = read_data_set(paths[run.data])
     means = class_correlation(data.X, data.labels, n_jobs=1).means
     found = cluster_classes(means)
-    pairs = pair_statistics(data.X, data.labels, found.superclass)
+    wider = cluster_classes(means, cut=PAPER_STATISTICS_CUT).superclass
+    pairs = pair_statistics(data.X, data.labels, wider)
     groups = (pairs.same_class, pairs.same_superclass, pairs.elsewhere)
-    kinds = [
-        _pair_kind(*each) for each in zip(groups, _histograms(data, found.superclass), strict=True)
-    ]
+    kinds = [_pair_kind(*each) for each in zip(groups, _histograms(data, wider), strict=True)]
     return StructureResult(
         n_samples=len(data.X),
         mean_square=data.mean_square,
         means=tuple(map(tuple, means.round(DIGITS).tolist())),
         superclass=tuple(found.superclass.tolist()),
+        statistics_superclass=tuple(wider.tolist()),
         order=tuple(found.order.tolist()),
         linkage=tuple(map(tuple, found.linkage.round(6).tolist())),
         same_class=kinds[0],

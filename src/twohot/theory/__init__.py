@@ -34,9 +34,11 @@ from twohot.theory.exact_softmax_by_type import (
     population_rounds,
     softmax_error,
 )
+from twohot.theory.finite_samples import PredictionBound, prediction_bound
 from twohot.theory.guarantees import Guarantee, Verdict, judge
 from twohot.theory.lasting_rounds import rounds_until_right
 from twohot.theory.lemma_4_1 import Shrinkage, lemma_outputs, shrinkage
+from twohot.theory.mixed_targets import BestMix, best_mix, mixed_outputs
 from twohot.theory.noise_tolerance import NoiseTolerance, noise_tolerated
 from twohot.theory.outputs import (
     TypeOutputs,
@@ -56,6 +58,7 @@ from twohot.theory.penalty import (
     PairLevels,
     l2_for_separation,
     largest_separation,
+    log_separation_at,
     separation_at,
 )
 from twohot.theory.perturbation import (
@@ -71,17 +74,21 @@ from twohot.theory.theorem_4_1 import (
     rounds_condition,
     rounds_needed,
 )
+from twohot.theory.theorem_5_1 import PartialLabelCondition, partial_label_condition
 
 __all__ = [
     "AsymmetricRound",
+    "BestMix",
     "ClassReduction",
     "CorrelationModel",
     "Guarantee",
     "LabelAveraging",
     "NoiseTolerance",
     "PairLevels",
+    "PartialLabelCondition",
     "PartialLabelGuarantee",
     "PopulationRound",
+    "PredictionBound",
     "RoundsCondition",
     "RoundsNeeded",
     "Shrinkage",
@@ -93,6 +100,7 @@ __all__ = [
     "asymmetric_linear_rounds",
     "asymmetric_softmax_rounds",
     "average_labels",
+    "best_mix",
     "candidate_targets",
     "case_1_outputs",
     "case_2_outputs",
@@ -107,12 +115,16 @@ __all__ = [
     "label_gaps",
     "largest_separation",
     "lemma_outputs",
+    "log_separation_at",
+    "mixed_outputs",
     "noise_tolerated",
     "outputs_by_round",
+    "partial_label_condition",
     "partial_label_guarantee",
     "partial_label_outputs",
     "population_partial_labels",
     "population_rounds",
+    "prediction_bound",
     "printed_condition",
     "repair_gram",
     "rounds_condition",

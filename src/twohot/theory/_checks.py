@@ -18,7 +18,7 @@ from twohot._checks.classes import (
     check_superclass,
 )
 from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_within
+from twohot._checks.numbers import check_count, check_positive, check_within
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -30,6 +30,12 @@ SYMMETRY_TOLERANCE = 1e-8
 # A PSD matrix of a few thousand rows has computed eigenvalues down to about -1e-14 of the largest.
 PSD_TOLERANCE = 1e-12
 
+
+# Penalties, class sizes and squared norms lie between these. The formulas multiply at most five of
+# them, and 1e300 is a number where 1e310 is none.
+SMALLEST, LARGEST = 1e-60, 1e60
+# A round is a whole number, and float64 holds each of them up to 9e15.
+MOST_ROUNDS = 10**15
 
 # The theory is about two classes or more.
 corruption_matrix = partial(check_corruption, least=2)
@@ -47,6 +53,22 @@ def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floa
     if ndim is not None and (array.ndim != ndim or array.size == 0):
         raise ValueError(f"{name} must have {ndim} dimension(s) and a sample, got {array.shape}.")
     return array.astype(np.float64)
+
+
+def scale_number(name: str, value: float) -> float:
+    """Return a penalty, a class size or a squared norm, of a size the formulas can multiply."""
+    if SMALLEST <= check_positive(name, value) <= LARGEST:
+        return float(value)
+    advice = f"pass a number from {SMALLEST:g} to {LARGEST:g}; others overflow or vanish."
+    raise ArgumentError({name: value}, "is out of range", advice)
+
+
+def round_count(n_rounds: int, minimum: int = 0) -> int:
+    """Return a number of rounds that float64 can hold."""
+    if check_count("n_rounds", n_rounds, minimum) <= MOST_ROUNDS:
+        return int(n_rounds)
+    advice = "pass at most 10**15; rounds_until_right answers for all later rounds at once."
+    raise ArgumentError({"n_rounds": n_rounds}, "is out of range", advice)
 
 
 def instance(value: object, kind: Any, name: str, hint: str) -> None:

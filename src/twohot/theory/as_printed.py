@@ -2,7 +2,8 @@
 
 * `case_3_balanced`: the last line of Case III, which needs balanced given labels.
 * `case_5_printed`: the final formula of Case V, wrong for elsewhere > 0 and several superclasses.
-* `algorithm_1`: the numerical method for the exact softmax, which does not converge.
+* `algorithm_1`: the numerical method for the exact softmax, which does not converge. The authors'
+  code is another method, Adam on the squared norm with projection.
 
 The printed condition of Theorem 5.1 is `partial_label_guarantees.printed_condition`. The right
 results are `closed_forms.case_3_outputs`, `case_5_outputs` and `exact_softmax.softmax_rounds`;
@@ -44,7 +45,7 @@ def case_3_balanced(
     """
     shares = _checks.corruption_matrix(corruption)
     c, d = _checks.ordered_levels(same_class=same_class, same_superclass=same_superclass)
-    n_classes, power = len(shares), check_count("n_rounds", n_rounds, 0)
+    n_classes, power = len(shares), _checks.round_count(n_rounds)
     ridge = balanced_ridge(n_classes, n_per_class, l2)
     p = _ratio(1 - c, ridge) ** power
     q = _ratio(1 - c + n_per_class * (c - d), ridge) ** power
@@ -82,7 +83,7 @@ def case_5_printed(
     c, d, e = _checks.ordered_levels(
         same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
     )
-    n_classes, power = groups.size, check_count("n_rounds", n_rounds, 0)
+    n_classes, power = groups.size, _checks.round_count(n_rounds)
     sizes = np.bincount(groups)
     ridge = balanced_ridge(n_classes, n_per_class, l2)
     between = 1 - c + n_per_class * (c - d)
@@ -138,7 +139,7 @@ def algorithm_1(
     rows = _checks.target_rows(targets, matrix.shape[0])
     max_iter = check_count("max_iter", max_iter, 1)
     learning_rate = check_positive("learning_rate", learning_rate)
-    scaled = matrix / (len(rows) * check_positive("l2", l2))
+    scaled = matrix / (len(rows) * _checks.scale_number("l2", l2))
     outputs = np.random.default_rng(seed).uniform(size=rows.shape)
     outputs /= outputs.sum(axis=1, keepdims=True)
     losses = []

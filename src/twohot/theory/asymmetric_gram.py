@@ -101,7 +101,7 @@ def asymmetric_linear_rounds(
     """
     problem = _Problem(matrix, targets, l2)
     uniform, deviations, fitted = 1 / problem.n_classes, problem.given, []
-    for _ in range(check_count("n_rounds", n_rounds, 0)):
+    for _ in range(_checks.round_count(n_rounds)):
         deviations = problem.matrix @ (problem.inverse @ deviations) / problem.ridge
         fitted.append(deviations + uniform)
     return fitted
@@ -129,7 +129,7 @@ def asymmetric_softmax_rounds(
     problem = _Problem(matrix, targets, l2)
     most = check_count("max_steps", max_steps, 1)
     deviations, fitted = problem.given, []
-    for _ in range(check_count("n_rounds", n_rounds, 0)):
+    for _ in range(_checks.round_count(n_rounds)):
         solved = problem.solve_exactly(deviations, max_steps=most)
         deviations = softmax_deviations(solved.logits)
         fitted.append(solved)
@@ -146,7 +146,7 @@ class _Problem:
         rows = _checks.target_rows(targets, len(self.matrix))
         n_samples, self.n_classes = rows.shape
         self.given = rows - 1 / self.n_classes
-        self.ridge = rows.size * check_positive("l2", l2)
+        self.ridge = rows.size * _checks.scale_number("l2", l2)
         self.slope = self.matrix / (n_samples * l2)
         self.scale = 1 + float(np.abs(self.slope).sum(axis=1).max())
         self.inverse = self._inverse(np.eye(n_samples) + self.matrix / self.ridge)  # P

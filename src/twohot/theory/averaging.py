@@ -24,7 +24,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from twohot._checks.numbers import check_count, check_positive
+from twohot._checks.numbers import check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 
@@ -42,7 +42,19 @@ def shrinkage_factors(eigenvalues: ArrayLike, *, ridge: float, n_rounds: int = 1
     given = _checks.real_array(eigenvalues, "eigenvalues")
     _checks.eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
     values, ridge = np.maximum(given, 0.0), check_positive("ridge", ridge)
-    return np.asarray((values / (ridge + values)) ** check_count("n_rounds", n_rounds, 0))
+    return power_of_ratio(values, ridge=ridge, n_rounds=_checks.round_count(n_rounds))
+
+
+def power_of_ratio(values: FloatArray, *, ridge: float, n_rounds: int) -> FloatArray:
+    """Return (values / (ridge + values)) ** n_rounds to all its digits, however many rounds.
+
+    A ratio near 1 is a rounded number, and its power multiplies the error of rounding by the
+    rounds. Its logarithm, -log(1 + ridge/values), keeps its digits.
+    """
+    if n_rounds <= 1:
+        return np.asarray((values / (ridge + values)) ** n_rounds)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.asarray(np.exp(-n_rounds * np.log1p(ridge / values)))
 
 
 def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: int) -> FloatArray:
@@ -70,10 +82,10 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
     _checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
     rows = _checks.target_rows(targets, matrix.shape[0])
     n_samples, n_classes = rows.shape
-    ridge = n_classes * n_samples * check_positive("l2", l2)
+    ridge = n_classes * n_samples * _checks.scale_number("l2", l2)
     factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(n_samples))
     deviations = rows - 1 / n_classes
-    for _ in range(check_count("n_rounds", n_rounds, 0)):
+    for _ in range(_checks.round_count(n_rounds)):
         # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹; the product form keeps small outputs accurate.
         deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
     return np.asarray(1 / n_classes + deviations)
@@ -98,7 +110,7 @@ def sample_coefficients(
     if given.shape != fitted.shape:
         raise ValueError(f"targets and outputs differ in shape: {given.shape} and {fitted.shape}.")
     scale = check_positive("temperature", temperature)
-    return np.asarray(scale * (given - fitted) / (given.shape[0] * check_positive("l2", l2)))
+    return np.asarray(scale * (given - fitted) / (given.shape[0] * _checks.scale_number("l2", l2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +165,7 @@ class LabelAveraging:
         """
         rows, ridge = self._rows_and_ridge(targets, l2)
         given: FloatArray = rows - 1 / rows.shape[1]
-        if check_count("n_rounds", n_rounds, 0) == 0:
+        if _checks.round_count(n_rounds) == 0:
             return given
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
         return np.asarray(self.eigenvectors @ (factors[:, None] * (self.eigenvectors.T @ given)))
@@ -172,7 +184,7 @@ class LabelAveraging:
                 "coefficients and unseen samples need the features; build with from_features."
             )
         rows, ridge = self._rows_and_ridge(targets, l2)
-        before = check_count("n_rounds", n_rounds, 1) - 1
+        before = _checks.round_count(n_rounds, 1) - 1
         # coef = K Vᵀ-coordinates s/(x + s²) fᵗ⁻¹ Uᵀ(Y⁰ - 1/K), since logits are K (y - 1/K).
         filters = np.sqrt(self.eigenvalues) / (ridge + self.eigenvalues)
         filters *= shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=before)
@@ -193,4 +205,4 @@ class LabelAveraging:
 
     def _rows_and_ridge(self, targets: ArrayLike, l2: float) -> tuple[FloatArray, float]:
         rows = _checks.target_rows(targets, self.eigenvectors.shape[0])
-        return rows, rows.size * check_positive("l2", l2)
+        return rows, rows.size * _checks.scale_number("l2", l2)

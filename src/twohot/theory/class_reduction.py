@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot._checks.numbers import check_count
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
-from twohot.theory.averaging import shrinkage_factors
+from twohot.theory.averaging import power_of_ratio, shrinkage_factors
 from twohot.theory.correlation_models import CorrelationModel, check_model
 
 # Eigenvalues of a K × K matrix come out within a few K ε of the largest.
@@ -46,8 +45,9 @@ class ClassReduction:
 
     def class_means(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
         """Deviations of class means from uniform after `n_rounds` rounds: Fᵗ deviations."""
-        factors = self.values / (self.ridge + self.values)
-        return self._filter(factors ** check_count("n_rounds", n_rounds, 0), deviations)
+        power = _checks.round_count(n_rounds)
+        factors = power_of_ratio(self.values, ridge=self.ridge, n_rounds=power)
+        return self.filtered(factors, deviations)
 
     def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
         """Return what class means keep beyond single labels: (Fᵗ - diag(f_aᵗ)) deviations.
@@ -55,9 +55,9 @@ class ClassReduction:
         At a small ridge both keep nearly all, and the difference is taken where it is exact,
         between an eigenvalue and δ_a.
         """
-        power = check_count("n_rounds", n_rounds, 0)
+        power = _checks.round_count(n_rounds)
         beyond = power_gaps(self.values, self.own_part[:, None], ridge=self.ridge, n_rounds=power)
-        return self._filter(beyond, deviations)
+        return self.filtered(beyond, deviations)
 
     def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
         """Deviations of an unseen sample of each class, from those of the given targets.
@@ -65,11 +65,11 @@ class ClassReduction:
         It is W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x, with the difference of nearly equal means taken inside the
         eigenbasis, where (1 - f)/x = 1/(x + λ) exactly.
         """
-        before = self.class_means(deviations, n_rounds=check_count("n_rounds", n_rounds, 1) - 1)
-        change = self._filter(1 / (self.ridge + self.values), before)
+        before = self.class_means(deviations, n_rounds=_checks.round_count(n_rounds, 1) - 1)
+        change = self.filtered(1 / (self.ridge + self.values), before)
         return self._correlation @ (self.root[:, None] ** 2 * change)
 
-    def _filter(self, factors: FloatArray, deviations: ArrayLike) -> FloatArray:
+    def filtered(self, factors: FloatArray, deviations: ArrayLike) -> FloatArray:
         """Scale eigendirections; factors are (n_classes,), or (n_classes, n_classes) by class."""
         rows = _checks.real_array(deviations, "deviations", ndim=2)
         if len(rows) != len(self.own):
@@ -85,7 +85,7 @@ def power_gaps(
     if n_rounds == 0:
         return np.zeros(np.broadcast(values, others).shape)
     larger = np.maximum(values, others)
-    kept = (larger / (ridge + larger)) ** n_rounds
+    kept = power_of_ratio(larger, ridge=ridge, n_rounds=n_rounds)
     return np.asarray(
         -np.sign(values - others) * kept * np.expm1(-n_rounds * log_gap(values, others, ridge))
     )

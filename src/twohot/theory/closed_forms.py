@@ -10,9 +10,10 @@ Conventions: returned arrays have axes [true class, given label, label].
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot._checks.numbers import check_count, check_within
+from twohot._checks.numbers import check_within
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
+from twohot.theory.averaging import power_of_ratio
 from twohot.theory.lemma_4_1 import (
     NOT_PSD,
     balanced_ridge,
@@ -67,9 +68,9 @@ def case_2_outputs(
     shares = _checks.corruption_matrix(corruption)
     c = _checks.per_class(same_class, "same_class", len(shares), above=0, below=1)
     ridge = balanced_ridge(len(shares), n_per_class, l2)
-    power = check_count("n_rounds", n_rounds, 0)
-    p = ((1 - c) / (ridge + 1 - c))[:, None] ** power
-    q = ((1 - c + n_per_class * c) / (ridge + 1 - c + n_per_class * c))[:, None] ** power
+    power = _checks.round_count(n_rounds)
+    p = power_of_ratio(1 - c, ridge=ridge, n_rounds=power)[:, None]
+    q = power_of_ratio(1 - c + n_per_class * c, ridge=ridge, n_rounds=power)[:, None]
     return outputs_table(shares, own=p, class_mean=q, rest=(1 - q) / len(shares))
 
 
@@ -170,15 +171,16 @@ def case_5_outputs(
     c, d, e = _checks.ordered_levels(
         same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
     )
-    n, n_classes, power = n_per_class, groups.size, check_count("n_rounds", n_rounds, 0)
+    n, n_classes, power = n_per_class, groups.size, _checks.round_count(n_rounds)
     x = balanced_ridge(n_classes, n, l2)
     class_mean = 1 - c + n * (c - d)
-    p, q = ((1 - c) / (x + 1 - c)) ** power, (class_mean / (x + class_mean)) ** power
+    p, q = power_of_ratio(np.array([1 - c, class_mean]), ridge=x, n_rounds=power)
     sizes = np.bincount(groups).astype(float)
     mixing = np.diag(class_mean + n * (d - e) * sizes) + n * e * np.sqrt(np.outer(sizes, sizes))
     values, vectors = np.linalg.eigh(mixing)  # of A
     values = _checks.eigenvalues(values, NOT_PSD)
-    kept = (vectors * (values / (x + values)) ** power) @ vectors.T - q * np.eye(sizes.size)
+    factors = power_of_ratio(values, ridge=x, n_rounds=power)
+    kept = (vectors * factors) @ vectors.T - q * np.eye(sizes.size)
     between = kept * np.sqrt(sizes[None, :] / sizes[:, None])
     rest = between @ (superclass_means(shares, groups) - 1 / n_classes) + (1 - q) / n_classes
     return outputs_table(shares, own=p, class_mean=q, rest=rest[groups])

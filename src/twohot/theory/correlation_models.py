@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from twohot._checks.classes import as_array
-from twohot._checks.numbers import check_count, check_positive, check_within
+from twohot._checks.numbers import check_count, check_within
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
 
@@ -75,6 +75,9 @@ class CorrelationModel:
             raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")
         sizes = _checks.per_class(self.class_sizes, "class_sizes", n_classes, above=0)
         norms = _checks.per_class(self.squared_norms, "squared_norms", n_classes)
+        _checks.scale_number("class_sizes", float(sizes.max()))
+        _checks.scale_number("class_sizes", float(sizes.min()))
+        _checks.scale_number("squared_norms", float(norms.max()))
         vars(self).update(correlation=correlation, class_sizes=sizes, squared_norms=norms)
         if self.own_part.min() < 0:
             worst = int(self.own_part.argmin())
@@ -194,7 +197,7 @@ class CorrelationModel:
 
         Divide it by the squared norm to compare features that are not of unit norm.
         """
-        return self.n_classes * self.n_samples * check_positive("l2", l2)
+        return self.n_classes * self.n_samples * _checks.scale_number("l2", l2)
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
         """Return the same correlations with other class sizes; one number for equal classes."""

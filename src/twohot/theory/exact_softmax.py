@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import softmax
 
-from twohot._checks.numbers import check_count, check_positive
+from twohot._checks.numbers import check_count
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory._newton import Direction, cross_entropy, damped_newton, softmax_deviations
@@ -73,12 +73,12 @@ def softmax_rounds(
     hint = "build one with LabelAveraging.from_gram or LabelAveraging.from_features"
     _checks.instance(averaging, LabelAveraging, "averaging", hint)
     rows = _checks.target_rows(targets, averaging.eigenvectors.shape[0])
-    penalty = check_positive("l2", l2)
+    penalty = _checks.scale_number("l2", l2)
     most = check_count("max_steps", max_steps, 1)
     uniform = 1 / rows.shape[1]
     deviations = rows - uniform
     fitted = []
-    for _ in range(check_count("n_rounds", n_rounds, 0)):
+    for _ in range(_checks.round_count(n_rounds)):
         result = damped_newton(_DenseProblem(averaging, deviations, penalty), max_steps=most)
         deviations, norm = result.deviations, float(np.linalg.norm(result.dual))
         ended = (result.residual, result.n_steps, result.converged)

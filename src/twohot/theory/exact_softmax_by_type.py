@@ -29,7 +29,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from twohot._checks.numbers import check_count, check_positive
+from twohot._checks.numbers import check_count
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory._newton import (
@@ -84,7 +84,7 @@ def population_rounds(
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     deviations = one_hot_types(model.n_classes) - 1 / model.n_classes
     fitted: list[PopulationRound] = []
-    for _ in range(check_count("n_rounds", n_rounds, 0)):
+    for _ in range(_checks.round_count(n_rounds)):
         fitted.append(_solve(model, shares, deviations, l2=l2, max_steps=max_steps))
         deviations = fitted[-1].predicted.deviations
     return fitted
@@ -151,7 +151,7 @@ def softmax_error(
 def _newton(
     model: CorrelationModel, shares: FloatArray, targets: FloatArray, *, l2: float, max_steps: int
 ) -> tuple["_TypeProblem", NewtonResult]:
-    problem = _TypeProblem(model, shares, targets, check_positive("l2", l2))
+    problem = _TypeProblem(model, shares, targets, _checks.scale_number("l2", l2))
     return problem, damped_newton(problem, max_steps=check_count("max_steps", max_steps, 1))
 
 
@@ -160,7 +160,8 @@ def _solve(
 ) -> PopulationRound:
     problem, result = _newton(model, shares, targets, l2=l2, max_steps=max_steps)
     error = SAFETY * _output_error(problem, result)[:, :, None]
-    leads = Leads(np.zeros((1, 1, 1)), error, np.zeros(model.n_classes))
+    zero = np.zeros((1, 1, 1))
+    leads = Leads(own=zero + 1, ahead=zero, error=error, own_error=zero, log_scale=zero)
     own, shared = np.ones(model.n_classes), np.zeros(shares.shape)
     sizes = model.class_sizes
     predicted = TypeOutputs(

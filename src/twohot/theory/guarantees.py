@@ -41,12 +41,8 @@ class Guarantee(ClassVerdicts):
 
     margins: FloatArray  # (n_classes,) smallest margin of the true label over types that occur
     tightest_label: IntArray  # (n_classes,) given label of the samples with that margin
+    weakest_class: int  # the class with the smallest margin, the first to break
     accuracy: float  # share of samples strictly right
-
-    @property
-    def weakest_class(self) -> int:
-        """The class with the smallest margin, the first to break."""
-        return int(self.margins.argmin())
 
 
 def judge(predicted: TypeOutputs) -> Guarantee:
@@ -63,13 +59,17 @@ def judge(predicted: TypeOutputs) -> Guarantee:
     """
     hint = "pass what type_outputs or partial_label_outputs return, or an exact round's `predicted`"
     _checks.instance(predicted, TypeOutputs, "predicted", hint)
-    margins = np.where(predicted.occurs, predicted.margins(), np.inf)
+    margins, ranks = (
+        np.where(predicted.occurs, each, np.inf)
+        for each in (predicted.margins(), predicted.margin_ranks())
+    )
     right = np.asarray((predicted.right | ~predicted.occurs).all(axis=1))
     wrong = np.asarray((predicted.wrong & predicted.occurs).any(axis=1))
     return Guarantee(
         verdicts=class_verdicts(right, wrong),
         margins=margins.min(axis=1),
-        tightest_label=margins.argmin(axis=1),
+        tightest_label=ranks.argmin(axis=1),
+        weakest_class=int(ranks.min(axis=1).argmin()),
         accuracy=predicted.accuracy(),
     )
 

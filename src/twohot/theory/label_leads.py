@@ -12,6 +12,8 @@ mean targets E of the classes. Rounding must not pass for evidence here, nor hid
 * A weight within its own rounding error is zero. An error of 10⁻¹⁷ in a direction that fades slowly
   would otherwise outgrow every margin in a direction that fades fast.
 * What is left has an error bound, which follows from those of eigenvalues and weights.
+* Powers are taken relative to that of the largest base in the lead, from logarithms. A lead of
+  10⁻¹⁰⁰⁰ is no number, and still has a sign.
 
 Conventions: arrays over types have axes [true class, given label, label].
 """
@@ -21,21 +23,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot.theory._checks import FloatArray, IntArray
-from twohot.theory.class_reduction import EIGEN_ERROR, ClassReduction, power_gaps
+from twohot.theory.class_reduction import EIGEN_ERROR, ClassReduction, log_gap
 
 # Eigenvalues closer than this many of their errors are taken for equal.
 EQUAL_EIGENVALUES = 64
 # Of a power of a ratio, per round: the ratio and the power are each good to an ulp or two.
 POWER_ERROR = 8 * float(np.finfo(np.float64).eps)
+# Exponents beyond this are a power of nothing; kept finite so that zero times them is zero.
+STEEP = 1e18
 
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """Lead of the true label over every label, from all but a type's own row, and its error."""
+    """Lead of the true label over every label: own · (the own row's lead) + ahead, and its error.
 
-    ahead: FloatArray  # (n_classes, 1 or n_classes, n_classes)
-    error: FloatArray  # what `ahead` may be off by; broadcasts with it
-    own_error: FloatArray  # (n_classes,) what the weight of the own row may be off by
+    All but `log_scale` are to be multiplied by exp(log_scale). Arrays broadcast to types.
+    """
+
+    own: FloatArray  # (n_classes, 1, n_classes) weight of a type's own row
+    ahead: FloatArray  # (n_classes, 1 or n_classes, n_classes) from all but the own row
+    error: FloatArray  # what `ahead` may be off by
+    own_error: FloatArray  # what `own` may be off by
+    log_scale: FloatArray  # (n_classes, 1, n_classes) of the largest power in the lead
     means: "MeanLeads | None" = None  # for rows that are their class mean
 
 
@@ -48,8 +57,9 @@ class MeanLeads:
     """
 
     rows: FloatArray  # (n_classes, 1, n_classes) the mean row's lead; NaN where f_a is not above
-    ahead: FloatArray  # (n_classes, 1, n_classes) Σ_i w_i φ_iᵗ
+    ahead: FloatArray  # (n_classes, 1, n_classes) Σ_i w_i φ_iᵗ over exp(log_scale)
     error: FloatArray  # (n_classes, 1, n_classes)
+    log_scale: FloatArray  # (n_classes, 1, n_classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,39 +122,88 @@ class LabelLeads:
 
     def after(self, n_rounds: int) -> Leads:
         """Return the leads after `n_rounds` rounds."""
-        own_parts, n_classes = self.reduction.own_part, len(self.reduction.own)
-        ahead, error, rows, mean_ahead, mean_error = np.empty((5, n_classes, 1, n_classes))
-        for a, own_part in enumerate(own_parts):
+        n_classes = len(self.reduction.own)
+        found, means = np.zeros((2, 5, n_classes, 1, n_classes))
+        for a, own_part in enumerate(self.reduction.own_part):
             terms = self.terms(a)
-            sizes = np.abs(terms.weights)
-            gaps, off = self._gaps(own_part, n_rounds)
-            ahead[a, 0] = gaps @ terms.weights
-            error[a, 0] = np.abs(gaps) @ terms.errors + off @ sizes
-            powers, off = self._gaps(0.0, n_rounds)
-            mean_ahead[a, 0] = powers @ terms.weights
-            mean_error[a, 0] = powers @ terms.errors + off @ sizes
-            slow = np.where(sizes > 0, terms.values[:, None], 0.0).max(axis=0) < own_part
-            rows[a, 0] = np.where(slow, terms.weights.sum(axis=0), np.nan)
-        own_error = POWER_ERROR * (1 + n_rounds) * self.reduction.own**n_rounds
-        means = MeanLeads(rows, mean_ahead, mean_error) if n_rounds else None
-        return Leads(ahead, error, own_error, means)
+            tops = np.where(terms.weights != 0, terms.values[:, None], 0.0).max(axis=0)
+            for top in np.unique(tops):
+                chosen = tops == top
+                weights, errors = terms.weights[:, chosen], terms.errors[:, chosen]
+                powers = self._powers(own_part, max(top, own_part), n_rounds)
+                found[:, a, 0, chosen] = _lead_of(powers, weights, errors)
+                powers = self._powers(0.0, top, n_rounds)
+                means[:, a, 0, chosen] = _lead_of(powers, weights, errors)
+                means[0, a, 0, chosen] = weights.sum(axis=0) if top < own_part else np.nan
+        own, ahead, error, own_error, log_scale = found
+        of_means = MeanLeads(means[0], means[1], means[2], means[4]) if n_rounds else None
+        return Leads(own, ahead, error, own_error, log_scale, of_means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
         """(n_classes,) what differences of `ClassReduction.gained` between labels may be off by."""
         found = np.empty(len(self.reduction.own))
         for a, root in enumerate(self.reduction.root):
-            gaps, gap_errors = self._gaps(self.reduction.own_part[a], n_rounds)
-            off = self._angles @ np.abs(gaps) + gap_errors.sum()
-            found[a] = 2 * off * self._norms.max() / root
+            powers = self._powers(self.reduction.own_part[a], self._values.max(), n_rounds)
+            off = self._angles @ np.abs(powers.gaps) + powers.gap_errors.sum()
+            found[a] = 2 * off * self._norms.max() / root * np.exp(powers.log_scale)
         return found
 
-    def _gaps(self, own_part: float, n_rounds: int) -> tuple[FloatArray, FloatArray]:
-        """φᵗ - f_aᵗ of every distinct eigenvalue, and its error: dφᵗ/dλ times that of λ."""
+    def _powers(self, own_part: float, top: float, n_rounds: int) -> "_Powers":
+        """Return φᵗ - f_aᵗ of every distinct eigenvalue and f_aᵗ, relative to the power of `top`.
+
+        An error of the base that they are relative to changes no sign. An eigenvalue's own error
+        moves its logarithm by dlog φ/dλ = x/(λ (x + λ)), times t in the power.
+        """
+        if n_rounds == 0:
+            none = np.zeros_like(self._values)
+            return _Powers(1.0, 0.0, none, none, 0.0)
         ridge, values = self.reduction.ridge, self._values
-        gaps = power_gaps(values, np.asarray(own_part), ridge=ridge, n_rounds=n_rounds)
-        before = (values / (ridge + values)) ** max(n_rounds - 1, 0)
-        slopes = n_rounds * before * ridge / (ridge + values) ** 2
-        return gaps, slopes * self._value_errors + POWER_ERROR * (1 + n_rounds) * np.abs(gaps)
+        own, base = np.full_like(values, own_part), np.full_like(values, top)
+        is_top = values == top
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drifts = ridge / (values * (ridge + values)) * self._value_errors
+        drifts = n_rounds * np.where(values > 0, drifts, 0.0)  # zero is zero
+        of_base = drifts[is_top].sum()
+        larger = np.minimum(np.maximum(values, own), top)  # above it there are no weights
+        rates = np.minimum(n_rounds * log_gap(larger, base, ridge), STEEP)
+        apart = np.minimum(n_rounds * log_gap(values, own, ridge), STEEP)
+        fallen = np.exp(-rates)
+        gaps = fallen * -np.expm1(-apart)
+        moved = fallen * np.where(is_top, 0.0, np.where(values > own, drifts, 0.0) + of_base)
+        moved += fallen * np.exp(-apart) * drifts
+        own_rate = min(float(n_rounds * log_gap(own[:1], base[:1], ridge)[0]), STEEP)
+        own_power = float(np.exp(-own_rate)) if own_part > 0 else 0.0
+        with np.errstate(divide="ignore"):
+            log_scale = -n_rounds * float(np.log1p(np.divide(ridge, top)))
+        return _Powers(
+            own=own_power,
+            own_error=own_power * (of_base + POWER_ERROR * (1 + own_rate)),
+            gaps=np.sign(values - own_part) * gaps,
+            gap_errors=moved + POWER_ERROR * (1 + rates) * gaps,
+            log_scale=log_scale,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Powers:
+    """Powers for one true class, over exp(log_scale)."""
+
+    own: float  # f_aᵗ
+    own_error: float
+    gaps: FloatArray  # (n_values,) φᵗ - f_aᵗ
+    gap_errors: FloatArray  # (n_values,)
+    log_scale: float
+
+
+def _lead_of(powers: _Powers, weights: FloatArray, errors: FloatArray) -> FloatArray:
+    """(5, n_labels) the first five fields of `Leads` for labels whose largest base is the same."""
+    found = np.empty((5, weights.shape[1]))
+    found[0] = powers.own
+    found[1] = powers.gaps @ weights
+    found[2] = np.abs(powers.gaps) @ errors + powers.gap_errors @ np.abs(weights)
+    found[3] = powers.own_error
+    found[4] = powers.log_scale
+    return found
 
 
 def _distinct(ascending: FloatArray, width: float) -> IntArray:

@@ -11,13 +11,13 @@ printed and stands apart from the general form in `averaging`: each is a check o
 Conventions: returned arrays have axes [true class, given label, label].
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot._checks.numbers import check_count, check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray, IntArray
 
@@ -31,16 +31,31 @@ class Shrinkage:
     own: float  # p: what a label has beyond the mean of its true class
     class_mean: float  # q: what the class mean has beyond the superclass mean
     superclass_mean: FloatArray  # (n_superclasses,) r_s: what that has beyond uniform
+    # log(q/p), of which p and q keep few digits where both are near 1 and none where both vanish;
+    # taken from them if it is not given.
+    log_separation: float = math.nan
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.log_separation):
+            with np.errstate(divide="ignore"):
+                found = float(np.log(self.class_mean) - np.log(self.own))
+            vars(self).update(log_separation=found)
 
     @property
     def separation(self) -> float:
         """q/p: how much faster a round forgets single labels than class means."""
-        return self.class_mean / self.own
+        with np.errstate(over="ignore"):
+            return float(np.exp(self.log_separation))
 
     def after(self, n_rounds: int) -> "Shrinkage":
         """Return what `n_rounds` equal rounds keep."""
-        power = check_count("n_rounds", n_rounds, 0)
-        return Shrinkage(self.own**power, self.class_mean**power, self.superclass_mean**power)
+        power = _checks.round_count(n_rounds)
+        return Shrinkage(
+            self.own**power,
+            self.class_mean**power,
+            self.superclass_mean**power,
+            power * self.log_separation if power else 0.0,
+        )
 
     @staticmethod
     def product(rounds: Sequence["Shrinkage"]) -> "Shrinkage":
@@ -51,6 +66,7 @@ class Shrinkage:
             float(np.prod([each.own for each in rounds])),
             float(np.prod([each.class_mean for each in rounds])),
             np.prod([each.superclass_mean for each in rounds], axis=0),
+            math.fsum(each.log_separation for each in rounds),
         )
 
 
@@ -84,6 +100,7 @@ def shrinkage(
         own / (ridge + own),
         class_mean / (ridge + class_mean),
         superclass_mean / (ridge + superclass_mean),
+        math.log1p(ridge * (class_mean - own) / (own * (ridge + class_mean))),
     )
 
 
@@ -111,8 +128,8 @@ def lemma_outputs(corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinka
 
 def balanced_ridge(n_classes: int, n_per_class: float, l2: float) -> float:
     """Return K² n λ, the ridge of equal classes."""
-    n_samples = n_classes * check_positive("n_per_class", n_per_class)
-    return n_classes * n_samples * check_positive("l2", l2)
+    n_samples = n_classes * _checks.scale_number("n_per_class", n_per_class)
+    return n_classes * n_samples * _checks.scale_number("l2", l2)
 
 
 def superclass_means(shares: FloatArray, groups: IntArray) -> FloatArray:

@@ -13,6 +13,7 @@ Given labels are u = e(b); the `partial_label_student` has u = its candidate set
 Conventions: arrays over types have axes [true class, given label, label].
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -21,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from twohot._checks.classes import as_array, check_codes
-from twohot._checks.numbers import check_count
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray, FloatArray
+from twohot.theory.averaging import power_of_ratio
 from twohot.theory.class_reduction import EIGEN_ERROR, ClassReduction
 from twohot.theory.correlation_models import CorrelationModel, check_model
 from twohot.theory.label_leads import LabelLeads, Leads
@@ -79,35 +80,66 @@ class TypeOutputs:
         return self.corruption > 0
 
     @cached_property
-    def _margin_bounds(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Margins (n_classes, n_classes), and the least and the most they may be."""
+    def _margins(self) -> "_Margins":
         classes, leads = np.arange(len(self.own)), self.leads()
         beyond = self.rows[classes, :, classes][:, :, None] - self.rows
-        ahead = self.own[:, None, None] * beyond + leads.ahead
-        error = leads.own_error[:, None, None] * np.abs(beyond) + leads.error
+        ahead = leads.own * beyond + leads.ahead
+        error = leads.own_error * np.abs(beyond) + leads.error
+        log_scale = leads.log_scale
         if leads.means is not None:
             is_mean = np.abs(beyond - leads.means.rows) <= EIGEN_ERROR * len(self.own)
             ahead = np.where(is_mean, leads.means.ahead, ahead)
             error = np.where(is_mean, leads.means.error, error)
-        bounds = [ahead, ahead - error, ahead + error]
-        for each in bounds:
-            each[classes, :, classes] = np.inf
-        margins, least, most = (each.min(axis=2) for each in bounds)
-        return margins, least, most
+            log_scale = np.where(is_mean, leads.means.log_scale, log_scale)
+        right, wrong = ahead > error, ahead < -error
+        right[classes, :, classes], wrong[classes, :, classes] = True, False
+        with np.errstate(divide="ignore"):
+            sizes = np.log(np.abs(ahead)) + log_scale
+        # In the order of the leads, and numbers where the leads are too small to be.
+        largest = sizes.max() if ahead.any() else 0.0
+        ranks = np.sign(ahead) / (1 + largest - np.where(ahead == 0, largest, sizes))
+        values = ahead * np.exp(log_scale)
+        ranks[classes, :, classes] = values[classes, :, classes] = np.inf
+        return _Margins(
+            values.min(axis=2),
+            ranks.min(axis=2),
+            np.asarray(right.all(axis=2)),
+            np.asarray(wrong.any(axis=2)),
+        )
 
     def margins(self) -> FloatArray:
-        """(n_classes, n_classes) output at the true label minus the largest other output."""
-        return self._margin_bounds[0].copy()
+        """(n_classes, n_classes) output at the true label minus the largest other output.
+
+        In very late rounds it is zero where it is below the smallest float, 1e-308. `right`,
+        `wrong` and `margin_ranks` know its sign all the same.
+        """
+        return self._margins.values.copy()
+
+    def margins_over_labels(self) -> FloatArray:
+        """(n,) margins of the types that occur, over every other label."""
+        classes, leads = np.arange(len(self.own)), self.leads()
+        beyond = self.rows[classes, :, classes][:, :, None] - self.rows
+        ahead = (leads.own * beyond + leads.ahead) * np.exp(leads.log_scale)
+        others = np.broadcast_to(self.occurs[:, :, None], ahead.shape).copy()
+        others[classes, :, classes] = False
+        return np.asarray(ahead[others])
+
+    def margin_ranks(self) -> FloatArray:
+        """(n_classes, n_classes) numbers in the order of the margins, also of those below 1e-308.
+
+        They have the signs of the margins.
+        """
+        return self._margins.ranks.copy()
 
     @property
     def right(self) -> BoolArray:
         """(n_classes, n_classes) types whose true label is on top by more than rounding."""
-        return np.asarray(self._margin_bounds[1] > 0)
+        return self._margins.right.copy()
 
     @property
     def wrong(self) -> BoolArray:
         """(n_classes, n_classes) types with another label on top by more than rounding."""
-        return np.asarray(self._margin_bounds[2] < 0)
+        return self._margins.wrong.copy()
 
     def class_accuracy(self) -> FloatArray:
         """(n_classes,) share of samples whose true label is strictly on top; ties do not count."""
@@ -118,6 +150,16 @@ class TypeOutputs:
     def accuracy(self) -> float:
         """Share of all training samples whose true label is strictly on top."""
         return float(np.average(self.class_accuracy(), weights=self.class_sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Margins:
+    """Margins of all types, (n_classes, n_classes) each."""
+
+    values: FloatArray
+    ranks: FloatArray
+    right: BoolArray
+    wrong: BoolArray
 
 
 def one_hot_types(n_classes: int) -> FloatArray:
@@ -139,7 +181,8 @@ def type_outputs(
     l2 : float
         Penalty: mean cross-entropy + ½ l2 ‖coef‖².
     n_rounds : int
-        0 for the given labels, 1 for the teacher, 2 and up for the students.
+        0 for the given labels, 1 for the teacher, 2 and up for the students. Verdicts hold for any
+        number up to 10**15; outputs of very late rounds are uniform to the last digit.
 
     Examples
     --------
@@ -155,7 +198,7 @@ def type_outputs(
     """
     reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    return after_rounds(reduction, shares, check_count("n_rounds", n_rounds, 0))
+    return after_rounds(reduction, shares, _checks.round_count(n_rounds))
 
 
 def outputs_by_round(
@@ -172,7 +215,7 @@ def outputs_by_round(
     """
     reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
-    last = check_count("n_rounds", n_rounds, 0)
+    last = _checks.round_count(n_rounds)
     return [after_rounds(reduction, shares, round_) for round_ in range(1, last + 1)]
 
 
@@ -204,12 +247,16 @@ def evolving_outputs(
     shares = _checks.corruption_matrix(corruption, first.n_classes)
     own = np.ones(first.n_classes)
     means = shares - 1 / first.n_classes
-    largest = 1.0
+    largest, log_scale = 1.0, 0.0
     for model in models:  # round 1 acts first
         reduction = ClassReduction(model, l2=l2)
         own = own * reduction.own
         means = reduction.class_means(means)
         largest *= float(reduction.values.max() / (reduction.ridge + reduction.values.max()))
+        # Kept near 1 by a factor of its own, so that many rounds do not vanish.
+        scale = max(float(own.max()), float(np.abs(means).max())) or 1.0
+        own, means, largest = own / scale, means / scale, largest / scale
+        log_scale += math.log(scale)
     # Rounds have no eigenvectors in common. Each rounds what none shrinks less than its largest
     # eigenvalue, on the scale √n of the class Gram matrix.
     root = np.sqrt(first.class_sizes)
@@ -217,9 +264,15 @@ def evolving_outputs(
     error = EIGEN_ERROR * first.n_classes * len(models) * size
     shared = means - own[:, None] * (shares - 1 / first.n_classes)
     ahead = np.diag(shared)[:, None] - shared
-    leads = Leads(ahead[:, None, :], error[:, None, None], np.zeros_like(own))
-    types = one_hot_types(first.n_classes)
-    return TypeOutputs(own, shared, types, shares, first.class_sizes, lambda: leads)
+    leads = Leads(
+        own=own[:, None, None],
+        ahead=ahead[:, None, :],
+        error=error[:, None, None],
+        own_error=np.zeros((1, 1, 1)),
+        log_scale=np.full((1, 1, 1), log_scale),
+    )
+    types, sizes, kept = one_hot_types(first.n_classes), first.class_sizes, math.exp(log_scale)
+    return TypeOutputs(kept * own, kept * shared, types, shares, sizes, lambda: leads)
 
 
 def unseen_outputs(
@@ -251,7 +304,8 @@ def after_rounds(
     else:
         means = np.einsum("ab,abk->ak", shares, targets)
     shared = reduction.gained(means - 1 / len(means), n_rounds=n_rounds)
-    own, sizes = reduction.own**n_rounds, reduction.class_sizes
+    own = power_of_ratio(reduction.own_part, ridge=reduction.ridge, n_rounds=n_rounds)
+    sizes = reduction.class_sizes
     leads = partial(_leads_after, reduction, means, n_rounds)
     return TypeOutputs(own, shared, targets, shares, sizes, leads)
 

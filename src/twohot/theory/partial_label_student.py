@@ -89,7 +89,18 @@ def partial_label_outputs(
     reduction = ClassReduction(model, l2=l2)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     teacher = after_rounds(reduction, shares, 1)
+    targets = candidates_of_types(reduction, shares, teacher, n_candidates, ties)
+    return after_rounds(reduction, shares, 1, targets)
+
+
+def candidates_of_types(
+    reduction: ClassReduction,
+    shares: FloatArray,
+    teacher: TypeOutputs,
+    n_candidates: int,
+    ties: TieRule,
+) -> FloatArray:
+    """(n_classes, n_classes, n_classes) candidate targets of every type, from the teacher's."""
     # All but the given label are ranked by what the class gained, which a small ridge makes small.
     slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
-    targets = ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
-    return after_rounds(reduction, shares, 1, targets)
+    return ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)

@@ -7,6 +7,7 @@ and x = K² n l2 / s the ridge of the features scaled to unit norm,
     l2  = s A B (ρ - 1) / ((B - ρ A) K² n)   brings q/p = ρ, for 1 < ρ < B/A.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -31,8 +32,8 @@ class PairLevels:
 
     def __post_init__(self) -> None:
         check_count("n_classes", self.n_classes, 2)
-        check_positive("n_per_class", self.n_per_class)
-        check_positive("squared_norm", self.squared_norm)
+        _checks.scale_number("n_per_class", self.n_per_class)
+        _checks.scale_number("squared_norm", self.squared_norm)
         _checks.ordered_levels(same_class=self.same_class, same_superclass=self.same_superclass)
 
     @classmethod
@@ -103,10 +104,24 @@ def separation_at(levels: PairLevels, *, l2: float) -> float:
     >>> round(separation_at(levels, l2=5e-5), 2)
     105.81
     """
+    return math.exp(log_separation_at(levels, l2=l2))
+
+
+def log_separation_at(levels: PairLevels, *, l2: float) -> float:
+    """Return log(q/p) at a penalty, which keeps its digits where q/p is 1 to rounding.
+
+    It is log(1 + x (B - A)/(A (x + B))).
+
+    Examples
+    --------
+    >>> levels = PairLevels(n_classes=100, n_per_class=500, same_class=0.25, same_superclass=0.02)
+    >>> separation_at(levels, l2=1e-25), f"{log_separation_at(levels, l2=1e-25):.4e}"
+    (1.0, '6.6235e-19')
+    """
     _check_levels(levels)
-    ridge = levels.ridge_per_l2 * check_positive("l2", l2)
+    ridge = levels.ridge_per_l2 * _checks.scale_number("l2", l2)
     own, class_mean = levels.own, levels.class_mean
-    return class_mean * (ridge + own) / (own * (ridge + class_mean))
+    return math.log1p(ridge * (class_mean - own) / (own * (ridge + class_mean)))
 
 
 def l2_for_separation(levels: PairLevels, *, separation: float) -> float:

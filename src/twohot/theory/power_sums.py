@@ -22,10 +22,7 @@ import numpy as np
 
 from twohot.theory._checks import FloatArray
 from twohot.theory.class_reduction import log_gap
-from twohot.theory.label_leads import POWER_ERROR, LabelLeads, LeadTerms
-
-# Exponents beyond this are a power of nothing; kept finite so that zero times them is zero.
-STEEP = 1e18
+from twohot.theory.label_leads import POWER_ERROR, STEEP, LabelLeads, LeadTerms
 
 
 @dataclass(frozen=True, eq=False)

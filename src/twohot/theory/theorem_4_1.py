@@ -9,6 +9,7 @@ and all of class k is right if it holds for every k' ≠ k. A class without wron
 the start. Labels that are not balanced break the theorem, and are refused.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from twohot._checks.classes import ROW_SUM_TOLERANCE
 from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_count, check_positive
+from twohot._checks.numbers import check_positive
 from twohot.theory import _checks
 from twohot.theory._checks import BoolArray, FloatArray
 from twohot.theory.guarantees import ClassVerdicts, class_verdicts
@@ -76,7 +77,13 @@ def label_gaps(corruption: ArrayLike) -> FloatArray:
     return np.asarray(np.diag(shares) - wrong.max(axis=1))
 
 
-def rounds_condition(corruption: ArrayLike, *, separation: float, n_rounds: int) -> RoundsCondition:
+def rounds_condition(
+    corruption: ArrayLike,
+    *,
+    separation: float | None = None,
+    log_separation: float | None = None,
+    n_rounds: int,
+) -> RoundsCondition:
     """Theorem 4.1, condition and converse: which classes are right after `n_rounds` rounds.
 
     It is exact in the paper's setting (equal class sizes, balanced given labels, equal
@@ -87,8 +94,11 @@ def rounds_condition(corruption: ArrayLike, *, separation: float, n_rounds: int)
     ----------
     corruption, n_rounds
         As for `type_outputs`; columns must sum to one.
-    separation : float
+    separation : float, optional
         q/p, above 1; see `Shrinkage.separation`.
+    log_separation : float, optional
+        log(q/p) instead, which keeps its digits at a small penalty, where q/p is 1 to rounding;
+        see `Shrinkage.log_separation` and `log_separation_at`.
 
     Examples
     --------
@@ -99,10 +109,10 @@ def rounds_condition(corruption: ArrayLike, *, separation: float, n_rounds: int)
     >>> rounds_condition(corruption, separation=2.0, n_rounds=3).holds
     True
     """
-    ratio, shares = _separation(separation), _balanced(corruption)
+    log_ratio, shares = _log_ratio(separation, log_separation), _balanced(corruption)
     gaps = label_gaps(shares)
-    power = check_count("n_rounds", n_rounds, 0)
-    decay = power * np.log(ratio)
+    power = _checks.round_count(n_rounds)
+    decay = power * log_ratio
     # 1/(eᶻ - 1) without overflow. The paper's converse has z = 0, 1/0: no gap is enough.
     threshold = np.exp(-decay) / -np.expm1(-decay) if power else np.inf
     slack = gaps - threshold
@@ -111,10 +121,22 @@ def rounds_condition(corruption: ArrayLike, *, separation: float, n_rounds: int)
     return RoundsCondition(verdicts, gaps, float(threshold), shares)
 
 
-def rounds_needed(corruption: ArrayLike, *, separation: float) -> RoundsNeeded:
+def rounds_needed(
+    corruption: ArrayLike,
+    *,
+    separation: float | None = None,
+    log_separation: float | None = None,
+) -> RoundsNeeded:
     """Count the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
-    Like the theorem, it is about balanced given labels; `rounds_until_right` is about any.
+    Like the theorem, it is about balanced given labels; `rounds_until_right` is about any. Numbers
+    of rounds are exact to 12 digits from `log_separation`. From `separation` they are as exact as
+    q/p - 1 is: at q/p = 1.000001 the last six of its 16 digits are lost.
+
+    Parameters
+    ----------
+    corruption, separation, log_separation
+        As for `rounds_condition`; one of the last two.
 
     Examples
     --------
@@ -122,24 +144,39 @@ def rounds_needed(corruption: ArrayLike, *, separation: float) -> RoundsNeeded:
     >>> needed = rounds_needed(corruption, separation=1.8)
     >>> needed.per_class.tolist(), needed.overall, needed.slowest_class
     ([4.0, 3.0, 5.0], 5.0, 2)
+    >>> f"{rounds_needed(corruption, log_separation=1e-25).overall:.6e}"
+    '2.397895e+25'
     """
-    ratio, shares = _separation(separation), _balanced(corruption)
+    log_ratio, shares = _log_ratio(separation, log_separation), _balanced(corruption)
     gaps = label_gaps(shares)
     open_gaps = np.where(gaps > CONDITION_TOLERANCE, gaps, np.nan)
-    ties_at = np.log1p(1 / open_gaps) / np.log(ratio)
+    ties_at = np.log1p(1 / open_gaps) / log_ratio
     # A real number of rounds at which the condition is an equality; right from the next whole
     # number on. Rounding just below a whole number must not turn a tie into a success.
-    per_class = np.floor(ties_at * (1 + CONDITION_TOLERANCE)) + 1
+    whole = np.rint(ties_at)
+    is_whole = np.abs(ties_at - whole) <= CONDITION_TOLERANCE * ties_at
+    per_class = np.where(is_whole, whole, np.floor(ties_at)) + 1
     per_class = np.where(np.isnan(per_class), np.inf, per_class)
     per_class = np.where(_clean(shares), 1.0, per_class)
     until = np.where(np.isfinite(per_class), np.inf, np.nan)  # the threshold only falls
     return RoundsNeeded(per_class, until, float(per_class.max()), float(until.max()))
 
 
-def _separation(separation: float) -> float:
-    if check_positive("separation", separation) <= 1:
-        raise ArgumentError({"separation": separation}, "is not allowed", "pass a q/p above 1.")
-    return separation
+def _log_ratio(separation: float | None, log_separation: float | None) -> float:
+    """Return log(q/p) from the one of them that is given."""
+    if (separation is None) == (log_separation is None):
+        given = {"separation": separation, "log_separation": log_separation}
+        raise ArgumentError(given, "are q/p twice or not at all", "pass exactly one of them.")
+    if log_separation is not None:
+        return check_positive("log_separation", log_separation)
+    ratio = float(np.nan if separation is None else check_positive("separation", separation))
+    if ratio > 1:
+        return math.log(ratio)
+    advice = (
+        "pass a q/p above 1. A penalty so small that q/p is 1 to rounding has a logarithm all the"
+        " same: pass log_separation=log_separation_at(levels, l2=...) or Shrinkage.log_separation."
+    )
+    raise ArgumentError({"separation": separation}, "is not allowed", advice)
 
 
 def _clean(shares: FloatArray) -> BoolArray:

@@ -1,6 +1,6 @@
 """What the paper does not tell apart: the loss, the penalty of the teacher, the start, the rows."""
 
-from twohot.reproduce.claim import register_claim
+from twohot.reproduce.claim import NOT_IN_PAPER, register_claim
 from twohot.reproduce.exact_trainer import STUDENTS, TEACHER, TWO_HOT
 from twohot.reproduce.judged_settings import (
     CLEARLY_AHEAD,
@@ -12,13 +12,12 @@ from twohot.reproduce.judged_settings import (
 from twohot.reproduce.probe_grid import TUNED_TEACHER
 
 ROBUST, BY_CROSS_ENTROPY, FROM_ZERO = "robust", "two-hot by cross-entropy", "two-hot from zero"
-NOT_IN_PAPER = "not in the paper"
-
 
 register_claim(
     settings_claim(
         claim={
             "id": "two-hot-by-cross-entropy",
+            "brief": "GCE more than 0.5 points above cross-entropy",
             "title": ("By cross-entropy the two-hot student is worse"),
             "text": (
                 "We observe that using CE loss with the PLL student model often leads to"
@@ -45,6 +44,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "labels-or-loss",
+            "brief": "two-hot more than 0.5 points above GCE on given labels",
             "title": ("It is the partial labels that gain, not the robust loss"),
             "text": ("(The paper changes loss and labels at once, and credits the labels.)"),
             "place": NOT_IN_PAPER,
@@ -67,6 +67,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "start",
+            "brief": "start at the teacher less than 0.5 points behind zero",
             "title": ("Starting the student at the teacher does no harm"),
             "text": ("(The authors' code starts the PLL student from the teacher's weights.)"),
             "place": NOT_IN_PAPER,
@@ -87,6 +88,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "tuned-teacher",
+            "brief": "best student more than 0.5 points above a teacher tuned on noisy labels",
             "title": "Students beat a teacher with a well chosen penalty",
             "text": "(The paper compares students with the teacher at the same penalty.)",
             "place": NOT_IN_PAPER,
@@ -107,6 +109,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "prepared-features",
+            "brief": "round 5 more than 0.5 points above the teacher",
             "title": "Rounds gain on centred features of unit norm too",
             "text": "(The theory is about features of unit norm; the experiments use raw ones.)",
             "place": NOT_IN_PAPER,

@@ -29,6 +29,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "rounds-raise-accuracy",
+            "brief": "round 5 more than 0.5 points above the teacher, no round 0.5 below the last",
             "title": "Test accuracy rises with the round",
             "text": (
                 "Across all datasets, we observe that test accuracy progressively "
@@ -52,6 +53,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "rounds-raise-accuracy-everywhere",
+            "brief": "the same",
             "title": "Test accuracy rises with the round, whatever the noise",
             "text": "Overall, we observe that there is a gain as the distillation step t increases"
             " in multi-round distillation.",
@@ -68,6 +70,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "two-hot-at-high-noise",
+            "brief": "two-hot more than 0.5 points above the best of rounds 2–5",
             "title": f"The two-hot student beats every round at η ≥ {HIGH_NOISE:g}",
             "text": (
                 "Notably, the PLL student model outperforms other multi-round "
@@ -95,6 +98,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "two-hot-everywhere",
+            "brief": "the same, at any rate",
             "title": "The two-hot student beats every round",
             "text": (
                 "We confirm that the PLL student model outperforms other multi-round "
@@ -120,6 +124,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "two-hot-training",
+            "brief": "two-hot right on as many training rows as the best round",
             "title": "The two-hot student corrects more training labels than any round",
             "text": (
                 "The PLL student model not only replicates the effect of multi-round "

@@ -23,6 +23,16 @@ def truth_in_two(draws: list[Models]) -> Judged | None:
     return None if share is None else (share, share.mean >= 100 * ALL_ROWS)
 
 
+def truth_in_more(draws: list[Models]) -> Judged | None:
+    """State that every larger set of the teacher's labels holds the truth more often."""
+    found = [each for draw in draws if (each := draw[TEACHER].truth_in_top) is not None]
+    if not found:
+        return None
+    means = [np.mean([shares[size] for shares in found]) for size in found[0]]
+    gain = mean_of([100 * float(means[-1] - means[0])])
+    return gain, bool((np.diff(means) > 0).all())
+
+
 def crosses(draws: list[Models]) -> Judged | None:
     """State that mislabelled rows have more output at the given label first, and less at last."""
     pairs = [
@@ -73,6 +83,7 @@ for _field, _part, _direction, _order, _title, _text in MOVES:
         settings_claim(
             claim={
                 "id": f"{_field.replace('_', '-')}-{_part}",
+                "brief": f"{_what} {_way} every round",
                 "title": (_title),
                 "text": (_text),
                 "place": "Section 5, Figure 3b",
@@ -92,6 +103,7 @@ register_claim(
     settings_claim(
         claim={
             "id": "crossing",
+            "brief": "truth below given label for the teacher, above in round 5",
             "title": "The true label of mislabelled rows overtakes the given one on real features",
             "text": "For noisy samples, the true label starts lower than the given label but"
             " surpasses it after a few rounds.",
@@ -110,12 +122,14 @@ register_claim(
     settings_claim(
         claim={
             "id": "truth-in-top-two",
+            "brief": "true for 99 % of mislabelled rows",
             "title": ("The true label is among the teacher's top two on real features"),
             "text": (
-                "The teacher's softmax output at the true label consistently ranks at least"
-                " second-highest, even for label-noisy samples."
+                "Under mild conditions on the label corruption rates, the teacher's softmax output"
+                " at the true label […] consistently ranks at least second-highest--even for"
+                " label-noisy samples."
             ),
-            "place": "Section 5, Theorem 5.1",
+            "place": "Section 5",
             "rule": (
                 "A setting supports it if the true label of at least"
                 f" {ALL_ROWS:.0%} of the mislabelled training rows is among the teacher's two"
@@ -129,5 +143,25 @@ register_claim(
         value="Mislabelled rows whose true label is among the teacher's two, %",
         advice="Do not rely on it: real classes overlap, and the second guess is often a third"
         " class. `truth_in_top` of a run tells for your data.",
+    )
+)
+register_claim(
+    settings_claim(
+        claim={
+            "id": "larger-candidate-sets",
+            "brief": "share with the truth rises with each k",
+            "title": "Larger candidate sets contain the truth more often",
+            "text": "In the PLL student model, using a larger set of partial labels increases the"
+            " likelihood of including the true label.",
+            "place": "Section 6, Ablation Study of Top-k Targets",
+            "rule": "A setting supports it if the share of mislabelled training rows whose true"
+            " label is among the teacher's k largest outputs rises from each of k = 1, 2, 3, 5 and"
+            " 10 to the next.",
+            "exhibits": BASE,
+            "order": 56,
+        },
+        recoverable=False,
+        statement=truth_in_more,
+        value="Mislabelled rows with the truth in the largest set, less those in the smallest, %",
     )
 )

@@ -166,8 +166,10 @@ WHERE_PROMISED = "At every noise rate where the true label is the commonest one 
 register_claim(
     Claim(
         id="rounds-widen-regime",
+        brief="highest all-right rate never falls, and rises",
         title="The 100 % regime expands with the rounds",
-        text="The regime of 100 % accuracy expands with the rounds of distillation.",
+        text="The 100% population accuracy regime expands for student models with more"
+        " distillation rounds.",
         place="Section 4, Figure 3a",
         rule="For every matrix and draw, the highest noise rate up to which all training samples"
         " are right must never fall from one round to the next, and must be higher in the last"
@@ -181,9 +183,11 @@ register_claim(
 register_claim(
     Claim(
         id="two-hot-all-right-synthetic",
+        brief="all right wherever the truth is commonest",
         title="The two-hot student is all right wherever C_kk > C_kk'",
-        text="The PLL student achieves 100 % accuracy across all noise rates with C_kk > C_kk'.",
-        place="Section 5, Theorem 5.1 and Figure 3a",
+        text="As a result, the PLL student model achieves 100% population accuracy after a single"
+        " round of distillation.",
+        place="Section 5, before Theorem 5.1; Figure 3a",
         rule=f"{WHERE_PROMISED} all training samples must be right in every draw, ties for the"
         f" second place spread. {WHERE_KEPT}",
         exhibits=("fig:acc_gain",),
@@ -195,9 +199,12 @@ register_claim(
 register_claim(
     Claim(
         id="two-hot-beats-rounds-synthetic",
+        brief="as accurate as every round there",
         title="The two-hot student outperforms any round (synthetic)",
-        text="The PLL student outperforms any t-th distilled model (training accuracy).",
-        place="Section 5, Remark 1, and Appendix K.2",
+        text="The PLL student model not only replicates the effect of multi-round distillation in a"
+        " single round but also achieves better performance in scenarios with high label-noise"
+        " rates.",
+        place="Section 5, Remark 1",
         rule=f"{WHERE_PROMISED} the student must be at least as accurate on training samples as the"
         f" best of all rounds, in every draw. {WHERE_KEPT}",
         exhibits=("fig:acc_gain",),
@@ -209,8 +216,10 @@ register_claim(
 register_claim(
     Claim(
         id="truth-in-top-two-synthetic",
+        brief="true of all training samples there",
         title="The true label is among the teacher's top two (synthetic)",
-        text="The teacher's output at the true label is at least the second highest.",
+        text="The teacher's softmax output at the true label […] consistently ranks at least"
+        " second-highest--even for label-noisy samples.",
         place="Section 5",
         rule=f"{WHERE_PROMISED} all training samples must have it among the teacher's two largest"
         f" outputs, in every draw. {WHERE_KEPT}",

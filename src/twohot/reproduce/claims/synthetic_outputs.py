@@ -186,8 +186,10 @@ def _n_rounds(found: dict[str, list[SyntheticResult]]) -> int:
 register_claim(
     Claim(
         id="outputs-cluster",
+        brief="scatter within classes falls every round",
         title="Outputs cluster by true class",
-        text="Outputs form clusters by true class as the distillation rounds go by.",
+        text="As the distillation round t increases, instances form distinct clusters based on"
+        " their true labels.",
         place="Section 3, Figure 2b",
         rule="With half of the labels wrong, the scatter of outputs around their class mean, per"
         " scatter of the class means, must fall from every round to the next in every draw."
@@ -201,8 +203,9 @@ register_claim(
 register_claim(
     Claim(
         id="spread-shrinks",
+        brief="standard deviations fall every round",
         title="The spread of outputs shrinks with the round (synthetic)",
-        text="The spread of outputs shrinks with t, due to label clustering.",
+        text="The shaded region shrinks with t due to label clustering.",
         place="Figure 3b",
         rule="With half of the labels wrong, the standard deviation over samples of the output at"
         " the label of clean samples, and at the true and at the given label of noisy ones, must"
@@ -217,8 +220,10 @@ register_claim(
 register_claim(
     Claim(
         id="clean-falls-noisy-rises",
+        brief="both means move so every round",
         title="Clean confidence falls, noisy confidence rises (synthetic)",
-        text="Confidence in the true label decreases in clean and increases in noisy samples.",
+        text="The softmax output (or confidence) for the true label decreases in clean samples"
+        " while increasing in noisy samples due to the label-averaging effect.",
         place="Section 5, Figure 3b",
         rule="With half of the labels wrong, the mean output at the true label must fall from every"
         " round to the next for clean samples and rise for noisy ones, in every draw on every"
@@ -232,8 +237,10 @@ register_claim(
 register_claim(
     Claim(
         id="third-round-wins",
+        brief="mean at truth above given label from round 3",
         title="At 50 % noise the true label wins from round 3 on",
-        text="At 50 % noise the true label has the highest output of noisy samples after t ≥ 3.",
+        text="After a few rounds of distillation (t ≥ 3), the true label begins to attain the"
+        " highest value in the softmax output.",
         place="Section 4, Figure 3b",
         rule="With half of the labels wrong, the mean output of noisy samples must be larger at the"
         f" true than at the given label in round {CROSSING} and all later ones, and not for the"
@@ -247,8 +254,9 @@ register_claim(
 register_claim(
     Claim(
         id="top-eigenvalues-dominate",
+        brief="ratio of eigenvalues K and K+1 grows to 2",
         title="Only the top K eigenvalues stay",
-        text="Only the K top eigenvalues dominate the others as t progresses.",
+        text="Notably, only K(=4) top-eigenvalues dominate the others as t progresses.",
         place="Section 3, Figure 2a",
         rule="The K-th eigenvalue of the averaging matrix over the next one must grow with every"
         f" round and reach {DOMINATES:g} in the last, in every draw. Confirmed on all three"

@@ -38,7 +38,7 @@ FORMULAS = ("lemma", "case 5 as printed", "case 5 corrected")
 class TheoremRun:
     """A theorem on many random settings."""
 
-    theorem: str  # "4.1", "5.1" or "corollary"
+    theorem: str  # "4.1", "5.1", "corollary" or "larger c"
     n_settings: int
     seed: int
 
@@ -99,7 +99,12 @@ class _Setting:
 def measure_theorem(run: TheoremRun, _paths: object = None) -> TheoremResult:
     """Draw settings and compare what a theorem says with the outputs themselves."""
     rng = np.random.default_rng(run.seed)
-    check = {"4.1": _theorem_4_1, "5.1": _theorem_5_1, "corollary": _corollary}[run.theorem]
+    check = {
+        "4.1": _theorem_4_1,
+        "5.1": _theorem_5_1,
+        "corollary": _corollary,
+        "larger c": _larger_correlation,
+    }[run.theorem]
     counts = dict.fromkeys(TheoremResult.__dataclass_fields__, 0)
     for _ in range(run.n_settings):
         promised, verdicts, in_top_two = check(_draw(rng), rng)
@@ -150,6 +155,16 @@ def _corollary(
     claimed = rounds_condition(setting.corruption, separation=ratio, n_rounds=1)
     found = judge(evolving_outputs(models, setting.corruption, l2=setting.l2))
     return claimed.holds, found.verdicts, False
+
+
+def _larger_correlation(
+    setting: _Setting, rng: np.random.Generator
+) -> tuple[bool, tuple[Verdict, ...], bool]:
+    """Compare q/p at the setting's correlation inside classes with that at a larger one."""
+    larger = {"same_class": float(rng.uniform(setting.same_class, 1))}
+    raised = shrinkage(**(setting.known() | larger), l2=setting.l2)  # type: ignore[arg-type]
+    rises = raised.log_separation > setting.kept().log_separation
+    return True, (Verdict.RIGHT if rises else Verdict.WRONG,), False
 
 
 def measure_formula(run: FormulaRun, _paths: object = None) -> FormulaResult:

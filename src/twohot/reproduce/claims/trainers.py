@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from twohot._checks.messages import counted
-from twohot.reproduce.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
+from twohot.reproduce.claim import (
+    NOT_IN_PAPER,
+    Answer,
+    Claim,
+    ClaimVerdict,
+    not_testable,
+    register_claim,
+)
 from twohot.reproduce.data_set import DataSet
 from twohot.reproduce.maker import Results
 from twohot.reproduce.probe_grid import unconverged
@@ -196,6 +203,7 @@ def _mean(values: Sequence[float]) -> float:
 register_claim(
     Claim(
         id="cost-of-two-hot",
+        brief="at most half of the CPU and passes, by SGD and exactly",
         title="The two-hot student is much cheaper than rounds",
         text="This approach replicates the benefits of multi-round distillation in a single round,"
         " […] while significantly reducing computational cost.",
@@ -214,13 +222,16 @@ register_claim(
 register_claim(
     Claim(
         id="sgd-last-epoch",
+        brief="all models within 1 point of the optimum",
         title="SGD ends where the theory begins: at the optimum",
         text="(The theory is about the minimiser. The paper's numbers are those of the epoch of SGD"
         " that is best on the test set.)",
-        place="not in the paper",
+        place=NOT_IN_PAPER,
         rule="A setting supports it if test accuracies of all six models after SGD's last epoch,"
         f" its rate chosen on noisy labels, are within {NEAR:g} point of the exact optimum of the"
-        f" same objective. {SETTINGS_RULE} A verdict takes at least {FEWEST_PAIRS} settings.",
+        " same objective (of the two-hot student: of a stationary point). A verdict takes at least"
+        f" {FEWEST_PAIRS} settings.",
+        shared_rule=SETTINGS_RULE,
         exhibits=("trainers",),
         order=71,
         judge=judge_last_epoch,

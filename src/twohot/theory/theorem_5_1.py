@@ -1,0 +1,143 @@
+"""Theorem 5.1 corrected: when the partial-label student is right, and by how much.
+
+For any class correlation, class sizes and corruption C, and any number k of candidates. With
+f_a = δ_a/(x + δ_a), F the averaging of class means (`class_reduction`) and M = (F - f)(C - 1/K):
+
+1. The teacher's output of type (a, b) at label l is f_a [l = b] + M_al, up to a number that all
+   labels have in common. Its k largest labels are the candidates, with weights u(a, b) of sum 1.
+   The truth is one of them if its output exceeds the k-th largest of the others.
+2. With E'_a = Σ_b C_ab u(a, b), the student is right on every sample of class a if and only if,
+   for every label l ≠ a,
+
+       f_a min_b (u_a - u_l)(a, b)                        the sample's own candidates
+       + (F - f)_aa (E'_aa - E'_al)                       the other samples of its class
+       + Σ_{c ≠ a} (F - f)_ac (E'_ca - E'_cl)  >  0       the other classes,
+
+   the minimum taken over the labels b that occur in class a.
+
+The proof is in `docs/theory.md`. Equality is a tie.
+
+Conventions: arrays over pairs have axes [true class, label].
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from twohot.theory import _checks
+from twohot.theory._checks import BoolArray, FloatArray, IntArray
+from twohot.theory.class_reduction import ClassReduction
+from twohot.theory.correlation_models import CorrelationModel
+from twohot.theory.guarantees import ClassVerdicts, class_verdicts
+from twohot.theory.label_leads import LabelLeads
+from twohot.theory.outputs import TypeOutputs, after_rounds
+from twohot.theory.partial_label_student import TieRule, candidates_of_types
+
+
+@dataclass(frozen=True, eq=False)
+class PartialLabelCondition(ClassVerdicts):
+    """The condition of every class and rival label; see `partial_label_condition`."""
+
+    slack: FloatArray  # (n_classes, n_labels) left side of the condition; infinite at l = a
+    own_candidates: FloatArray  # (n_classes, n_labels) its first term
+    own_class: FloatArray  # (n_classes, n_labels) its second term
+    other_classes: FloatArray  # (n_classes, n_labels) its third term
+    # (n_classes, n_labels) teacher's output at the truth less the k-th largest of the others, for
+    # samples given each label: positive if the truth is a candidate. Infinite where none occur.
+    truth_slack: FloatArray
+
+    @property
+    def class_slack(self) -> FloatArray:
+        """(n_classes,) smallest slack of each class: positive if all its samples are right."""
+        return np.asarray(self.slack.min(axis=1))
+
+    @property
+    def rival(self) -> IntArray:
+        """(n_classes,) label with the smallest slack: what a class is taken for, if anything."""
+        return np.asarray(self.slack.argmin(axis=1))
+
+    @property
+    def truth_is_candidate(self) -> BoolArray:
+        """(n_classes,) whether the truth is a candidate of every sample."""
+        return np.asarray((self.truth_slack > 0).all(axis=1))
+
+
+def partial_label_condition(
+    model: CorrelationModel,
+    corruption: ArrayLike,
+    *,
+    l2: float,
+    n_candidates: int = 2,
+    ties: TieRule = "spread",
+) -> PartialLabelCondition:
+    """Theorem 5.1 corrected: a necessary and sufficient condition per class, and its slack.
+
+    Slacks are in units of outputs. Their three terms say why a class is right or wrong. If
+    `own_candidates` is negative, the truth is no candidate of some samples. If it is zero, other
+    samples decide. If `other_classes` outweighs the rest, classes that correlate with it pull the
+    class to the rival label.
+
+    Parameters
+    ----------
+    model, corruption, l2
+        As for `type_outputs`; teacher and student have the same penalty.
+    n_candidates, ties
+        As for `candidate_targets`.
+
+    Examples
+    --------
+    The truth is a candidate of every sample, and yet other classes outweigh class 1's own samples:
+
+    >>> model = CorrelationModel.case_3(
+    ...     n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
+    ... )
+    >>> corruption = [[0.40, 0.21, 0.20, 0.19], [0.20, 0.50, 0.16, 0.14],
+    ...               [0.20, 0.14, 0.50, 0.16], [0.20, 0.15, 0.14, 0.51]]
+    >>> found = partial_label_condition(model, corruption, l2=0.01)
+    >>> [str(verdict) for verdict in found.verdicts], found.truth_is_candidate.all()
+    (['right', 'wrong', 'wrong', 'wrong'], np.True_)
+    >>> found.class_slack.round(4).tolist(), int(found.rival[1])
+    ([0.1451, -0.0201, -0.0447, -0.0472], 0)
+    >>> terms = (found.own_candidates, found.own_class, found.other_classes)
+    >>> [round(float(term[1, 0]), 4) for term in terms]
+    [0.0, 0.0728, -0.0929]
+    """
+    reduction = ClassReduction(model, l2=l2)
+    shares = _checks.corruption_matrix(corruption, model.n_classes)
+    teacher = after_rounds(reduction, shares, 1)
+    targets = candidates_of_types(reduction, shares, teacher, n_candidates, ties)
+    classes = np.arange(len(shares))
+    # (u_a - u_l)(a, b), of the types that occur.
+    beyond = targets[classes, :, classes][:, :, None] - targets
+    worst = np.where(teacher.occurs[:, :, None], beyond, np.inf).min(axis=1)
+    means = np.einsum("ab,abk->ak", shares, targets)  # E'
+    leads = LabelLeads(reduction, means).after(1)
+    scale = np.exp(leads.log_scale[:, 0])
+    own = reduction.own[:, None] * worst
+    slack = own + scale * leads.ahead[:, 0]
+    error = scale * (leads.own_error[:, 0] * np.abs(worst) + leads.error[:, 0])
+    kept = reduction.gained(np.eye(len(shares)))  # F - f
+    class_term = np.diag(kept)[:, None] * (np.diag(means)[:, None] - means)
+    for each, at_truth in ((slack, np.inf), (error, 0.0), (own, 0.0), (class_term, 0.0)):
+        np.fill_diagonal(each, at_truth)
+    others = np.where(np.eye(len(shares), dtype=bool), 0.0, slack - own - class_term)
+    return PartialLabelCondition(
+        verdicts=class_verdicts(
+            np.asarray((slack > error).all(axis=1)), np.asarray((slack < -error).any(axis=1))
+        ),
+        slack=slack,
+        own_candidates=own,
+        own_class=class_term,
+        other_classes=others,
+        truth_slack=_truth_slack(teacher, n_candidates),
+    )
+
+
+def _truth_slack(teacher: TypeOutputs, n_candidates: int) -> FloatArray:
+    """Return the truth's output less the k-th largest of the others, per type."""
+    classes, scores = np.arange(len(teacher.own)), teacher.scores.copy()
+    at_truth = scores[classes, :, classes]
+    scores[classes, :, classes] = -np.inf
+    kth = np.sort(scores, axis=2)[:, :, -n_candidates]
+    return np.where(teacher.occurs, at_truth - kth, np.inf)

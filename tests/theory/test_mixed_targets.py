@@ -1,0 +1,75 @@
+"""Rounds on mixtures of given labels and outputs: against repeated solves, and by law."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theory.dense import circulant, random_problem, rounds, symmetric
+from theory.problems import FIGURE, FIGURE_L2, SEEDS, few_examples, model_of
+from twohot._checks.messages import ArgumentError
+from twohot.theory import CorrelationModel, best_mix, judge, mixed_outputs, type_outputs
+
+
+@few_examples
+@given(SEEDS, st.integers(0, 5), st.sampled_from([0.0, 0.2, 0.7, 1.0]))
+def test_mixed_rounds_against_repeated_solves(seed: int, n_rounds: int, mix: float) -> None:
+    problem = random_problem(seed)
+    outputs = problem.one_hot
+    for t in range(n_rounds):
+        targets = mix * problem.one_hot + (1 - mix) * outputs if t else problem.one_hot
+        outputs = rounds(problem.gram, targets, problem.ridge, 1)
+    found = mixed_outputs(
+        model_of(problem), problem.corruption, l2=problem.l2, n_rounds=n_rounds, mix=mix
+    )
+    by_sample = found.of(problem.true_labels, problem.given_labels)
+    np.testing.assert_allclose(by_sample, outputs, rtol=0, atol=10 * problem.tolerance())
+
+
+@pytest.mark.parametrize("n_rounds", [0, 1, 2, 5])
+def test_no_given_labels_are_plain_rounds_and_nothing_else_is_the_teacher(n_rounds: int) -> None:
+    corruption = circulant([0.4, 0.3, 0.2, 0.1])
+    how = {"l2": FIGURE_L2, "n_rounds": n_rounds}
+    plain = type_outputs(FIGURE, corruption, **how)
+    mixed = mixed_outputs(FIGURE, corruption, mix=0.0, **how)
+    np.testing.assert_allclose(mixed.outputs, plain.outputs, rtol=0, atol=1e-13)
+    assert judge(mixed).verdicts == judge(plain).verdicts
+    first = type_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=min(n_rounds, 1))
+    same = mixed_outputs(FIGURE, corruption, mix=1.0, **how)
+    np.testing.assert_allclose(same.outputs, first.outputs, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("mix", [0.05, 0.3, 0.9])
+def test_many_mixed_rounds_are_a_teacher_at_a_larger_penalty(mix: float) -> None:
+    corruption = circulant([0.4, 0.3, 0.2, 0.1])
+    mixed = mixed_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=10**9, mix=mix)
+    teacher = type_outputs(FIGURE, corruption, l2=FIGURE_L2 / mix, n_rounds=1)
+    np.testing.assert_allclose(mixed.outputs, teacher.outputs, rtol=0, atol=1e-12)
+
+
+def test_the_best_mix_beats_a_grid() -> None:
+    """On random models; in some it lies between teacher and student, and beats both."""
+    rng = np.random.default_rng(0)
+    between = 0
+    for _ in range(40):
+        sizes = rng.integers(20, 200, size=4)
+        model = CorrelationModel.case_3(
+            n_classes=4, same_class=0.5, same_superclass=0.2, n_per_class=sizes
+        )
+        corruption = 0.5 * np.eye(4) + 0.5 * rng.dirichlet(np.ones(4), size=4)
+        l2 = 10 ** rng.uniform(-4, -1)
+        found = best_mix(model, corruption, l2=l2)
+        on_grid = [
+            mixed_outputs(model, corruption, l2=l2, n_rounds=2, mix=mix).margins_over_labels().min()
+            for mix in np.linspace(0, 1, 11)
+        ]
+        assert found.margin >= max(on_grid) - 1e-9
+        assert found.gain >= 0
+        between += found.gain > 1e-6
+    assert between > 0
+
+
+@pytest.mark.parametrize("mix", [-0.1, 1.1, np.nan])
+def test_a_mix_is_a_share(mix: float) -> None:
+    with pytest.raises(ArgumentError, match="pass a number from 0 to 1"):
+        mixed_outputs(FIGURE, symmetric(4, 0.3), l2=1e-3, n_rounds=2, mix=mix)
