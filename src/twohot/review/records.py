@@ -55,6 +55,7 @@ class ReviewRows:
     is_undecided: NDArray[np.bool_]  # (n_rows,), the top two candidates are close
     items: Sequence[str] | None = None  # (n_rows,), the path or text that each row came from
     item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
+    report: str = ""  # name of the report that some of these rows are in, or that they are some of
 
     def __post_init__(self) -> None:
         check_choice("item_kind", self.item_kind, ITEM_KINDS)
@@ -112,14 +113,15 @@ class ReviewRows:
         return positions[np.argsort(self.label_quality[positions], kind="stable")]
 
     def take(self, positions: IntArray) -> "ReviewRows":
-        """Return some of the rows."""
+        """Return some of the rows, of the same report."""
         columns = {
             each.name: getattr(self, each.name)[positions]
             for each in fields(self)
             if isinstance(getattr(self, each.name), np.ndarray)
         }
         items = None if self.items is None else [self.items[row] for row in positions]
-        return replace(self, ids=self.ids.take(positions), items=items, **columns)
+        report = self.report_id()
+        return replace(self, ids=self.ids.take(positions), items=items, report=report, **columns)
 
     def counts(self) -> RowCounts:
         """Return how many rows there are of each kind."""
@@ -150,7 +152,7 @@ class ReviewRows:
         Scores do not count: they may differ in the last digit between two machines, and what a
         person decided does not depend on them.
         """
-        return self._report_id
+        return self.report or self._report_id
 
     @cached_property
     def _report_id(self) -> str:

@@ -5,12 +5,20 @@
 const KINDS = ["accept", "reject", "second", "relabel", "new_class", "exclude"];
 const OPEN = "open";   /* in files: not decided, the line is there for its note */
 const COLUMNS = ["report", "id", "given_label", "suggested_label", "decision", "label", "note"];
-/* Decisions are stored in parts of this many rows: one key press writes one part. */
+const REQUIRED = ["report", "id", "decision", "label"];
+/* Decisions are stored in parts of this many rows of the data: one key press writes one part. */
 const PART = 500;
+/* Rows are stored by their ids: another audit of the same labels shows them in another order. */
+const placeOf = new Map(report.id.map((id, i) => [id, i]));
+const partsShown = new Set(report.row.map((row) => Math.floor(row / PART)));
+const rowsOfPart = new Map([...partsShown].map((part) => [part, []]));
+report.row.forEach((row, i) => rowsOfPart.get(Math.floor(row / PART)).push(i));
 
 const decisions = new Map();
 const notes = new Map();
 const past = [];   /* steps that can be undone: each a list of [row, answer before] */
+const elsewhere = new Map();   /* part → what is stored of rows that this page does not show */
+const copies = new Map();      /* key → text that localStorage may have no room for */
 let onStorageFailure = () => {};
 
 function answerOf(i) {
@@ -63,28 +71,55 @@ function keep(i, { decision, note }) {
 
 function put(changes) {
   for (const [i, answered] of changes) keep(i, answered);
-  for (const part of new Set(changes.map(([i]) => Math.floor(i / PART)))) storePart(part);
+  for (const part of new Set(changes.map(([i]) => Math.floor(report.row[i] / PART)))) storePart(part);
 }
 
 function partKey(part) {
-  return `twohot:review:${report.report}:${part}`;
+  return `twohot:rows:${report.report}:${part}`;
 }
 
+/* A part is { rows, at }: [id, decision or null, note] of every row that is answered. */
 function storePart(part) {
-  const entries = { notes: {} };
-  for (let i = part * PART; i < Math.min((part + 1) * PART, N_ROWS); i++) {
-    const { decision, note } = answerOf(i);
-    if (decision) entries[i] = storedForm(decision);
-    if (note) entries.notes[i] = note;
-  }
-  entries.at = Date.now();   /* of two copies the later one counts */
-  const text = JSON.stringify(entries);
+  const rows = rowsOfPart.get(part).filter((i) => decisions.has(i) || notes.has(i)).map((i) => {
+    const { decision, note = "" } = answerOf(i);
+    return [report.id[i], decision ? storedForm(decision) : null, note];
+  });
+  rows.push(...(elsewhere.get(part) ?? []));
+  /* Of two copies the later one counts. */
+  const text = JSON.stringify({ rows, at: Date.now() });
+  copies.set(partKey(part), text);
   keepDurably(partKey(part), text);
+  storeText(partKey(part), text);
+}
+
+function storeText(key, text) {
   try {
-    localStorage.setItem(partKey(part), text);
+    localStorage.setItem(key, text);
   } catch {
     onStorageFailure();
   }
+}
+
+/* The later of what localStorage has and what this page wrote or recovered. */
+function latestText(key) {
+  let stored = null;
+  try {
+    stored = localStorage.getItem(key);
+  } catch {
+    onStorageFailure();
+  }
+  const copy = copies.get(key) ?? null;
+  return writtenAt(copy) > writtenAt(stored) ? copy : stored;
+}
+
+/* Take what localStorage lost, whether it can be copied back or not; whether there was any. */
+function takeCopies(kept) {
+  const lost = kept.filter(([key, text]) => writtenAt(text) > writtenAt(latestText(key)));
+  for (const [key, text] of lost) {
+    copies.set(key, text);
+    storeText(key, text);
+  }
+  return lost.length > 0;
 }
 
 /* A code, the name of a new class in an array, or the kind. */
@@ -94,20 +129,25 @@ function storedForm({ kind, label }) {
 }
 
 /* Other pages may write into the same storage: what makes no sense is passed over. */
-function loadPart(part) {
-  let entries = {};
+function storedRows(key) {
   try {
-    entries = JSON.parse(localStorage.getItem(partKey(part)) ?? "{}") ?? {};
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) onStorageFailure();
+    const rows = JSON.parse(latestText(key) ?? "{}")?.rows;
+    return Array.isArray(rows) ? rows.filter(Array.isArray) : [];
+  } catch {
+    return [];
   }
-  for (let i = part * PART; i < Math.min((part + 1) * PART, N_ROWS); i++) {
-    const note = entries.notes?.[i];
-    keep(i, {
-      decision: Object.hasOwn(entries, i) ? storedDecision(i, entries[i]) : null,
-      note: typeof note === "string" ? note : null,
-    });
+}
+
+function loadPart(part) {
+  for (const i of rowsOfPart.get(part)) keep(i, {});
+  const others = [];
+  for (const entry of storedRows(partKey(part))) {
+    const [id, stored, note] = entry;
+    const i = placeOf.get(id);
+    if (i === undefined) others.push(entry);
+    else keep(i, { decision: storedDecision(i, stored), note: typeof note === "string" ? note : null });
   }
+  elsewhere.set(part, others);
 }
 
 function storedDecision(i, entry) {
@@ -119,7 +159,7 @@ function storedDecision(i, entry) {
 }
 
 function loadDecisions() {
-  for (let part = 0; part * PART < N_ROWS; part++) loadPart(part);
+  for (const part of partsShown) loadPart(part);
 }
 
 function decisionsAsCsv() {
@@ -133,39 +173,68 @@ function decisionsAsCsv() {
   return "\ufeff" + csvText([COLUMNS, ...lines]);
 }
 
-/* The changes that a CSV text asks for; an Error that says why if it is not for this report. */
+/* The lines of a file of decisions, which a spreadsheet may have saved with other separators. */
+function decisionLines(text) {
+  for (const delimiter of DELIMITERS) {
+    try {
+      const lines = parseCsv(text, delimiter);
+      if (REQUIRED.every((name) => lines[0]?.includes(name))) return lines;
+    } catch {
+      continue;   /* by another it may be one */
+    }
+  }
+  return parseCsv(text);
+}
+
+/* The changes that a CSV text asks for; an Error that says why if it is not for this report.
+   `twohot apply` takes and refuses the same: both run the cases of tests/decision_cases.py. */
 function changesFromCsv(text) {
-  const [header = [], ...lines] = parseCsv(text);
-  const place = Object.fromEntries(header.map((name, column) => [name, column]));
-  const missing = ["report", "id", "decision", "label"].filter((name) => !(name in place));
+  const [header = [], ...lines] = decisionLines(text);
+  const missing = REQUIRED.filter((name) => !header.includes(name));
   if (missing.length) throw new Error(`the file has no column ${missing.join(", ")}`);
-  const position = new Map(report.id.map((id, i) => [id, i]));
+  const unknown = header.filter((name, place) => !COLUMNS.includes(name) || header.indexOf(name) !== place);
+  if (unknown.length) throw new Error(`the column ${unknown[0]} is not known or repeated`);
   const code = new Map(report.classes.map((name, label) => [name, label]));
   const changes = new Map();
-  for (const fields of lines) {
-    const [name, row, kind, label, note] = ["report", "id", "decision", "label", "note"].map((column) => fields[place[column]]);
-    if (name !== report.report) throw new Error(`the decisions are those of report ${name}, and this is ${report.report}`);
-    const i = position.get(row);
-    if (i === undefined) throw new Error(`row ${row} is not in this report`);
-    const before = changes.get(i) ?? answerOf(i);
-    const decision = kind === OPEN ? before.decision : importedDecision(i, row, kind, label, code);
-    if (kind !== OPEN && changes.get(i)?.isNew && !sameOutcome(before.decision, decision)) throw new Error(`row ${row} is decided twice`);
-    changes.set(i, { decision, note: note || before.note, isNew: kind !== OPEN || before.isNew });
+  lines.forEach((fields, number) => {
+    if (fields.length !== header.length) throw new Error(`decision ${number + 1} has ${counted(fields.length, "field")} and the header has ${header.length}`);
+    const line = Object.fromEntries(header.map((name, place) => [name, fields[place]]));
+    const i = importedRow(line);
+    const { decision, written = [] } = changes.get(i) ?? {};
+    const made = line.decision === OPEN ? undefined : importedDecision(i, line, code);
+    if (decision && made && !sameOutcome(decision, made)) throw new Error(`row ${line.id} is decided twice`);
+    if (line.note && !written.includes(line.note)) written.push(line.note);
+    changes.set(i, { decision: decision ?? made, written });
+  });
+  return [...changes].map(([i, { decision, written }]) => {
+    const before = answerOf(i);
+    return [i, { decision: decision ?? before.decision, note: written.join("\n") || before.note }];
+  });
+}
+
+/* The row that a line is about, whose reviewer saw the labels that this page shows. */
+function importedRow(line) {
+  if (line.report !== report.report) throw new Error(`the decisions are those of report ${line.report}, and this is ${report.report}`);
+  const i = placeOf.get(line.id);
+  if (i === undefined) throw new Error(`row ${line.id} is not in this report`);
+  for (const [column, codes] of [["given_label", report.given], ["suggested_label", report.suggested]]) {
+    const seen = line[column];
+    if (seen !== undefined && seen !== className(codes[i])) throw new Error(`row ${line.id} has the ${column} ${seen} in the file and ${className(codes[i])} here: its lines were mixed up`);
   }
-  return [...changes];
+  return i;
 }
 
 function sameOutcome(one, other) {
   return one.label === other.label && (one.kind === "exclude") === (other.kind === "exclude");
 }
 
-function importedDecision(i, row, kind, label, code) {
-  if (!KINDS.includes(kind)) throw new Error(`row ${row} has the unknown decision ${kind}`);
-  if (kind === "exclude") return { kind, label: NO_LABEL };
-  if (kind === "new_class" && label.trim()) return decisionFor(i, code.get(label.trim()) ?? label.trim());
+function importedDecision(i, { id, decision: kind, label }, code) {
+  if (!KINDS.includes(kind)) throw new Error(`row ${id} has the unknown decision ${kind}`);
+  if (kind === "new_class" && stripped(label)) return decisionFor(i, code.get(stripped(label)) ?? stripped(label));
+  if (kind === "exclude" && label === "") return { kind, label: NO_LABEL };
   const meant = label === "" && kind !== "relabel" ? labelOf(i, kind) : code.get(label);
-  if (meant === undefined || meant === NO_LABEL) throw new Error(`row ${row} has the label ${label}, which is no class`);
+  if (meant === undefined || meant === NO_LABEL) throw new Error(`row ${id} has the label ${label}, which is no class`);
   if (kind === "relabel") return decisionFor(i, meant);
-  if (meant !== labelOf(i, kind)) throw new Error(`row ${row}: ${kind} does not lead to ${label}`);
+  if (meant !== labelOf(i, kind)) throw new Error(`row ${id}: ${kind} does not lead to ${label}`);
   return { kind, label: meant };
 }

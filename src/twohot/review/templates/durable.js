@@ -30,16 +30,13 @@ function writtenAt(text) {
   }
 }
 
-/* Bring back what localStorage lost; whether there was any. */
-async function recoverParts(prefix) {
+/* The second copies of all parts, as [key, text]. */
+async function durableParts(prefix) {
   const database = await durable;
-  if (!database) return false;
+  if (!database) return [];
   const store = database.transaction(STORE).objectStore(STORE);
   const range = IDBKeyRange.bound(prefix, prefix + "\uffff");
   const answer = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
   const [keys, texts] = await Promise.all([answer(store.getAllKeys(range)), answer(store.getAll(range))]);
-  const lost = keys.map((key, place) => [key, texts[place]])
-    .filter(([key, text]) => writtenAt(text) > writtenAt(localStorage.getItem(key)));
-  for (const [key, text] of lost) localStorage.setItem(key, text);
-  return lost.length > 0;
+  return keys.map((key, place) => [key, texts[place]]);
 }

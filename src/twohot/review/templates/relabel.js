@@ -18,7 +18,7 @@ function openRelabel(i) {
 
 function showMatches() {
   const i = relabelled;
-  const name = byId("relabel-search").value.trim();
+  const name = stripped(byId("relabel-search").value);
   const typed = name.toLowerCase();
   const likely = [report.suggested[i], report.second[i], report.given[i]].filter((code) => code !== NO_LABEL);
   const known = [...new Set([...likely, ...classOrder, ...newClasses()])];

@@ -66,7 +66,7 @@ function exportDecisions() {
 
 async function importDecisions(file) {
   try {
-    const changes = changesFromCsv(await file.text());
+    const changes = changesFromCsv(textOfBytes(await file.arrayBuffer()));
     answer(changes);
     refreshView();
     say(`${counted(changes.length, "decision")} imported (u undoes it).`);
@@ -136,6 +136,8 @@ function columnsShown() {
   return page.isTable ? 1 : next < 0 ? Math.max(cards.length, 1) : next;
 }
 
+/* A key that is held down moves on; what it decides, it decides once. */
+const MOVES = new Set(["j", "k", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"]);
 const KEYS = {
   j: () => goTo(page.cursor + 1),
   k: () => goTo(page.cursor - 1),
@@ -162,7 +164,9 @@ function onKey(event) {
   }
   if (event.target.closest("[role=tablist]") && event.key.startsWith("Arrow")) return;
   if (event.key === "?") byId("keys").showModal();
-  else if (!byId("review").hidden && Object.hasOwn(KEYS, event.key)) KEYS[event.key]();
+  else if (!byId("review").hidden && Object.hasOwn(KEYS, event.key)) {
+    if (!event.repeat || MOVES.has(event.key)) KEYS[event.key]();
+  }
   else return;
   event.preventDefault();
 }
@@ -231,8 +235,8 @@ drawMaps(pickPair);
 listen();
 showLayout();
 refreshView();
-recoverParts(partKey("")).then((isChanged) => {
-  if (!isChanged) return;
+durableParts(partKey("")).then((kept) => {
+  if (!takeCopies(kept)) return;
   loadDecisions();
   refreshView();
 }).catch(onStorageLost);

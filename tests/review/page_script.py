@@ -1,0 +1,62 @@
+"""The scripts of a page, run by node without a browser: what they store, take and refuse."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Those that need nothing of a browser but storage.
+WITHOUT_ELEMENTS = ("rows", "csv", "durable", "decisions", "elements")
+STAND_INS = """
+"use strict";
+const task = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const { page, stored, kept, room, code, argument } = task;
+globalThis.document = { getElementById: () => ({ textContent: page }) };
+const texts = new Map(stored);
+globalThis.localStorage = {
+  getItem: (key) => texts.get(key) ?? null,
+  setItem(key, text) { if (!room) throw new Error("full"); texts.set(key, text); },
+};
+const answer = require("vm").runInThisContext(`${code}`)(argument, kept);
+process.stdout.write(JSON.stringify({ answer, stored: [...texts] }));
+"""
+
+
+@dataclass
+class Storage:
+    """What a browser keeps between two pages."""
+
+    texts: list[list[str]] = field(default_factory=list)  # [key, text] of localStorage
+    kept: list[list[str]] = field(default_factory=list)  # likewise of the second copy
+    has_room: bool = True
+
+
+def run_page(path: Path, code: str, argument: Any = None, storage: Storage | None = None) -> Any:
+    """Return what a function body of JavaScript returns in a page; `argument` is what it sees."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed: the scripts of the report are not tested in it")
+    storage = storage or Storage()
+    data = re.search(r'id="report-data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
+    folder = Path(__file__).parents[2] / "src/twohot/review/templates"
+    scripts = "\n".join((folder / f"{name}.js").read_text("utf-8") for name in WITHOUT_ELEMENTS)
+    task = {
+        "page": data.group(1),
+        "stored": storage.texts,
+        "kept": storage.kept,
+        "room": storage.has_room,
+        "code": f"(argument, kept) => {{ {scripts}\n{code} }}",
+        "argument": argument,
+    }
+    done = subprocess.run(  # noqa: S603 (of this folder's own scripts)
+        [node, "-e", STAND_INS], input=json.dumps(task), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    storage.texts = found["stored"]
+    return found.get("answer")  # none: nothing is returned

@@ -1,0 +1,113 @@
+"""Decisions in the scripts of the page: kept by row, recovered, imported as `apply` does."""
+
+import base64
+
+import numpy as np
+import pytest
+from page_script import Storage, run_page
+
+from audits import audit_rows
+from decision_cases import CASES, EXCLUDED
+from twohot.audit.decision_file import read_decisions
+from twohot.audit.decisions import apply_decisions
+from twohot.review.findings import RowFinding
+from twohot.review.page import write_review
+from twohot.review.records import ReviewSummary
+
+ROWS = audit_rows(12)
+LOADED = """loadDecisions(); takeCopies(kept); loadDecisions();
+return [...decisions].map(([i, made]) => [report.id[i], made.kind, className(made.label)]).sort()"""
+IMPORTED = """return argument.map((bytes) => {
+  try {
+    const changes = changesFromCsv(textOfBytes(Buffer.from(bytes, "base64")));
+    const named = (made) => (made.kind === "exclude" ? "(excluded)" : className(made.label));
+    return changes.map(([i, { decision, note }]) =>
+      [report.id[i], decision ? named(decision) : null, note ?? ""]);
+  } catch (error) {
+    return error.message;
+  }
+});"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_review(path, ROWS, ReviewSummary())
+    return path
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_apply_takes_and_refuses_the_cases(case, tmp_path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_bytes(case.content(ROWS.report_id()))
+    if case.labels is None:
+        with pytest.raises(ValueError, match=r".+: .+"):
+            apply_decisions(ROWS, read_decisions(path))
+        return
+    applied = apply_decisions(ROWS, read_decisions(path))
+    assert sum(applied.n_decided.values()) == len(case.labels)
+    for row, label in case.labels.items():
+        found = (
+            EXCLUDED if applied.excluded[int(row)] else applied.classes[applied.labels[int(row)]]
+        )
+        assert found == label
+    assert {str(row): note for row, note in applied.notes.items()} == case.notes
+
+
+def test_the_page_takes_and_refuses_the_same_cases(page) -> None:
+    contents = [base64.b64encode(case.content(ROWS.report_id())).decode() for case in CASES]
+    found = run_page(page, IMPORTED, contents)
+    for case, changes in zip(CASES, found, strict=True):
+        if case.labels is None:
+            assert isinstance(changes, str), case.name
+        else:
+            assert isinstance(changes, list), (case.name, changes)
+            assert {row: label for row, label, _ in changes if label} == case.labels, case.name
+            assert {row: note for row, _, note in changes if note} == case.notes, case.name
+
+
+def test_decisions_stay_with_their_rows_where_scores_are_others(page, tmp_path) -> None:
+    storage = Storage()
+    decide = """argument.forEach((kind, i) => decide([[i, { kind, label: labelOf(i, kind) }]]));
+    return report.id"""
+    kinds = ["accept", "reject", "second", "accept", "exclude"]
+    order = run_page(page, decide, kinds, storage)
+    names = {"accept": ROWS.suggested_labels, "reject": ROWS.given_labels}
+    names |= {"second": ROWS.second_labels, "exclude": None}
+    rng = np.random.default_rng(0)
+    for turn in range(4):
+        other = audit_rows(12, label_quality=rng.permutation(ROWS.label_quality))
+        assert other.report_id() == ROWS.report_id()
+        path = tmp_path / f"{turn}.html"
+        write_review(path, other, ReviewSummary())
+        assert run_page(path, "return report.id") != order
+        expected = [
+            [row, kind, "" if names[kind] is None else ROWS.label_name(names[kind][int(row)])]
+            for row, kind in zip(order, kinds, strict=False)
+        ]
+        assert run_page(path, LOADED, storage=storage) == sorted(expected)
+
+
+def test_a_page_of_fewer_rows_keeps_what_is_decided_of_the_others(page, tmp_path) -> None:
+    more = tmp_path / "more.html"
+    finding = RowFinding("odd", "look", np.array([1, 3]), np.zeros(2))
+    write_review(more, ROWS, ReviewSummary(findings=(finding,)))
+    storage = Storage()
+    decide = """loadDecisions(); const i = placeOf.get(argument);
+    decide([[i, { kind: "reject", label: report.given[i] }]])"""
+    run_page(more, decide, "1", storage)
+    run_page(page, decide, "0", storage)
+    assert [row for row, *_ in run_page(page, LOADED, storage=storage)] == ["0"]
+    assert [row for row, *_ in run_page(more, LOADED, storage=storage)] == ["0", "1"]
+
+
+def test_a_second_copy_is_read_where_the_first_cannot_be_written(page) -> None:
+    storage = Storage(has_room=False)
+    decide = """decide([[0, { kind: "accept", label: labelOf(0, "accept") }]]);
+    return [...copies]"""
+    storage.kept = run_page(page, decide, storage=storage)
+    assert storage.texts == []
+    assert [kind for _, kind, _ in run_page(page, LOADED, storage=storage)] == ["accept"]
+    # An older text that is there gives way to the later copy, also when it is loaded again.
+    storage.texts = [[key, '{"rows": [], "at": 1}'] for key, _ in storage.kept]
+    assert [kind for _, kind, _ in run_page(page, LOADED, storage=storage)] == ["accept"]
