@@ -1,1 +1,1 @@
-"""AutoProbe and its audits against others on noisy labels: docs/audit_benchmark.md."""
+"""The regret protocol: AutoProbe and find_label_issues against the best of their peers."""

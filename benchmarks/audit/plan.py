@@ -1,91 +1,144 @@
-"""Which runs there are, and in which order: what is cheap comes first."""
+"""Which settings are measured: a set, a noise and a shape, each drawn once or several times.
 
-from collections.abc import Iterable, Iterator
+The full product would have about 600 settings. The plan has every pair of a set and a noise, and
+every pair of a set and a shape: the shapes of a set take turns over its noises, as `TURNS` says.
+"""
 
-from benchmarks.audit.data import DIGITS
-from benchmarks.audit.families import AUTO_PROBE
-from benchmarks.audit.generated import GAUSSIANS, GENERATED
-from benchmarks.audit.runs import AuditRun, Setting
-
-SEEDS = (0, 1, 2)
-# A run on digits takes seconds and has 540 test rows: three draws say little, and more cost little.
-MANY_SEEDS = tuple(range(12))
-RATES = (0.1, 0.3, 0.6, 0.8)
-# Inside superclasses: of five classes, as CIFAR-100 has them, 0.8 would leave nothing to learn.
-COARSE_RATES, CLUSTERED_RATES = (0.3, 0.6), (0.3, 0.6, 0.8)
-HUMAN_RATE = 0.402  # of CIFAR-100N's labels
-HUMAN = "human"
-CLEAN = "clean"
-IDN_RATES, PAIR_RATE = (0.2, 0.4), 0.4
-THINNED_RATE = 0.3  # symmetric, beside clean labels
-OVERLAP_RATES, GAUSSIAN_RATES = (0.05, 0.1, 0.2, 0.4), (0.2, 0.5)  # uniform, beside clean labels
-# A run on one of these takes minutes, and of the last, with all rows, one draw of three settings is
-# made.
-DEAR = ("Flowers-102", "Caltech-101", "StanfordCars", "CIFAR-100, 100 a class", "CIFAR-100")
-OF_ALL_ROWS = ((HUMAN, HUMAN_RATE), ("symmetric", 0.6), ("superclass", 0.6))
-# LogisticRegression and cleanlab take minutes on each draw of these: of them, every kind of noise
-# once or twice is planned. One draw is made for all but AutoProbe and LDA, which is mostly the best
-# of the others there. (Runs beyond the plan stay on the page.)
-LOGISTIC, LDA = "logistic", "lda"
-OF_DEAR = (*OF_ALL_ROWS, ("symmetric", 0.3), (CLEAN, 0.0), ("idn", 0.4), ("pair", PAIR_RATE))
-# A probe fitted alone starts from nothing, so a whole grid of them takes many times what AutoProbe
-# does: it is asked about drawn noise only, and where runs are cheap.
-GRID = "grid"
-GRID_NOISE = ("symmetric", "asymmetric", "superclass")
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
 
-def settings(data: str) -> Iterator[Setting]:
-    """Yield the settings of a data set."""
-    yield from _generated_settings(data) if data in GENERATED else _stored_settings(data)
+@dataclass(frozen=True)
+class DataSet:
+    """What the plan needs to know of a set of rows."""
+
+    n_classes: int
+    natural: str  # the shape that changes nothing: all rows, or 3,000 where there are more
+    turn: int  # which of `TURNS` it follows
+    drawn_from: str | None = None  # the set from which so many classes are drawn
+    has_superclasses: bool = False
 
 
-def _stored_settings(data: str) -> Iterator[Setting]:
-    if data == DEAR[-1]:
-        yield from (Setting(data, *noise) for noise in OF_ALL_ROWS)
-        return
-    has_people = data.startswith("CIFAR")
-    for noise in ("symmetric", "asymmetric"):
-        yield from (Setting(data, noise, rate) for rate in RATES)
-    rates = COARSE_RATES if has_people else CLUSTERED_RATES
-    yield from (Setting(data, "superclass", rate) for rate in rates)
-    if has_people:
-        yield Setting(data, HUMAN, HUMAN_RATE)
-    yield Setting(data, CLEAN, 0.0)
-    yield from (Setting(data, "idn", rate) for rate in IDN_RATES)
-    yield Setting(data, "pair", PAIR_RATE)
-    for thinning in ("few", "tail"):
-        yield Setting(data, f"{thinning}, {CLEAN}", 0.0)
-        yield Setting(data, f"{thinning}, symmetric", THINNED_RATE)
+# In the order in which they are measured: the cheap ones first.
+SETS = {
+    "davidson": DataSet(3, "3000", 1),
+    "labelme": DataSet(8, "all", 0),
+    "satellite": DataSet(6, "3000", 0),
+    "digits": DataSet(10, "all", 1),
+    "cifar100/2": DataSet(2, "all", 0, "cifar100"),
+    "banking77/3": DataSet(3, "all", 1, "banking77"),
+    "generated": DataSet(9, "all", 1, has_superclasses=True),
+    "banking77": DataSet(77, "3000", 1),
+    "flowers102": DataSet(102, "3000", 0),
+    "caltech101": DataSet(101, "3000", 1),
+    "cifar100": DataSet(100, "3000", 1, has_superclasses=True),
+    "stanfordcars": DataSet(196, "3000", 0),
+}
+# Each noise with the shape in which a set gets it, in one turn and the other.
+TURNS = {
+    ("none", 0.0): ("natural", "tail"),
+    ("symmetric", 0.1): ("few", "balanced"),
+    ("symmetric", 0.3): ("tail", "few"),
+    ("symmetric", 0.6): ("balanced", "natural"),
+    ("symmetric", 0.8): ("natural", "balanced"),
+    ("pair", 0.4): ("natural", "balanced"),
+    ("superclass", 0.6): ("natural", "natural"),
+    ("one class", 0.4): ("tail", "natural"),
+    ("boundary", 0.2): ("balanced", "natural"),
+    ("boundary", 0.4): ("natural", "few"),
+}
+# What the turns leave out: people's votes, all rows of sets with more than 3,000, and settings in
+# which earlier versions failed.
+PEOPLE = ("people", "majority of people")
+EXTRA = (
+    ("davidson", "people", 0.0, ("3000", "all", "tail")),
+    ("davidson", "none", 0.0, ("3000",)),
+    ("davidson", "symmetric", 0.3, ("tail",)),
+    ("davidson", "symmetric", 0.6, ("all",)),
+    ("labelme", "people", 0.0, ("all", "tail")),
+    ("labelme", "majority of people", 0.0, ("all",)),
+    ("satellite", "pair", 0.4, ("all",)),
+    ("digits", "none", 0.0, ("all",)),
+    ("cifar100", "people", 0.0, ("3000", "tail")),
+)
+# Up to this number of classes a run takes seconds, and the labels are drawn several times.
+CHEAP_CLASSES = 10
+DRAWS = 3  # of a cheap set
+# Draws where chance decides most: 15 rows of a few classes, and classes that are drawn themselves.
+MORE_DRAWS = 5
 
 
-def _generated_settings(data: str) -> Iterator[Setting]:
-    yield Setting(data, CLEAN, 0.0)
-    rates = GAUSSIAN_RATES if data == GAUSSIANS else OVERLAP_RATES
-    yield from (Setting(data, "uniform", rate) for rate in rates)
+@dataclass(frozen=True)
+class Setting:
+    """Which rows and which labels a method is given."""
+
+    data: str  # a key of `SETS`
+    noise: str  # one of `TURNS` or `PEOPLE`
+    rate: float  # asked for; 0 of labels that are not drawn
+    shape: str  # "all", "3000", "balanced", "tail" or "few"
+
+    def __str__(self) -> str:
+        noise = f"{self.noise} {self.rate:g}" if self.rate else self.noise
+        return f"{self.data}, {noise}, {self.shape}"
+
+    @property
+    def n_draws(self) -> int:
+        """How many times it is drawn."""
+        known = SETS[self.data]
+        if known.drawn_from:
+            return MORE_DRAWS
+        # All rows with labels that are not drawn are the same in every draw.
+        if known.n_classes > CHEAP_CLASSES or (not self.rate and self.shape == "all"):
+            return 1
+        return MORE_DRAWS if self.shape == "few" else DRAWS
 
 
-def plan(names: Iterable[str], families: Iterable[str]) -> list[AuditRun]:
-    """Return all runs of some data sets, what is cheap first."""
-    families = list(families)
-    return [
-        AuditRun(setting, seed, family)
-        for name in sorted(names, key=DEAR.__contains__)
-        for setting in settings(name)
-        for seed in _seeds(name)
-        for family in families
-        if _is_planned(family, setting, seed)
-    ]
+@dataclass(frozen=True)
+class Run:
+    """One draw of a setting."""
+
+    who: ClassVar[str]
+    setting: Setting
+    draw: int  # the seed of all that is drawn
+
+    def __str__(self) -> str:
+        return f"{self.setting}, draw {self.draw}, {self.who}"
 
 
-def _is_planned(family: str, setting: Setting, seed: int) -> bool:
-    if setting.data not in DEAR:
-        return family != GRID or setting.noise in GRID_NOISE
-    if family == LOGISTIC:
-        return seed == SEEDS[0] and (setting.noise, setting.rate) in OF_DEAR
-    return family in (AUTO_PROBE, LDA) or (family != GRID and seed == SEEDS[0])
+class PeerRun(Run):
+    """What users have without this project."""
+
+    who = "peers"
 
 
-def _seeds(data: str) -> tuple[int, ...]:
-    if data == DIGITS:
-        return MANY_SEEDS
-    return SEEDS[:1] if data == DEAR[-1] else SEEDS
+class OurRun(Run):
+    """AutoProbe and find_label_issues."""
+
+    who = "ours"
+
+
+KINDS = {kind.who: kind for kind in (PeerRun, OurRun)}
+
+
+def settings() -> list[Setting]:
+    """Return all settings, those of cheap sets first."""
+    extra = [Setting(*each, shape) for *each, shapes in EXTRA for shape in shapes]
+    found = [*(each for name in SETS for each in _in_turn(name)), *extra]
+    return sorted(found, key=lambda each: list(SETS).index(each.data))
+
+
+def _in_turn(name: str) -> Iterator[Setting]:
+    known = SETS[name]
+    for (noise, rate), shapes in TURNS.items():
+        if noise == "superclass" and not known.has_superclasses:
+            continue
+        # Another label would be as frequent as the right one: nobody could learn the class.
+        if noise == "symmetric" and rate >= 1 - 1 / known.n_classes:
+            continue
+        shape = shapes[known.turn]
+        # Drawn and generated classes are about balanced as they are.
+        is_balanced = shape == "balanced" and (known.drawn_from or name == "generated")
+        yield Setting(
+            name, noise, rate, known.natural if shape == "natural" or is_balanced else shape
+        )

@@ -1,75 +1,95 @@
-"""Compare methods on noisy labels; one record per run, and a page from the records.
+"""Measure the plan and write the pages; finished runs are skipped.
 
     python -m benchmarks.audit.run --records FILE [--features DIR] [--output docs/FILE.md]
 
-Runs with a record are skipped, so the comparison can be stopped and taken up again. DIR holds real
-features as npz files (see benchmarks/real_features.py); without it, digits and generated classes
-are run.
+DIR holds real features as npz files; without it, digits and generated classes are measured.
 """
 
 import argparse
-from functools import lru_cache
+import re
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.audit.cost import Cost, CostRun
-from benchmarks.audit.data import DIGITS, Data, digits, loaders
-from benchmarks.audit.document import render
-from benchmarks.audit.families import FAMILIES
-from benchmarks.audit.generated import GENERATED
-from benchmarks.audit.logistic import verify
-from benchmarks.audit.noisy_data import draw_labels
-from benchmarks.audit.plan import plan
-from benchmarks.audit.reliability import draw_reliability
-from benchmarks.audit.runs import AuditResult, AuditRun, Setting
+from benchmarks.audit.data import FILES, draw_task
+from benchmarks.audit.ours import OurResult, measure_ours
+from benchmarks.audit.peers import PeerResult, measure_peers
+from benchmarks.audit.plan import KINDS, SETS, PeerRun, Run, Setting, settings
+from benchmarks.audit.report import compare, render, render_settings
 from benchmarks.pages import say, write_page
-from twohot.experiment import Log, run_plan, unfinished
+from twohot.experiment import Log, run_plan
 
-PICTURE = "figures/reliability.png"  # beside the page
 PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn", "cleanlab")
 
 
 def main() -> None:
     arguments = parse()
-    loading = loaders(arguments.features)
+    runs = plan(select(settings(), arguments), arguments)
+    if arguments.list:
+        print("\n".join(map(str, runs)))
+        return
 
-    @lru_cache(maxsize=1)  # runs of one data set follow each other, and one is large enough
-    def load_stored(name: str) -> Data:
-        return loading[name]()
+    def measure(run: Run) -> PeerResult | OurResult:
+        task = draw_task(run.setting, run.draw, arguments.features)
+        return measure_peers(task) if isinstance(run, PeerRun) else measure_ours(task)
 
-    def load(run: AuditRun) -> Data:
-        name = run.setting.data
-        return GENERATED[name](run.seed) if name in GENERATED else load_stored(name)
-
-    names = [
-        name for name in (*loading, *GENERATED) if not arguments.only or name in arguments.only
-    ]
-    runs = plan(names, arguments.families or FAMILIES)
     log = Log(arguments.records)
-    if any(run.family == "logistic" for run in unfinished(runs, log)):
-        verify(draw_labels(digits(), Setting(DIGITS, "symmetric", 0.3), seed=0), C=1.0)
-    run_plan(runs, log, lambda run: measure(run, load(run)), packages=PACKAGES, callback=say)
-    if arguments.output is not None:
-        costs = [] if arguments.costs is None else Log(arguments.costs).finished(CostRun, Cost)
-        records = log.finished(AuditRun, AuditResult)
-        draw_reliability(records, arguments.output.parent / PICTURE)
-        write_page(render(records, costs, PICTURE), arguments.output)
+    run_plan(runs, log, measure, n_jobs=arguments.jobs, packages=PACKAGES, callback=say)
+    write_pages(arguments)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=Path, required=True, help="file to append to")
     parser.add_argument("--features", type=Path, help="folder with real features")
-    parser.add_argument("--costs", type=Path, help="file that benchmarks.audit.cost appends to")
-    parser.add_argument("--output", type=Path, help="page to write from all records")
-    parser.add_argument("--only", nargs="*", help="names of data sets; else all at hand")
-    parser.add_argument("--families", nargs="*", choices=FAMILIES, help="methods; else all")
+    parser.add_argument(
+        "--output", type=Path, help="page to write; its settings go to FILE_settings.md"
+    )
+    parser.add_argument("--peers", type=Path, help="file with records of peers; else --records")
+    parser.add_argument("--before", type=Path, help="records of ours by the version before")
+    parser.add_argument("--only", choices=KINDS, help="measure these; else both")
+    parser.add_argument("--settings", default="", help="regular expression; see --list")
+    parser.add_argument("--draws", type=int, help="at most so many draws of a setting")
+    parser.add_argument("--all-rows", action="store_true", help="all rows where 3,000 are planned")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that work at once")
+    parser.add_argument("--list", action="store_true", help="print the runs and stop")
     return parser.parse_args()
 
 
-def measure(run: AuditRun, data: Data) -> AuditResult:
-    noisy = draw_labels(data, run.setting, run.seed)
-    outcome = FAMILIES[run.family](noisy)
-    return AuditResult(outcome, float(noisy.wrong.mean()), noisy.outvoted)
+def select(planned: Iterable[Setting], arguments: argparse.Namespace) -> list[Setting]:
+    """Return the settings that are asked for and whose rows are at hand."""
+    if arguments.all_rows:
+        planned = [replace(each, shape="all") for each in planned if each.shape == "3000"]
+    stored = [name for name, known in SETS.items() if (known.drawn_from or name) in FILES]
+    wanted = re.compile(arguments.settings)
+    return [
+        each
+        for each in planned
+        if wanted.search(str(each)) and (arguments.features or each.data not in stored)
+    ]
+
+
+def plan(chosen: Iterable[Setting], arguments: argparse.Namespace) -> list[Run]:
+    """Return the runs of some settings; peers and ours of a draw follow each other."""
+    kinds = [KINDS[arguments.only]] if arguments.only else KINDS.values()
+    return [
+        kind(setting, draw)
+        for setting in chosen
+        for draw in range(min(setting.n_draws, arguments.draws or setting.n_draws))
+        for kind in kinds
+    ]
+
+
+def write_pages(arguments: argparse.Namespace) -> None:
+    """Write both pages; without a file for them, print the first one."""
+    peers, output = arguments.peers or arguments.records, arguments.output
+    rows = compare(peers, arguments.records)
+    before = compare(peers, arguments.before) if arguments.before else []
+    details = (output or Path("audit_benchmark.md")).with_suffix("").name + "_settings.md"
+    if output is not None:
+        write_page(render_settings(rows), output.with_name(details))
+    if rows or output is not None:
+        write_page(render(rows, before, details), output)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from twohot.judge.estimate import ROW_BYTES
 from twohot.rows.dask_rows import FAN_IN
-from twohot.select.estimate import ROW_BYTES
 
 
 @dataclass(frozen=True)

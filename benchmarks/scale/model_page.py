@@ -28,7 +28,7 @@ from benchmarks.scale.straggler_simulation import simulate_passes
 from twohot.figures.file import write_figure
 from twohot.figures.palette import COLOURS
 from twohot.figures.panels import new_panels
-from twohot.select.estimate import FIRST_READS, USUAL_PASSES, in_bytes
+from twohot.judge.estimate import FIRST_READS, USUAL_PASSES, in_bytes
 
 BEGIN = "<!-- measured by benchmarks.scale.scaling, written by benchmarks.scale.model_page -->"
 END = "<!-- end of what is written -->"

@@ -1,28 +1,72 @@
-"""An audit of Dask collections says what one of arrays says; its columns stay where they are."""
-
-from dataclasses import replace
-from pathlib import Path
+"""An audit gives the same table whatever container the features are in."""
 
 import dask.array as da
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import problems
 from twohot import LinearProbe, find_label_issues
-from twohot.audit.issue_table import COLUMNS
+from twohot.audit.issue_table import COLUMNS, ROW_FIELDS, LabelIssues
+from twohot.tables import read_table
 
 DATA = problems.digits(noise_rate=0.3, n_train=700)
 X, Y = DATA.X.astype(np.float32), DATA.given_labels
 CHUNKS = (300, 0, 150, 250)
-
-
-def given_rows(labels):
-    return sum(label not in (None, "unknown") for label in labels)
+# What a row of the table holds in memory, whatever the container.
+ROW_BYTES = 26
 
 
 def chunked(values):
     return da.from_array(values, chunks=(CHUNKS, *((-1,) * (values.ndim - 1))))
+
+
+def as_memory_map(folder):
+    np.save(folder / "x.npy", X)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def as_parquet_parts(folder):
+    source = folder / "parts"
+    source.mkdir()
+    for number, (first, end) in enumerate([(0, 300), (300, 700)]):
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(X[first:end].ravel()), X.shape[1])
+        labels = Y[first:end].astype(str)
+        pq.write_table(pa.table({"vector": lists, "kind": labels}), source / f"{number}.parquet")
+    return read_table(source, label_column="kind").features
+
+
+CONTAINERS = {
+    "array": lambda _: X,
+    "memory map": as_memory_map,
+    "Parquet parts": as_parquet_parts,
+    "Dask": lambda _: chunked(X),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_the_table_is_the_same_for_every_container(container, tmp_path):
+    rows = CONTAINERS[container](tmp_path)
+    assert rows.shape == (700, 64)
+    names = np.array([f"row {number}" for number in range(700)])
+    found = find_label_issues(rows, Y, ids=names)
+    assert isinstance(found, LabelIssues)
+    assert found.columns == COLUMNS
+    assert list(found.ids) == names.tolist()
+    assert sum(getattr(found, name).nbytes for name in ROW_FIELDS) == 700 * ROW_BYTES
+    for name in COLUMNS:
+        assert isinstance(found[name], np.ndarray)
+        assert found[name].shape == (700,)
+    for name in ("given", "predicted", "second"):
+        assert getattr(found, name).dtype == np.int32
+    for name in ("label_quality", "confidence", "second_confidence"):
+        assert found[name].dtype == np.float32
+    assert np.array_equal(found.given_label, Y)
+    assert found.classes.tolist() == list(range(10))
+    assert found.corruption.shape == (10, 10)
+    assert found.n_issues > 100
+    assert len(found[found.rows[:5]]) == 5
 
 
 def compare(found, expected):
@@ -33,47 +77,17 @@ def compare(found, expected):
     assert found.messages == expected.messages
     np.testing.assert_allclose(found.corruption, expected.corruption, atol=0.03)
     for name in COLUMNS:
-        values = found[name].compute()
-        assert values.shape == (700,)
         if expected[name].dtype.kind == "f":
-            assert np.corrcoef(values, expected[name])[0, 1] > 0.999
+            assert np.corrcoef(found[name], expected[name])[0, 1] > 0.999
         else:
-            assert np.mean(values == expected[name]) > 0.995
+            assert np.mean(found[name] == expected[name]) > 0.995
 
 
-def test_the_verdicts_are_those_on_arrays(tmp_path):
-    found = find_label_issues(chunked(X), chunked(Y))
-    compare(found, find_label_issues(X, Y))
-    assert isinstance(found["label_quality"], da.Array)
-    assert found["label_quality"].chunks == ((300, 150, 250),)
-    assert np.array_equal(found.given_label.compute(), Y)
-    assert not hasattr(found, "quality")
-    with pytest.raises(KeyError, match="'quality' is no column: take one of is_label_issue"):
-        found["quality"]
-    assert repr(found).startswith("700 rows: about ")
-
-    # Files are whole or not there: what is there stays, and what is not is written.
-    files = [Path(each.removeprefix("file://")) for each in found.to_parquet(tmp_path)]
-    assert [file.name for file in files] == [f"part-0000{number}.parquet" for number in range(3)]
-    table = pq.read_table(tmp_path)
-    assert table["id"].to_pylist() == list(range(700))
-    assert table["is_label_issue"].to_pylist() == found["is_label_issue"].compute().tolist()
-    before = files[0].stat().st_mtime_ns
-    files[1].unlink()
-    found.to_parquet(tmp_path)
-    assert files[0].stat().st_mtime_ns == before
-    assert pq.read_table(tmp_path).num_rows == 700
-
-    # Those of another audit are not taken for its own.
-    other = replace(found, n_issues=found.n_issues + 1)
-    with pytest.raises(FileExistsError, match=r"holds parts of another run.* differs in flagged"):
-        other.to_parquet(tmp_path)
-    assert files[0].stat().st_mtime_ns == before
-    other.to_parquet(tmp_path, force=True)
-    assert files[0].stat().st_mtime_ns > before
+def test_the_verdicts_are_those_on_arrays():
+    compare(find_label_issues(chunked(X), chunked(Y)), find_label_issues(X, Y))
 
 
-def test_rows_without_a_label_and_a_budget(tmp_path):
+def test_rows_without_a_label_and_a_budget():
     labels = Y.astype(str).astype(object)
     labels[::50], labels[1::100] = None, "unknown"
     labels[300:450] = None  # a whole chunk
@@ -88,13 +102,16 @@ def test_rows_without_a_label_and_a_budget(tmp_path):
     )
     assert said == expected_to_be_said
     assert any("Rows without a label" in message for message in said)
-    quality = found["label_quality"].compute()
-    assert np.array_equal(np.isnan(quality), np.isnan(expected.label_quality))
-    assert np.mean(found["predicted_label"].compute() == expected.predicted_label) > 0.98
-    # Files have one schema, also that of a chunk without labels.
-    schemas = [pq.read_schema(each.removeprefix("file://")) for each in found.to_parquet(tmp_path)]
-    assert all(schema.equals(schemas[0]) for schema in schemas)
-    assert len(pq.read_table(tmp_path, filters=[("given_label", "!=", "")])) == given_rows(labels)
+    assert np.array_equal(np.isnan(found.label_quality), np.isnan(expected.label_quality))
+    assert np.mean(found.predicted_label == expected.predicted_label) > 0.98
+
+
+def test_labels_in_memory_are_read_as_those_of_arrays():
+    labels = Y.astype(str).astype(object)
+    labels[:7] = "unknown"
+    found = find_label_issues(chunked(X), labels, missing=["unknown"])
+    assert np.flatnonzero(found.given < 0).tolist() == list(range(7))
+    assert found.classes.tolist() == [str(label) for label in range(10)]
 
 
 def test_a_precision_is_promised_as_on_arrays_where_noise_differs_between_classes():
@@ -103,7 +120,7 @@ def test_a_precision_is_promised_as_on_arrays_where_noise_differs_between_classe
     found = find_label_issues(chunked(X), chunked(given), precision=0.9)
     expected = find_label_issues(X, given, precision=0.9)
     assert expected.n_issues > 100
-    assert np.mean(found.is_label_issue.compute() == expected.is_label_issue) > 0.99
+    assert np.mean(found.is_label_issue == expected.is_label_issue) > 0.99
 
 
 def test_labels_of_pure_chance_are_not_flagged():
@@ -115,20 +132,14 @@ def test_labels_of_pure_chance_are_not_flagged():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("client")
-def test_workers_of_a_cluster_write_the_table(tmp_path):
-    found = find_label_issues(chunked(X), chunked(Y))
-    found.to_parquet(tmp_path)
-    flagged = pq.read_table(tmp_path, columns=["is_label_issue"])["is_label_issue"].to_pylist()
-    assert sum(flagged) == found.n_issues
-    assert found["is_label_issue"].sum().compute() == found.n_issues
+def test_workers_of_a_cluster_judge_rows():
+    compare(find_label_issues(chunked(X), chunked(Y)), find_label_issues(X, Y))
 
 
 def test_what_chunks_cannot_have_yet():
-    given = {
-        "probe": LinearProbe().fit(X, Y),
-        "probabilities": np.eye(10)[Y],
-        "ids": np.arange(700),
-    }
+    given = {"probe": LinearProbe().fit(X, Y), "probabilities": np.eye(10)[Y]}
     for name, value in given.items():
         with pytest.raises(ValueError, match=f"{name} is given, and X is in chunks of Dask"):
             find_label_issues(chunked(X), chunked(Y), **{name: value})
+    with pytest.raises(ValueError, match="ids has 3 ids for 700 rows"):
+        find_label_issues(chunked(X), chunked(Y), ids=["a", "b", "c"])

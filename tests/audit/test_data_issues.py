@@ -10,8 +10,9 @@ from twohot.audit import data_issues, neighbourhood
 from twohot.audit.audit_folder import write_audit_folder
 from twohot.audit.nearest import label_evidence
 from twohot.audit.neighbourhood import search_neighbourhood
-from twohot.audit.odd_rows import class_mixing, copies, far_out, intrinsic_dimension
+from twohot.audit.odd_rows import class_mixing, copies, far_out
 from twohot.audit.review_content import review_summary, rows_of_issues
+from twohot.judge.nearest import intrinsic_dimension
 from twohot.review.findings import rows_of_page
 from twohot.tables.csv_file import read_csv
 
@@ -180,7 +181,7 @@ def test_chance_makes_no_copies_in_any_dimension(dimension) -> None:
     nearby = search_neighbourhood(X)
     assert [group.tolist() for group in copies(nearby)] == [[10, 900]]
     # Rows of unit norm are on a sphere, which has a dimension less.
-    assert intrinsic_dimension(nearby) == pytest.approx(dimension, rel=0.25)
+    assert intrinsic_dimension(nearby.distances) == pytest.approx(dimension, rel=0.25)
 
 
 def test_rows_that_are_mostly_copies_are_no_outliers() -> None:

@@ -77,6 +77,17 @@ def test_notes_are_kept_and_decide_nothing() -> None:
     assert {made.id for made in accept_above(ROWS, 0, made)} == {"0", "4", "6", "8", "10"}
 
 
+@pytest.mark.parametrize("written", [np.float32, np.float64])
+def test_a_suggestion_is_accepted_that_is_exactly_as_probable_as_asked(written) -> None:
+    scores = {
+        "confidence": np.full(12, 0.9, np.float32).astype(written),
+        "label_quality": np.full(12, 0.1, np.float32).astype(written),
+    }
+    rows = replace(ROWS, **scores)
+    assert len(accept_above(rows, 0.9)) == len(rows.flagged)
+    assert accept_above(rows, 0.91) == []
+
+
 def test_given_labels_are_not_written_to() -> None:
     before = ROWS.given_labels.copy()
     apply_decisions(ROWS, [decided(0, "accept")])

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from twohot.audit.verdict import count_transitions
+from twohot.select import unseen
 
 import problems
 from twohot import DiscriminantProbe, find_label_issues
 from twohot.audit import judged_rows, noise_fit, opinions, review_content, row_judge, verdict
 from twohot.audit.audited_classes import OfferedClasses
 from twohot.audit.review_content import review_summary
-from twohot.audit.verdict import count_transitions
-from twohot.select import unseen
 from twohot.tables import FeatureTable
 
 DATA = problems.synthetic()

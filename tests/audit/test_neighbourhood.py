@@ -7,6 +7,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from twohot.audit import neighbourhood
 from twohot.audit.neighbourhood import search_neighbourhood
+from twohot.judge import nearest
 
 
 def prepared(X):
@@ -22,7 +23,7 @@ def rows():
 @pytest.mark.parametrize("block_rows", [16, 256])
 @pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
 def test_neighbours_are_those_of_an_exact_search(rows, monkeypatch, block_rows, store) -> None:
-    monkeypatch.setattr(neighbourhood, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(nearest, "BLOCK_ROWS", block_rows)
     found = search_neighbourhood(store(rows), n_neighbours=5)
     search = NearestNeighbors(n_neighbors=6).fit(prepared(rows))
     distances, places = search.kneighbors(prepared(rows))

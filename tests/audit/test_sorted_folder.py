@@ -160,3 +160,21 @@ def test_a_folder_that_is_there_is_not_touched(photos, tmp_path):
     with pytest.raises(ValueError, match=r"output=.*clean is there already: choose another name"):
         write_sorted_folder(photos, tmp_path / "clean", audited(), KEPT)
     assert content(tmp_path / "clean") == {"mine.txt": "mine"}
+
+
+def test_a_result_inside_its_source_is_refused(photos, tmp_path):
+    (tmp_path / "link").symlink_to(photos)
+    before = content(photos)
+    for target in (photos / "inside", photos / "cat" / "new", tmp_path / "link" / "inside"):
+        with pytest.raises(ValueError, match=r"output=.* lies in .*photos, whose images it would"):
+            write_sorted_folder(photos, target, audited(), KEPT)
+    assert content(photos) == before
+
+
+def test_classes_that_windows_has_no_folders_for_are_named(photos, tmp_path):
+    classes = ("cat", "dog", "con", "Aux.txt")
+    rows = audited(classes=classes)
+    made = write_sorted_folder(photos, tmp_path / "a", rows, applied_labels(rows, [0, 2, 3, 1]))
+    assert made.unusual == ("con", "Aux.txt")
+    made = write_sorted_folder(photos, tmp_path / "b", rows, applied_labels(rows, GIVEN))
+    assert made.unusual == ()

@@ -1,337 +1,389 @@
-"""The harness of `make bench-audit`: what it skips, whom it compares, what it writes."""
+"""The harness of `make bench-audit`: what is planned, drawn, compared and written."""
 
+import sys
+from argparse import Namespace
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from benchmarks.audit.cost import Cost, CostRun
-from benchmarks.audit.data import prepared
-from benchmarks.audit.discriminant import LDA, discriminant
-from benchmarks.audit.document import render
-from benchmarks.audit.families import (
-    AUTO_PROBE,
-    BEST_OF_GRID,
-    ONE_OF_GRID,
-    OURS,
-    auto_probe,
-    grid,
-)
-from benchmarks.audit.generated import GENERATED
-from benchmarks.audit.logistic import (
-    ARGMAX_RULE,
-    CLEANED,
-    DEFAULT_RULE,
-    LADDER,
-    PLAIN,
-    TUNED,
-    climb,
-)
-from benchmarks.audit.neighbours import VOTE, vote
-from benchmarks.audit.noisy_data import NoisyData, draw_labels
-from benchmarks.audit.plan import plan
-from benchmarks.audit.run import PICTURE, measure
-from benchmarks.audit.runs import AuditRecord, AuditResult, AuditRun, Outcome, Score, Setting
-from benchmarks.audit.summary import RIVALS, Comparison
-from benchmarks.audit.targets import accuracy_differences, targets
-from twohot import LinearProbe
-from twohot.experiment import Log, Record, run_plan, unfinished
+from benchmarks.audit import data, peers, report, run
+from benchmarks.audit.data import Data, Task, draw_task, given_labels, prepare, shaped
+from benchmarks.audit.ours import OurResult, deciles, measure_ours
+from benchmarks.audit.peers import LADDER, PeerResult, best_penalty, measure_peers, nearest_vote
+from benchmarks.audit.plan import PEOPLE, SETS, TURNS, OurRun, PeerRun, Setting, settings
+from twohot.experiment import Log, Record
 
 ROOT = Path(__file__).parents[2]
-SETTING = Setting("digits", "symmetric", 0.6)
+RECORDS = ROOT / "benchmarks" / "audit" / "runs.jsonl"
+BEFORE = ROOT / "benchmarks" / "audit" / "before.jsonl"
+SETTING = Setting("digits", "symmetric", 0.6, "all")
+OTHER = Setting("labelme", "people", 0.0, "all")
 
 
-def record(setting: Setting, seed: int, family: str, outcome: Outcome) -> AuditRecord:
-    result = AuditResult(outcome, noise_rate=0.6, outvoted=0.0)
-    return Record(AuditRun(setting, seed, family), result, None, 1.0, 1.0, {"numpy": "2"})
-
-
-def linear(seed: int, plain: float, cleaned: float, setting: Setting = SETTING) -> AuditRecord:
-    rule = Score(precision=0.9, recall=0.9, f1=0.9, average_precision=0.95)
-    scores = {
-        PLAIN: Score(plain),
-        CLEANED: Score(cleaned),
-        TUNED: Score(cleaned - 0.1),
-        DEFAULT_RULE: rule,
-        ARGMAX_RULE: replace(rule, f1=0.8),
-    }
-    outcome = Outcome(scores, {"folds, C 1": 2.0, "refit": 1.0}, {"C": 1.0, "tuned_C": 3.0})
-    return record(setting, seed, "logistic", outcome)
-
-
-def ours(
-    seed: int,
-    accuracy: float,
-    f1: float = 0.85,
-    setting: Setting = SETTING,
-    family: str = AUTO_PROBE,
-) -> AuditRecord:
-    outcome = Outcome({OURS: Score(accuracy, 0.9, 0.9, f1, 0.97)}, {"fit": 1.0, "issues": 0.5}, {})
-    return record(setting, seed, family, outcome)
-
-
-def blobs(seed: int = 0) -> NoisyData:
-    """Four directions with a third of the labels wrong, small enough for any method."""
+def blobs(class_sizes: list[int], seed: int = 0) -> Data:
+    """Return directions with noise, far from the origin."""
     generator = np.random.default_rng(seed)
-    labels = np.repeat(np.arange(4), 40)
-    rows = np.eye(4, 6)[labels] + 0.3 * generator.normal(size=(160, 6))
-    data = prepared(
-        "blobs", rows, labels, rows[::3], labels[::3], superclass=np.array([0, 0, 1, 1])
+    labels = generator.permutation(np.repeat(np.arange(len(class_sizes)), class_sizes))
+    rows = 5 + np.eye(len(class_sizes), 6)[labels] + 0.3 * generator.normal(size=(len(labels), 6))
+    return Data(rows.astype(np.float32), labels, rows[:40].astype(np.float32), labels[:40])
+
+
+def draw(of: Data, noise: str, rate: float, seed: int = 0) -> Task:
+    prepared = prepare(of.rows, of.test_rows)
+    setting = Setting("digits", noise, rate, "all")
+    given = given_labels(of, prepared[0], setting, np.random.default_rng(seed))
+    return Task(of.rows, of.test_rows, *prepared, given, of.labels, of.test_labels)
+
+
+def peer_record(
+    accuracy: dict[str, float], *, setting: Setting = SETTING, number: int = 0, digest: int = 1
+) -> Record[PeerRun, PeerResult]:
+    f1 = {"default": 0.5, "argmax": 0.7}
+    result = PeerResult(100, 0.3, digest, accuracy, f1, {"default": 0.2, "argmax": 0.3}, {})
+    return Record(PeerRun(setting, number), result, None, 1.0, 1.0, {})
+
+
+def our_record(
+    accuracy: float, *, setting: Setting = SETTING, number: int = 0, digest: int = 1
+) -> Record[OurRun, OurResult]:
+    parts = [(place / 10, 0.3) for place in range(10)]
+    result = OurResult(
+        n_rows=100,
+        noise_rate=0.3,
+        digest=digest,
+        accuracy=accuracy,
+        f1=0.8,
+        flagged=0.3,
+        estimated=0.2,
+        interval=(0.1, 0.25 + 0.1 * number),
+        precision=0.9 - 0.2 * number,
+        n_precise=60,
+        deciles=parts,
+        cpu={"AutoProbe": 1.0, "find_label_issues": 3.0},
     )
-    return draw_labels(data, Setting("blobs", "symmetric", 0.3), seed)
+    return Record(OurRun(setting, number), result, None, 1.0, 1.0, {})
 
 
-def test_the_kept_records_are_all_read_and_the_page_is_theirs() -> None:
-    folder = ROOT / "benchmarks" / "audit"
-    log, costs = Log(folder / "runs.jsonl"), Log(folder / "costs.jsonl")
-    records = log.finished(AuditRun, AuditResult)
-    assert len(records) == len(log.records(AuditRun, AuditResult)) == len(log.identities()) == 2170
-    page = (ROOT / "docs" / "audit_benchmark.md").read_text(encoding="utf-8")
-    assert render(records, costs.finished(CostRun, Cost), PICTURE) == page
+def log_of(path: Path, *records: Record) -> Path:
+    for record in records:
+        Log(path).append(record)
+    return path
 
 
-def test_finished_runs_are_skipped_and_the_others_keep_their_order(tmp_path: Path) -> None:
-    runs, log = plan(["digits"], ["logistic", AUTO_PROBE]), Log(tmp_path / "runs.jsonl")
-    done = [linear(0, 0.9, 0.8), ours(1, 0.91)]
-    for each in done:
-        log.append(each)
-    left = unfinished(runs, log)
-    assert left == [run for run in runs if run not in {record.run for record in done}]
-    assert len(left) == len(runs) - 2
+def test_the_plan_has_every_noise_and_every_shape_of_every_set() -> None:
+    planned = settings()
+    assert len(set(planned)) == len(planned) <= 120
+    found = {(each.data, each.noise, each.rate) for each in planned}
+    impossible = {("davidson", 0.8), ("banking77/3", 0.8), ("cifar100/2", 0.6), ("cifar100/2", 0.8)}
+    for name, (noise, rate) in product(SETS, TURNS):
+        is_possible = (name, rate) not in impossible or noise != "symmetric"
+        is_possible &= noise != "superclass" or name in ("cifar100", "generated")
+        assert ((name, noise, rate) in found) == is_possible
+    assert {each.data for each in planned if each.noise in PEOPLE} == {
+        "davidson",
+        "labelme",
+        "cifar100",
+    }
+    for name, known in SETS.items():
+        shapes = {each.shape for each in planned if each.data == name}
+        assert {"few", "tail", known.natural} <= shapes
+        assert "balanced" in shapes or known.drawn_from or name == "generated"
 
 
-def test_a_run_leaves_what_its_family_found(tmp_path: Path) -> None:
-    log, data = Log(tmp_path / "runs.jsonl"), blobs().data
-    run = AuditRun(Setting("blobs", "symmetric", 0.3), 0, "neighbours")
-    run_plan([run], log, lambda run: measure(run, data))
-    (found,) = log.finished(AuditRun, AuditResult)
-    assert found.result.noise_rate == blobs().wrong.mean()
-    assert found.result.outcome.scores == vote(blobs()).scores
+def test_cheap_sets_come_first_and_are_drawn_several_times() -> None:
+    planned = settings()
+    names = [each.data for each in planned]
+    assert [name for place, name in enumerate(names) if name not in names[:place]] == list(SETS)
+    draws = {str(each): each.n_draws for each in planned}
+    assert draws["davidson, symmetric 0.6, 3000"] == 3
+    assert draws["davidson, people, all"] == 1  # the same in every draw
+    assert draws["digits, boundary 0.4, few"] == draws["cifar100/2, none, all"] == 5
+    assert draws["banking77, symmetric 0.3, few"] == 1
 
 
-def test_a_plan_has_every_run_once_and_dear_ones_last() -> None:
-    names = ["CIFAR-100", "CIFAR-100, 100 a class", "digits"]
-    runs = plan(names, ["lda"])
-    assert len(set(runs)) == len(runs) == 19 * 12 + 19 * 3 + 3
-    # What takes minutes is planned for some settings of dear sets alone.
-    assert len(plan(names, ["logistic"])) == 19 * 12 + 7 + 3
-    assert len(plan(names, ["neighbours"])) == 19 * 12 + 19 + 3
-    assert len(plan(names, ["grid"])) == 11 * 12
-    assert [run.setting.data for run in runs[:228]] == ["digits"] * 228
-    # Of all rows of CIFAR-100 one draw is made.
-    assert {(run.setting.data, run.seed) for run in runs[228:231]} == {("CIFAR-100", 0)}
-    assert {run.seed for run in runs[231:]} == {0, 1, 2}
-    drawn = {"symmetric", "asymmetric", "superclass", "human", "clean", "idn", "pair"}
-    assert {run.setting.kind for run in runs} == drawn
-    thinned = {run.setting.noise for run in runs if run.setting.thinning}
-    assert thinned == {"few, clean", "few, symmetric", "tail, clean", "tail, symmetric"}
-    generated = plan(GENERATED, ["lda"])
-    assert len(set(generated)) == len(generated) == 3 * (3 * 5 + 3)
-    assert {run.setting.kind for run in generated} == {"clean", "uniform"}
+def test_without_features_digits_and_generated_classes_are_left() -> None:
+    asked = Namespace(features=None, settings="", all_rows=False, only=None, draws=None)
+    chosen = run.select(settings(), asked)
+    assert {each.data for each in chosen} == {"digits", "generated"}
+    runs = run.plan(chosen, asked)
+    assert [type(each) for each in runs[:2]] == [PeerRun, OurRun]
+    assert len(runs) == 2 * sum(each.n_draws for each in chosen)
 
 
-def test_a_difference_is_paired_and_against_the_better_rival() -> None:
-    records = [linear(0, 0.5, 0.4), linear(1, 0.6, 0.9), ours(0, 0.55), ours(1, 0.85)]
-    found = Comparison(records).difference(SETTING, OURS, RIVALS, "accuracy")
-    assert found.rival == CLEANED  # 0.65 against 0.55 on average
-    np.testing.assert_allclose(found.mean.value, (0.15 - 0.05) / 2)
-    np.testing.assert_allclose(found.mean.error, 0.1)  # of 0.15 and -0.05: half their distance
-
-
-def test_the_best_rival_is_compared_on_all_its_seeds() -> None:
-    said = Outcome({LDA: Score(0.6)}, {"fit": 1.0}, {})
-    lda = [record(SETTING, seed, "lda", said) for seed in (0, 1, 2)]
-    records = [linear(0, 0.5, 0.4), *lda, ours(0, 0.7), ours(1, 0.5), ours(2, 0.9)]
-    found = Comparison(records).accuracy_difference(SETTING)
-    assert (found.rival, found.mean.n) == (LDA, 3)
-    np.testing.assert_allclose(found.mean.value, 0.1)
-
-
-def test_a_seed_that_a_rival_lacks_is_not_compared() -> None:
-    records = [linear(0, 0.5, 0.4), ours(0, 0.7), ours(1, 0.0)]
-    found = Comparison(records).accuracy_difference(SETTING)
-    assert found.mean.n == 1
-    assert found.mean.error is None
-    np.testing.assert_allclose(found.mean.value, 0.2)
-
-
-def test_lda_is_a_rival_where_it_was_run() -> None:
-    other = Setting("digits", "clean", 0.0)
-    lda = record(SETTING, 0, "lda", Outcome({LDA: Score(0.8)}, {"fit": 1.0}, {}))
-    records = [linear(0, 0.5, 0.4), ours(0, 0.7), lda]
-    records += [linear(0, 0.5, 0.4, other), ours(0, 0.7, setting=other)]
-    comparison = Comparison(records)
-    assert comparison.accuracy_difference(SETTING).rival == LDA
-    assert comparison.accuracy_difference(other).rival == PLAIN
-    # Alone it is no comparison.
-    assert Comparison([ours(0, 0.7), lda]).accuracy_difference(SETTING) is None
-    assert "| 50.0 | 40.0 | 30.0 | 80.0 | – | 70.0 |" in render(records)
-
-
-@given(st.floats(-0.02, 0.02))
-def test_one_seed_is_held_to_the_slack_alone(difference: float) -> None:
-    (found,) = accuracy_differences(Comparison([linear(0, 0.5, 0.4), ours(0, 0.5 + difference)]))
-    assert found.is_within(0.003) == (found.mean.value >= -0.003)
-
-
-def test_a_loss_beyond_chance_is_named_and_one_within_is_not() -> None:
-    other = Setting("digits", "asymmetric", 0.6)
-    lost = [r for seed in (0, 1) for r in (linear(seed, 0.9, 0.8), ours(seed, 0.85))]
-    noisy = [linear(0, 0.9, 0.8, other), linear(1, 0.9, 0.8, other)]
-    noisy += [ours(0, 0.80, setting=other), ours(1, 0.98, setting=other)]
-    first = targets(Comparison(lost + noisy), [])[0]
-    assert first.met is False
-    assert "digits, symmetric 0.6: -5.0" in first.measured
-    assert "asymmetric" not in first.measured
-
-
-def test_one_model_of_the_grid_is_the_same_for_all_seeds() -> None:
-    on_test = [{"a": 0.9, "b": 0.5, "c": 0.99}, {"a": 0.4, "b": 0.7}]
-    grids = [
-        record(
-            SETTING,
-            seed,
-            "grid",
-            Outcome({BEST_OF_GRID: Score(max(found.values()))}, {}, {"on_test": found}),
-        )
-        for seed, found in enumerate(on_test)
-    ]
-    comparison = Comparison([ours(0, 0.9), ours(1, 0.6), *grids])
-    # c was tried once only; a is ahead of b on average.
-    assert comparison.by_seed(SETTING, ONE_OF_GRID, "accuracy") == {0: 0.9, 1: 0.4}
-    found = {target.what: target for target in targets(comparison, [])}
-    best, one = (
-        target for what, target in found.items() if "its own grid" in what or "the one" in what
+def test_settings_are_chosen_by_a_regular_expression() -> None:
+    asked = Namespace(
+        features=ROOT, settings="labelme.*pair", all_rows=False, only="peers", draws=1
     )
-    assert (best.met, one.met) == (False, True)
+    chosen = run.select(settings(), asked)
+    assert run.plan(chosen, asked) == [PeerRun(Setting("labelme", "pair", 0.4, "all"), 0)]
+    large = run.select(settings(), Namespace(features=ROOT, settings="^cifar100,", all_rows=True))
+    assert {each.shape for each in large} == {"all"}
 
 
-def test_the_document_shows_means_differences_wins_and_losses() -> None:
-    records = [linear(0, 0.90, 0.80), linear(1, 0.92, 0.80), ours(0, 0.93), ours(1, 0.97)]
-    text = render(records)
-    assert (
-        "| symmetric 0.6 | 2 | 1 | 3 | 91.0 ± 1.0 | 80.0 ± 0.0 | 70.0 ± 0.0 | – | – | 95.0 ± 2.0 |"
-        in text
-    )
-    assert "| +4.0 ± 1.0 | LogisticRegression |" in text
-    assert f"| {DEFAULT_RULE} | – | 0 / 1 | 1 / 0 |" in text  # F1 lost, average precision won
-    assert "| digits | 3.0 |" in text
-    assert f"| F1 | digits, symmetric 0.6 | -5.0 ± 0.0 | 2 | {DEFAULT_RULE} |" in text
-    assert "| test accuracy | digits, symmetric 0.6 |" not in text  # no loss
-    assert "| digits | 2 of 228 | 0 of 228 | 0 of 228 | 2 of 228 | 0 of 132 |" in text
-    assert "| overlap 1.5 | 0 of 15 | 0 of 15 | 0 of 15 | 0 of 15 | – |" in text
-    assert "* Gaussians: all\n" in text  # not run
-    assert "pair 0.4; few, clean; few, symmetric 0.3;" in text
+def test_a_draw_is_the_same_for_everybody() -> None:
+    setting = Setting("digits", "symmetric", 0.3, "few")
+    first, other = (draw_task(setting, number, None) for number in (0, 1))
+    draw_task.cache_clear()
+    again = draw_task(setting, 0, None)
+    np.testing.assert_array_equal(first.X, again.X)
+    np.testing.assert_array_equal(first.given, again.given)
+    assert first.digest == again.digest != other.digest
+    assert np.bincount(first.truth).tolist() == [15] * 10
 
 
-def test_the_document_builds_without_ours() -> None:
-    text = render([linear(0, 0.9, 0.8)])
-    assert (
-        "| symmetric 0.6 | 1, ours 0 | 1 | 3 | 90.0 | 80.0 | 70.0 | – | – | – | – | – | – |" in text
-    )
-    assert "not measured" in text
+def test_generated_rows_are_standardised_for_all() -> None:
+    task = draw_task(Setting("generated", "superclass", 0.6, "all"), 0, None)
+    np.testing.assert_allclose(task.X.std(axis=0), 1, rtol=1e-4)
+    assert task.prepared is task.X
+    np.testing.assert_array_equal(data.SUPERCLASS[task.given], data.SUPERCLASS[task.truth])
+    assert 0.55 < task.wrong.mean() < 0.65
+
+
+def test_drawn_classes_are_numbered_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = blobs([40, 30, 20, 10])
+    monkeypatch.setattr(data, "load", lambda *_: whole)
+    task = draw_task(Setting("cifar100/2", "none", 0.0, "all"), 0, None)
+    sizes = np.bincount(task.truth).tolist()
+    assert len(sizes) == 2
+    assert set(sizes) < {40, 30, 20, 10}
+    assert set(task.test_labels) == {0, 1}
+
+
+def test_a_set_that_is_not_in_the_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"labelme_vgg\.npz, which labelme needs"):
+        data.load("labelme", tmp_path)
+
+
+def test_a_stored_set_is_read_with_its_votes(tmp_path: Path) -> None:
+    y = np.array([0, 1, 1], dtype=np.int16)
+    arrays = {"X_train": np.eye(3, dtype=np.float16), "y_train": y, "y_train_human": y[::-1]}
+    np.savez(tmp_path / "labelme_vgg.npz", X_test=np.eye(3), y_test=y, **arrays)
+    found = data.load("labelme", tmp_path)
+    assert list(found.votes) == ["people"]
+    kept = found.take(np.array([2, 0]))
+    assert kept.votes["people"].tolist() == [0, 1]
+    assert kept.superclass is None
+    assert given_labels(kept, kept.rows, OTHER, np.random.default_rng(0)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"), [("all", [200, 60, 30]), ("balanced", [30] * 3), ("few", [15] * 3)]
+)
+def test_shapes_have_the_class_sizes_that_the_page_says(shape: str, sizes: list[int]) -> None:
+    labels = blobs([200, 60, 30]).labels
+    kept = shaped(labels, shape, np.random.default_rng(0))
+    assert np.bincount(labels[kept]).tolist() == sizes
+    assert len(set(kept)) == len(kept)
+
+
+def test_a_shape_has_at_most_3000_rows() -> None:
+    labels = np.repeat(np.arange(4), 1000)
+    generator = np.random.default_rng(0)
+    assert {len(shaped(labels, shape, generator)) for shape in ("3000", "balanced")} == {3000}
+    kept = shaped(np.repeat(np.arange(4), 9000), "tail", generator)
+    assert abs(len(kept) - 3000) <= 2
+
+
+def test_the_tail_falls_to_a_twentieth_in_random_order() -> None:
+    labels = np.repeat(np.arange(5), 400)
+    orders = set()
+    for seed in range(3):
+        sizes = np.bincount(labels[shaped(labels, "tail", np.random.default_rng(seed))])
+        expected = np.rint(400 * 20.0 ** (-np.arange(5) / 4))
+        np.testing.assert_array_equal(np.sort(sizes)[::-1], expected)
+        orders.add(tuple(sizes))
+    assert len(orders) > 1
+
+
+def test_prepared_rows_are_centred_and_of_unit_norm() -> None:
+    problem = blobs([40, 40])
+    rows, test_rows = prepare(problem.rows, problem.test_rows)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(test_rows, rows[:40], atol=1e-6)
+    wide = np.random.default_rng(0).normal(size=(300, 600)).astype(np.float32)
+    assert prepare(wide, wide[:5])[1].shape == (5, 256)
+
+
+def test_noise_does_what_the_page_says() -> None:
+    problem = blobs([400, 150, 150])
+    assert not draw(problem, "none", 0.0).wrong.any()
+    assert draw(problem, "symmetric", 0.3).wrong.mean() == pytest.approx(0.3, abs=0.06)
+    pair = draw(problem, "pair", 0.4)
+    np.testing.assert_array_equal(pair.given[pair.wrong], (pair.truth[pair.wrong] + 1) % 3)
+    one = draw(problem, "one class", 0.4)
+    assert set(one.truth[one.wrong]) == {0}
+    assert set(one.given[one.wrong]) == {1}
+    assert one.wrong[one.truth == 0].mean() == pytest.approx(0.4, abs=0.08)
+
+
+def test_noise_at_the_boundary_prefers_rows_that_look_like_others() -> None:
+    problem = blobs([150, 150, 150])
+    likely = data.clean_probabilities(prepare(problem.rows, problem.test_rows)[0], problem.labels)
+    certainty = likely[np.arange(450), problem.labels]
+    wrong = np.mean([draw(problem, "boundary", 0.2, seed).wrong for seed in range(4)], axis=0)
+    assert wrong.mean() == pytest.approx(0.2, abs=0.04)
+    assert np.average(certainty, weights=wrong) < certainty.mean() - 0.05
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of cleanlab and of folds, about rare labels
+@pytest.mark.parametrize("n_left", [0, 1, 20])
+def test_peers_learn_and_a_class_may_lose_its_labels(n_left: int) -> None:
+    task = draw(blobs([60, 20, 60, 60]), "none", 0.0)
+    given = task.truth.copy()
+    given[np.flatnonzero(given == 1)[n_left:]] = 0
+    found = measure_peers(replace(task, given=given))
+    assert set(found.accuracy) == {"LogisticRegression", "CleanLearning", "LDA", "kNN"}
+    assert min(found.accuracy.values()) > (0.9 if n_left == 20 else 0.6)
+    assert found.noise_rate == pytest.approx((20 - n_left) / 200)
+    assert (found.f1["argmax"] is None) == (n_left == 20)
+    assert found.digest != task.digest or n_left == 20
 
 
 @pytest.mark.parametrize("peak", range(len(LADDER)))
-def test_the_grid_of_c_goes_on_until_the_best_is_inside(peak: int) -> None:
-    tried = climb(lambda C: -abs(LADDER.index(C) - peak))
-    first, last = (LADDER.index(C) for C in (min(tried), max(tried)))
-    assert sorted(tried) == list(LADDER[first : last + 1])
-    assert first == max(min(peak - 1, LADDER.index(1.0)), 0)
-    assert last == min(max(peak + 1, LADDER.index(3.0)), len(LADDER) - 1)
+def test_the_search_for_c_goes_on_until_the_best_is_inside(
+    peak: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = set()
+
+    class Peaked:
+        """Agrees with labels of one for as many rows as C is near the peak."""
+
+        def __init__(self, **_: object) -> None:
+            self.C = 0.0
+
+        def set_params(self, C: float) -> "Peaked":
+            self.C = C
+            tried.add(C)
+            return self
+
+        def fit(self, *_: object) -> "Peaked":
+            return self
+
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            return (np.arange(len(X)) >= abs(LADDER.index(self.C) - peak)).astype(int)
+
+    monkeypatch.setattr(peers, "LogisticRegression", Peaked)
+    assert best_penalty(np.zeros((60, 1)), np.ones(60, dtype=int)) == LADDER[peak]
+    assert set(LADDER[max(peak - 1, 0) : peak + 2]) <= tried
 
 
 def test_the_vote_is_that_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.audit.neighbours.NEIGHBOURS", (7,))
-    problem = blobs()
-    X, y = problem.data.X, problem.given_labels
-    alone = np.empty_like(y)
-    for row in range(len(X)):  # leave one out, by hand
-        rest = np.arange(len(X)) != row
-        plain = KNeighborsClassifier(7, metric="cosine").fit(X[rest], y[rest])
-        alone[row] = plain.predict(X[[row]])[0]
-    full = KNeighborsClassifier(7, metric="cosine").fit(X, y)
-    found = vote(problem)
-    assert found.scores[VOTE].accuracy == problem.accuracy(full.predict(problem.data.X_test))
-    assert found.scores[VOTE].recall == (alone != y)[problem.wrong].mean()
-    assert found.chosen["agreement"] == {"7": (alone == y).mean()}
+    task = draw(blobs([30, 30, 30]), "symmetric", 0.3)
+    X, y = task.prepared, task.given
+    agreement = {
+        k: cross_val_score(KNeighborsClassifier(k), X, y, cv=LeaveOneOut()).mean() for k in (5, 15)
+    }
+    monkeypatch.setattr(peers, "NEIGHBOURS", (5, 15))
+    k, predicted = nearest_vote(X, y, task.prepared_test)
+    assert agreement[k] == max(agreement.values())
+    expected = KNeighborsClassifier(k).fit(X, y).predict(task.prepared_test)
+    np.testing.assert_array_equal(predicted, expected)
 
 
-def test_a_class_that_is_outvoted_is_counted() -> None:
-    problem = blobs()
-    assert problem.outvoted == 0
-    labels = problem.data.true_labels.copy()
-    labels[labels == 3] = 2
-    assert NoisyData(problem.data, labels, 0).outvoted == 0.25
+def test_f1_is_that_of_its_definition() -> None:
+    task = draw(blobs([50, 50]), "symmetric", 0.3)
+    assert task.f1(task.wrong) == 1
+    assert task.f1(~task.wrong) == 0
+    assert draw(blobs([50, 50]), "none", 0.0).f1(task.wrong) is None
 
 
-def test_detection_scores_are_those_of_their_definition() -> None:
-    problem = blobs()
-    flagged = np.zeros(160, dtype=bool)
-    flagged[:80] = True
-    score = problem.detection(flagged, np.where(problem.wrong, 0.1, 0.9))
-    assert score.precision == problem.wrong[:80].mean()
-    assert score.recall == problem.wrong[:80].sum() / problem.wrong.sum()
-    np.testing.assert_allclose(score.f1, 2 / (1 / score.precision + 1 / score.recall))
-    assert score.average_precision == 1
-    assert score.flagged == 0.5
+def test_deciles_are_equal_parts_in_the_order_of_the_probability() -> None:
+    probability = np.random.default_rng(0).permutation(np.linspace(0, 1, 200))
+    found = deciles(probability, probability > 0.5)
+    np.testing.assert_allclose([said for said, _ in found], np.linspace(0.05, 0.95, 10), atol=0.01)
+    assert [share for _, share in found] == [0] * 5 + [1] * 5
 
 
-def test_without_a_wrong_label_only_the_share_of_flags_is_known() -> None:
-    data = blobs().data
-    clean = draw_labels(data, Setting("blobs", "clean", 0.0), 0)
-    flagged = np.arange(160) < 40
-    assert clean.detection(flagged, np.ones(160), 0.9) == Score(0.9, flagged=0.25)
-    setting = Setting("digits", "clean", 0.0)
-    alarms = Outcome({OURS: Score(0.9, flagged=0.25)}, {"fit": 1.0}, {})
-    text = render([record(setting, 0, AUTO_PROBE, alarms)])
-    assert "| digits, clean | – | – | – | 25.0 |" in text
-    assert "### digits" not in text.partition("## Detection")[2]
+def test_ours_are_recorded_and_read_back(tmp_path: Path) -> None:
+    task = draw(blobs([60, 60, 60]), "symmetric", 0.2)
+    found = measure_ours(task)
+    assert found.accuracy > 0.9
+    assert found.digest == task.digest
+    assert found.interval[0] <= found.estimated <= found.interval[1]
+    assert set(found.cpu) == {"AutoProbe", "find_label_issues"}
+    path = log_of(tmp_path / "runs.jsonl", Record(OurRun(SETTING, 0), found, None, 1.0, 1.0, {}))
+    (record,) = Log(path).finished(OurRun, OurResult)
+    assert record.result == found
 
 
-def test_autoprobe_gets_rows_as_they_come_and_the_others_prepared_ones() -> None:
-    problem = blobs()
-    data = problem.data
-    np.testing.assert_allclose(np.linalg.norm(data.X, axis=1), 1, rtol=1e-6)
-    assert data.is_prepared
-    far = replace(problem, data=replace(data, raw=data.raw + 100, raw_test=data.raw_test + 100))
-    assert auto_probe(far).scores[OURS].accuracy == auto_probe(problem).scores[OURS].accuracy
-    lost = replace(problem, data=replace(data, raw=0 * data.raw + np.arange(6), raw_test=data.raw))
-    assert vote(lost).scores == vote(problem).scores
-    assert discriminant(lost).scores == discriminant(problem).scores
+def test_regret_is_against_the_peer_that_is_best_on_average(tmp_path: Path) -> None:
+    path = log_of(
+        tmp_path / "runs.jsonl",
+        peer_record({"LDA": 0.9, "kNN": 0.5}),
+        peer_record({"LDA": 0.7, "kNN": 0.8}, number=1),
+        our_record(0.9),
+        our_record(0.9, number=1),
+        our_record(0.1, number=2),  # no peer has this draw
+    )
+    (row,) = report.compare(path, path)
+    assert (row.peer, row.n_draws) == ("LDA", 2)
+    np.testing.assert_allclose([row.gain, row.error], [10, 10])
+    np.testing.assert_allclose([row.f1, row.f1_gain], [80, 10])
+    np.testing.assert_allclose([row.precision, row.n_precise, row.covered], [0.8, 120, 50])
+    assert row.cpu == 4
 
 
-def test_lda_is_that_of_scikit_learn() -> None:
-    problem = blobs()
-    plain = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-    predicted = plain.fit(problem.data.X, problem.given_labels).predict(problem.data.X_test)
-    assert discriminant(problem).scores == {LDA: Score(problem.accuracy(predicted))}
+def test_other_labels_are_not_compared(tmp_path: Path) -> None:
+    path = log_of(tmp_path / "runs.jsonl", peer_record({"LDA": 0.9}), our_record(0.9, digest=2))
+    with pytest.raises(ValueError, match=r"draw 0, ours: peers had other rows or labels"):
+        report.compare(path, path)
 
 
-def test_the_grid_is_judged_on_test_rows_each_probe_fitted_alone() -> None:
-    problem = blobs()
-    found = grid(problem)
-    on_test = found.chosen["on_test"]
-    assert found.scores[BEST_OF_GRID].accuracy == max(on_test.values())
-    alone = LinearProbe(loss="gce", ridge=10.0, tol=1e-2)
-    predicted = alone.fit(problem.data.X, problem.given_labels).predict(problem.data.X_test)
-    assert on_test["robust (ridge 10)"] == problem.accuracy(predicted)
+def test_the_page_says_what_is_met_and_names_losses(tmp_path: Path) -> None:
+    path = log_of(
+        tmp_path / "runs.jsonl",
+        peer_record({"LDA": 0.9}, setting=OTHER),
+        peer_record({"LDA": 0.8}),
+        our_record(0.87, setting=OTHER),
+        our_record(0.9),
+    )
+    rows = report.compare(path, path)
+    page = report.render(rows, rows[1:], "settings.md")
+    assert "| ≥ +4.5 / -2.0 | +10.0 / +10.0 | +3.5 / -3.0 | **no** |" in page
+    assert "| ≥ +9.0 / -5.0 | +10.0 / +10.0 | +10.0 / +10.0 | yes |" in page
+    assert "| ≤ 3.0 | not measured | not measured | – |" in page  # no clean labels
+    assert "| ≤ 0.060 | not measured | 0.100 | **no** |" in page
+    assert "| ≤ 1.00 | 1.00 | 1.00 | yes |" in page
+    assert f"| {OTHER} | -3.0 (LDA) | {SETTING} | +10.0 (LDA) |" in page
+    assert "| digits | 1 | +10.0 / +10.0 | +10.0 / +10.0 |" in page
+    assert "Best peers, by number of settings: LDA in 2." in page
+    assert f"| {OTHER} | 1 | 100 | 87.0 | -3.0 | LDA |" in report.render_settings(rows)
 
 
-def test_autoprobe_is_recorded_with_what_it_tried_and_chose() -> None:
-    found = auto_probe(blobs())
-    assert found.chosen["chosen"] in found.chosen["agreement"]
-    assert set(found.cpu) == {"fit"}
-    assert found.scores[OURS].accuracy > 0.9
-    assert found.scores[OURS].f1 > 0.9
+def test_the_kept_records_are_of_the_plan_and_the_pages_are_theirs() -> None:
+    known = {(each, number) for each in settings() for number in range(each.n_draws)}
+    kept = Log(RECORDS).finished(PeerRun, PeerResult)
+    assert {(record.run.setting, record.run.draw) for record in kept} == known
+    rows, before = report.compare(RECORDS, RECORDS), report.compare(RECORDS, BEFORE)
+    page = (ROOT / "docs" / "audit_benchmark.md").read_text(encoding="utf-8")
+    details = ROOT / "docs" / "audit_benchmark_settings.md"
+    assert page == report.render(rows, before, details.name)
+    assert len(page.split()) <= 1_500
+    assert details.read_text(encoding="utf-8") == report.render_settings(rows)
 
 
-def test_a_grid_is_planned_for_cheap_runs_alone() -> None:
-    runs = plan(["digits", "CIFAR-100"], ["grid"])
-    assert len(runs) == 11 * 12
-    assert {run.setting.data for run in runs} == {"digits"}
+def test_the_command_measures_once_and_writes_both_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+
+    def peers_of(task: Task) -> PeerResult:
+        measured.append(len(task.given))
+        return peer_record({"LDA": 0.5}).result
+
+    monkeypatch.setattr(run, "measure_peers", peers_of)
+    monkeypatch.setattr(run, "measure_ours", lambda _: our_record(0.6).result)
+    command = ["run", "--records", str(tmp_path / "runs.jsonl"), "--settings", "digits, none, all"]
+    monkeypatch.setattr(sys, "argv", [*command, "--output", str(tmp_path / "page.md")])
+    run.main()
+    run.main()
+    assert measured == [1257]
+    assert "(page_settings.md)" in (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| digits, none, all | 1 |" in (tmp_path / "page_settings.md").read_text(
+        encoding="utf-8"
+    )

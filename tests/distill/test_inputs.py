@@ -19,6 +19,9 @@ from twohot import (
     DistilledProbe,
     LinearProbe,
     PartialLabelProbe,
+    find_data_issues,
+    find_label_issues,
+    forecast,
 )
 from twohot._checks.labels import code_labels
 
@@ -65,22 +68,93 @@ def test_nan_in_new_features(method):
 
 @pytest.mark.parametrize("make", PROBES)
 def test_complex_features(make):
-    refuse("X has dtype complex128 .Complex data not supported.*X.real", X * 1j, probe=make())
+    refuse(
+        r"X holds complex numbers .Complex data not supported. .*: pass their real part",
+        X * 1j,
+        probe=make(),
+    )
 
 
 def test_features_that_are_not_numbers():
     words = np.array([["one", "two"]] * len(X), dtype=object)
-    refuse(r"X is not numeric.*pass numbers, one column per feature", words)
+    refuse(r"X holds objects of type str: pass real numbers", words)
 
 
 def test_features_that_are_strings():
-    refuse(r"X is not numeric.*pass numbers", X=np.array([["one", "two"]] * len(X)))
+    refuse(r"X holds text .dtype <U3.: pass real numbers", X=np.array([["one", "two"]] * len(X)))
+
+
+@pytest.mark.parametrize("call", [LinearProbe().fit, AutoProbe().fit, find_label_issues])
+def test_cells_that_numpy_would_convert_are_refused(call):
+    texts, dates = X.astype(str), (1000 * X).astype("M8[s]")
+    objects = X.astype(object)
+    objects[3, 4] = "0.5"
+    for bad, kind in (
+        (texts, "text"),
+        (texts.tolist(), "text"),
+        (texts.astype("S"), "bytes"),
+        (dates, "dates"),
+        (dates - dates[0], "durations"),
+        (objects, "objects of type str"),
+        (pd.DataFrame(objects).add_prefix("x"), "objects of type str in the column 'x4'"),
+        (X * 1j, "complex numbers"),
+    ):
+        with pytest.raises(ValueError, match=f"X (holds {kind}|is not numeric in the column)"):
+            call(bad, Y)
+
+
+def test_masked_cells_are_refused_by_every_call():
+    masked = np.ma.masked_array(X, np.zeros(X.shape, dtype=bool))
+    probe = LinearProbe().fit(masked, Y)
+    np.testing.assert_array_equal(probe.coef_, LinearProbe().fit(X, Y).coef_)
+    masked[3, 4] = np.ma.masked
+    issues = find_label_issues(X, Y, probe=probe)
+    calls = (
+        lambda: LinearProbe().fit(masked, Y),
+        lambda: AutoProbe().fit(masked, Y),
+        lambda: DiscriminantProbe().fit(masked, Y),
+        lambda: probe.predict(masked),
+        lambda: probe.predict_proba(masked),
+        lambda: find_label_issues(masked, Y),
+        lambda: find_label_issues(masked, Y, probe=probe),
+        lambda: find_data_issues(masked, issues),
+        lambda: forecast(masked, Y),
+    )
+    for call in calls:
+        with pytest.raises(
+            ValueError, match=r"X has masked cells, the first at \(3, 4\): fill them"
+        ):
+            call()
+    weights = np.ma.masked_array(np.ones(len(X)), np.arange(len(X)) == 2)
+    refuse(r"sample_weight has masked cells, the first at \(2,\)", weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.full(len(X), "1"), "sample_weight holds text"),
+        (np.ones(len(X)) * 1j, "sample_weight holds complex numbers"),
+        ([{}] * len(X), "sample_weight holds what is no number"),
+        ("1", "sample_weight holds text"),
+    ],
+)
+def test_weights_that_are_no_numbers(weights, message):
+    refuse(message, weights=weights)
+
+
+def test_a_seed_that_draws_nothing():
+    for seed in ("x", -1, 1.5, [0]):
+        refuse(
+            r"random_state=.* is not allowed: pass an integer", probe=LinearProbe(random_state=seed)
+        )
+    LinearProbe(random_state=np.random.default_rng(0)).fit(X, Y)
 
 
 def test_a_frame_with_a_column_of_words():
     frame = pd.DataFrame(X).assign(word="one")
     frame.columns = frame.columns.astype(str)
-    refuse(r"X is not numeric in the column 'word' .*pass numbers", X=frame)
+    words = r"X (is not numeric|holds objects of type str) in the column 'word': pass"  # by pandas
+    refuse(words, X=frame)
     refuse(r"X is not numeric in the column 'word': pass numbers", X=pl.from_pandas(frame))
 
 
@@ -184,15 +258,18 @@ def test_labels_and_features_of_different_length_at_score():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.ones(len(X) - 1), "sample_weight.shape == .299,., expected .300,."),
-        (np.full(len(X), -1.0), "Negative values in data passed to `sample_weight`"),
-        (np.full(len(X), np.nan), "sample_weight contains NaN"),
+        (
+            np.ones(len(X) - 1),
+            r"sample_weight has shape \(299,\) and X has 300 rows: pass one weight",
+        ),
+        (np.full(len(X), -1.0), "sample_weight has the negative or missing weight -1.0 in row 0"),
+        (np.full(len(X), np.nan), "sample_weight has the negative or missing weight nan in row 0"),
         *(
             (np.full(len(X), weight), "sample_weight adds up to .*: divide the weights by their")
             for weight in (1e-320, 1e-200, 1e200, 1e308)
         ),
-        (np.zeros(len(X)), "must contain at least one non-zero number|is zero for every row"),
-        (np.ones((len(X), 2)), "Sample weights must be 1D"),
+        (np.zeros(len(X)), "sample_weight is zero for every row"),
+        (np.ones((len(X), 2)), r"sample_weight has shape \(300, 2\)"),
     ],
 )
 def test_sample_weights(weights, message):

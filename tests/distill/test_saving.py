@@ -443,7 +443,7 @@ def test_a_saved_file_may_be_read_by_those_the_umask_allows(path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("random_state", np.random.default_rng(0)), ("random_state", object())],
+    [("random_state", np.random.default_rng(0)), ("random_state", np.random.RandomState(0))],
 )
 def test_a_parameter_that_cannot_be_written(name, value, saved):
     before = saved.read_bytes()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from twohot.select.chance_agreement import chance_agreement
 
 from compared import make_comparison, make_tried
 from twohot._checks.labels import Labels
@@ -11,7 +12,6 @@ from twohot.forecast.advice import Action, advise
 from twohot.forecast.noise_estimate import NoiseEstimate
 from twohot.forecast.true_correlations import unmix
 from twohot.noise import symmetric
-from twohot.select.chance_agreement import chance_agreement
 
 SIZES = np.array([500, 500])
 ABOUT = {"labels": Labels(np.repeat([0, 1], SIZES), np.array([0, 1])), "theory": "Theory."}

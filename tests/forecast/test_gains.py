@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from twohot.select.auto_probe import search_probe
+from twohot.select.result import choice_of
 
 from compared import make_comparison, make_tried
 from problems import synthetic
@@ -9,8 +11,6 @@ from twohot import AutoProbe
 from twohot._checks.labels import code_labels
 from twohot.distill.recipe import TEACHER
 from twohot.forecast.gains import compare
-from twohot.select.auto_probe import search_probe
-from twohot.select.result import choice_of
 
 DATA = synthetic(noise_rate=0.5)
 N_ROWS = len(DATA.X)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from twohot.audit.opinions import Opinions
+from twohot.audit.verdict import reach_verdict
 
 import problems
 from twohot import find_label_issues, forecast
 from twohot._checks.labels import code_labels
-from twohot.audit.opinions import Opinions
-from twohot.audit.verdict import reach_verdict
 from twohot.forecast.noise_estimate import (
     NoiseEstimate,
     count_noise,

@@ -8,9 +8,17 @@
 
 Every file is written whole. summary.json comes last and names the report, and the report is named
 after what issues.csv holds, so files of two audits in one folder do not go unnoticed.
+
+Of an audit that is larger than memory the full table is a folder of Parquet files, one for each
+part of the source, and the report has the most doubtful of the flagged rows.
+
+    issues.parquet/  report.html  summary.json
+
+They appear in this order. An audit that was stopped goes on with the parts that are there.
 """
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,12 +28,14 @@ import numpy as np
 from twohot._checks.messages import ArgumentError, FileThereError, cause_of
 from twohot._checks.names import check_names
 from twohot._checks.numbers import check_choice
-from twohot._files import json_safe, parse_json, write_json
-from twohot.audit.flags import taken_unseen
+from twohot._checks.outputs import check_writable
+from twohot._files import final_path, json_safe, parse_json, write_json
 from twohot.audit.issue_files import read_issues, write_findings, write_issues, write_labels
+from twohot.audit.issue_parts import read_issue_parts
+from twohot.audit.shares import taken_unseen
 from twohot.review.page import write_review
 from twohot.review.records import ReviewRows, ReviewSummary
-from twohot.tables.part_folder import remove_parts
+from twohot.tables.part_folder import PartFolder, begin_parts, check_parts, remove_parts
 from twohot.tables.row_ids import COLUMN, ID_KINDS
 
 FORMAT_VERSION = 3
@@ -86,15 +96,23 @@ def write_audit_folder(
     return report
 
 
-def check_audit_folder(folder: Path, *, force: bool) -> None:
-    """Raise if no audit may be written there."""
+def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, force: bool) -> None:
+    """Raise if no audit may be written there: over what it reads, or not at all."""
     if folder.exists() and not folder.is_dir():
         raise ArgumentError("", f"{folder} is a file", "pass the name of a folder.")
+    written = [(folder / name).resolve() for name in (*FILES, ISSUE_PARTS)]
+    for given in filter(None, inputs):
+        if any(given.resolve().is_relative_to(path) for path in written):
+            problem = f"would be replaced by the audit in {folder}, which reads it"
+            raise ArgumentError("", f"{given} {problem}", "choose another folder.")
     present = [name for name in FILES if (folder / name).exists()]
+    for name in present:
+        final_path(folder / name)  # raises where it is none that a file can replace
     if present and not force and not (folder / UNFINISHED).exists():
         problem = f"{folder} already holds {', '.join(present)}"
         advice = "choose another folder, or replace them by {force}."
         raise FileThereError("", problem, advice, force=True)
+    check_writable(folder, {"output": folder})
 
 
 def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
@@ -103,7 +121,7 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     Parameters
     ----------
     folder : path
-        As `write_audit_folder` wrote it.
+        As `write_audit_folder` or `twohot audit` wrote it.
 
     Returns
     -------
@@ -112,16 +130,43 @@ def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
     """
     source = Path(folder)
     fields = read_summary(source / "summary.json")
-    if fields.pop("issues") == ISSUE_PARTS:
-        problem = f"{source} is an audit of more rows than are held, in {ISSUE_PARTS}"
-        advice = "pass the Parquet files that were audited by {to}, and a folder by {output}."
-        raise ArgumentError("", problem, advice, to=..., output=...)
-    issues, report, digest = source / "issues.csv", fields.pop("report"), fields.pop(DIGEST)
+    parts, digest = fields.pop("issues"), fields.pop(DIGEST)
+    if parts == ISSUE_PARTS:
+        return read_issue_parts(str(source / ISSUE_PARTS), **fields)
+    issues, report = source / "issues.csv", fields.pop("report")
     rows = read_issues(issues, **fields)
     if (rows.report_id(), rows.given_labels_digest()) != (report, digest):
         said = f"the rows and given labels of report {report!r} in summary.json"
         raise ValueError(f"{issues} does not hold {said}: one was changed, so run the audit again.")
     return rows
+
+
+def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
+    """Raise if `begin_audit_parts` would, and leave what is there."""
+    check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
+
+
+def begin_audit_parts(
+    folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool
+) -> PartFolder:
+    """Return where the parts of an audit are written; what else an earlier audit left is gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = begin_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
+    (folder / UNFINISHED).touch()
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+    return parts
+
+
+def write_parts_report(
+    folder: Path, rows: ReviewRows, summary: ReviewSummary, **pictures: Any
+) -> str:
+    """Write the report on rows whose parts are written, and the summary; return its name."""
+    report = write_review(folder / "report.html", rows, summary, **pictures)
+    fields = summary_fields(rows, summary, report) | {"issues": ISSUE_PARTS}
+    write_json(folder / "summary.json", json_safe(fields))
+    (folder / UNFINISHED).unlink()
+    return report
 
 
 def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:

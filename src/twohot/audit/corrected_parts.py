@@ -5,12 +5,15 @@ everything, to be written again. Nothing is written before.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._extras import load_extra
+from twohot._types import IntArray
 from twohot.audit.corrected_file import (
     CorrectedFile,
     LabelReading,
@@ -20,7 +23,7 @@ from twohot.audit.corrected_file import (
     read_labels,
 )
 from twohot.audit.decisions import Applied
-from twohot.audit.reviewed_parts import Review, ReviewedRows, count_together
+from twohot.review.records import ReviewRows
 from twohot.tables.column_roles import pick
 from twohot.tables.own_file import OwnParquet
 from twohot.tables.parquet_files import ParquetFiles
@@ -36,11 +39,13 @@ class CorrectedParts:
     Parameters
     ----------
     files : ParquetFiles
-        Those that were audited.
+        Those that were audited, in any order.
     path : path
         What the user called them.
-    review : Review
-        Who was audited, and what was decided.
+    rows : ReviewRows
+        The rows that were audited.
+    applied : Applied
+        Their labels now.
     label_column : str, optional
         The column of labels; by default the one that holds those that were audited.
     drop_excluded : bool
@@ -51,59 +56,77 @@ class CorrectedParts:
         self,
         files: ParquetFiles,
         path: Path,
-        review: Review,
+        rows: ReviewRows,
+        applied: Applied,
         *,
         label_column: str | None,
         drop_excluded: bool,
     ) -> None:
-        self.files, self.path, self.review = files, path, review
+        self.files, self.path, self.rows, self.applied = files, path, rows, applied
         self.drop_excluded = drop_excluded
-        check_id_column(review.ids, path, files.schema.names)
-        parts = list(self._check(label_column))
-        self.column = choose_reading(_together([read for read, _ in parts]), path)
-        self.applied: Applied = count_together([applied for _, applied in parts])
+        check_id_column(rows.ids, path, files.schema.names)
+        self.position = {name: number for number, name in enumerate(rows.id_texts())}
+        self.column = choose_reading(_together(list(self._check(label_column))), path)
         self._check_new_classes()
 
     def about(self) -> CorrectedFile:
         """Return which column holds what."""
         n_rows = int(self.files.bounds[-1])
         before = OwnParquet(self.path, self.files.schema.empty_table()).before
-        new = self.column.spelling(self.applied.classes)[len(self.review.classes) :]
-        return CorrectedFile(self.column.name, before, n_rows - self.review.n_rows, new)
+        new = self.column.spelling(self.applied.classes)[len(self.rows.classes) :]
+        return CorrectedFile(self.column.name, before, n_rows - self.rows.n_rows, new)
 
     def write(self, folder: PartFolder, done: Callable[[], None]) -> None:
         """Write the parts that are not there yet; `done` is called after each."""
-        missing = {*folder.missing()}
-        for number, found in enumerate(self._reviewed()):
-            if number in missing:
-                file = OwnParquet(self.path, self.files.read_part(number))
-                cells = corrected_cells(
-                    file,
-                    self.column,
-                    found.rows,
-                    found.applied,
-                    found.place,
-                    drop_excluded=self.drop_excluded,
-                )
-                write_part(folder.path_of(number), [file.changed(self.column.name, cells)])
-                done()
+        for number in folder.missing():
+            file = OwnParquet(self.path, self.files.read_part(number))
+            place, audited = self._audited(number)
+            applied = replace(
+                self.applied,
+                labels=self.applied.labels[audited],
+                excluded=self.applied.excluded[audited],
+            )
+            cells = corrected_cells(
+                file,
+                self.column,
+                self.rows.take(audited),
+                applied,
+                place,
+                drop_excluded=self.drop_excluded,
+            )
+            write_part(folder.path_of(number), [file.changed(self.column.name, cells)])
+            done()
 
-    def _check(self, label_column: str | None) -> Iterator[tuple[list[LabelReading], Applied]]:
-        """Yield for each part how its columns may be read, and the labels that follow."""
+    def _check(self, label_column: str | None) -> Iterator[list[LabelReading]]:
+        """Yield for each part how its columns may be read; in the end, each row was there once."""
         names = _columns_of_labels(self.files.head())
         if label_column is not None:
             pick("label_column", label_column, (), dict.fromkeys(self.files.schema.names, NOTHING))
             names = [label_column]
-        for number, found in enumerate(self._reviewed()):
+        n_found = np.zeros(self.rows.n_rows, dtype=np.intp)
+        for number in range(len(self.files.parts)):
+            place, audited = self._audited(number)
+            np.add.at(n_found, audited, 1)
             file = OwnParquet(self.path, self.files.read_part(number, names))
-            yield read_labels(file, found.rows, found.place, label_column), found.applied
+            yield read_labels(file, self.rows.take(audited), place, label_column)
+        for is_wrong, said in ((n_found == 0, "lacks"), (n_found > 1, "has more than once")):
+            wrong = np.flatnonzero(is_wrong).tolist()
+            if wrong:
+                few = first_few([self.rows.ids[row] for row in wrong])
+                problem = f"{said} {counted(len(wrong), 'row')} of the audit ({few})"
+                where = f"{problem}, where ids are {self.rows.ids.in_words()}"
+                raise ArgumentError("to", where, "pass the files that were audited.")
 
-    def _reviewed(self) -> Iterator[ReviewedRows]:
-        return self.review.parts(map(self._ids_of, range(len(self.files.parts))))
+    def _audited(self, number: int) -> tuple[IntArray, IntArray]:
+        """Return which rows of a part were audited, and where they are in the audit."""
+        ids = self._ids_of(number)
+        place = [row for row, name in enumerate(ids) if name in self.position]
+        audited = [self.position[ids[row]] for row in place]
+        return np.array(place, dtype=np.intp), np.array(audited, dtype=np.intp)
 
     def _ids_of(self, number: int) -> list[str]:
         """Return the ids of the rows of a part."""
-        ids, groups = self.review.ids, self.files.parts[number]
+        ids, groups = self.rows.ids, self.files.parts[number]
         if ids.kind == COLUMN:
             cells = OwnParquet(self.path, self.files.read_part(number, [ids.column]))
             return list(RowIds.of_column(ids.column, cells.cells(ids.column)))

@@ -1,19 +1,22 @@
 """The file of decisions that a review exports, one line per row.
 
 Its columns are the fields of `Decision`, in any order. Those that have a default there may be
-absent, so that files of older reports are read.
+absent, so that files of older reports are read. A spreadsheet may have saved it with semicolons or
+tabs. The page takes and refuses the same files, by the functions of decisions.js.
 """
 
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import Any
 
 from twohot._checks.messages import first_few
 from twohot.audit.decisions import DECISIONS, OPEN, Decision
-from twohot.tables.csv_file import read_csv
-from twohot.tables.spreadsheet_cells import unguarded
+from twohot.tables.csv_file import DELIMITERS, read_csv
+
+REQUIRED = [field.name for field in fields(Decision) if field.default is MISSING]
 
 
 def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
@@ -22,7 +25,7 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
     Parameters
     ----------
     path : path
-        CSV file in UTF-8.
+        CSV file in UTF-8, its cells separated by commas, semicolons or tabs.
 
     Returns
     -------
@@ -36,26 +39,35 @@ def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
     >>> read_decisions("decisions.csv")
     [Decision(report='r1', id='7', decision='relabel', label='cat', given_label=None, ...)]
     """
-    header, *lines = read_csv(path) or [[]]
+    header, *lines = _lines(path) or [[]]
     _check_header(path, header)
     return [
-        _decision(f"{path}, decision {number}", header, [unguarded(cell) for cell in line])
+        _decision(f"{path}, decision {number}", header, line)
         for number, line in enumerate(lines, start=1)
     ]
 
 
+def _lines(path: str | os.PathLike[str]) -> list[list[str]]:
+    """Return the lines of a file, by the first separator that finds the columns."""
+    for delimiter in DELIMITERS:
+        with suppress(ValueError):  # by another it may be one
+            lines = read_csv(path, delimiter, is_guarded=True)
+            if lines and {*REQUIRED} <= {*lines[0]}:
+                return lines
+    return read_csv(path, is_guarded=True)
+
+
 def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
     columns = [field.name for field in fields(Decision)]
-    required = [field.name for field in fields(Decision) if field.default is MISSING]
-    missing = [name for name in required if name not in header]
+    missing = [name for name in REQUIRED if name not in header]
     times = Counter(header)
     unknown = [name for name in header if name not in columns or times[name] > 1]
     if missing or unknown:
         said = [f"lacks {', '.join(missing)}"] * bool(missing)
         said += [f"has {first_few(unknown)}, not known or repeated"] * bool(unknown)
         raise ValueError(
-            f"{path} {' and '.join(said)}: its columns must be {', '.join(required)}, and may be "
-            f"{', '.join(columns[len(required) :])}, separated by commas."
+            f"{path} {' and '.join(said)}: its columns must be {', '.join(REQUIRED)}, and may be "
+            f"{', '.join(columns[len(REQUIRED) :])}, separated by commas, semicolons or tabs."
         )
 
 

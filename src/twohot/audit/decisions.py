@@ -58,9 +58,7 @@ class Applied:
     n_open: int  # flagged rows without a decision
 
 
-def apply_decisions(
-    rows: ReviewRows, decisions: Iterable[Decision], *, new_classes: Iterable[str] = ()
-) -> Applied:
+def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
     """Return the labels that follow from a review; what was not decided keeps its given label.
 
     Parameters
@@ -69,8 +67,6 @@ def apply_decisions(
         The rows of the audit that was reviewed.
     decisions : iterable of Decision
         In any order; a row may stand there twice if the outcome is the same.
-    new_classes : iterable of str
-        Classes that reviewers named for other rows of the same audit.
 
     Returns
     -------
@@ -93,15 +89,15 @@ def apply_decisions(
     >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
     >>> rows = review_rows(table, issues)
     >>> applied = apply_decisions(rows, [Decision(rows.report_id(), "0", "accept", "")])
-    >>> applied.labels, applied.n_changed
-    (array([1, 0, 1, 1]), 1)
+    >>> applied.labels.tolist(), applied.n_changed
+    ([1, 0, 1, 1], 1)
     >>> made = [
     ...     Decision(rows.report_id(), "0", "new_class", "fox", note="red"),
     ...     Decision(rows.report_id(), "1", "exclude", ""),
     ... ]
     >>> applied = apply_decisions(rows, made)
-    >>> applied.labels, applied.classes, applied.excluded[1], applied.notes
-    (array([ 2, -1,  1,  1]), ('cat', 'dog', 'fox'), np.True_, {0: 'red'})
+    >>> applied.labels.tolist(), applied.classes, applied.excluded[1], applied.notes
+    ([2, -1, 1, 1], ('cat', 'dog', 'fox'), np.True_, {0: 'red'})
     """
     report, position = rows.report_id(), {name: i for i, name in enumerate(rows.id_texts())}
     known = frozenset(rows.classes)
@@ -111,6 +107,7 @@ def apply_decisions(
         place = _place(decision, report, position)
         if decision.note and decision.note not in notes.setdefault(place, []):
             notes[place].append(decision.note)
+        _check_seen(decision, rows, place)
         if decision.decision == OPEN:
             continue
         label = _outcome(decision, rows, place, known)
@@ -121,17 +118,16 @@ def apply_decisions(
                 f"{_in_words(label)}: keep one of the two lines."
             )
     written = {place: "\n".join(texts) for place, texts in notes.items()}
-    return _applied(rows, outcomes, written, new_classes)
+    return _applied(rows, outcomes, written)
 
 
 def _applied(
     rows: ReviewRows,
     outcomes: Mapping[int, tuple[str | None, str]],
     notes: Mapping[int, str],
-    new_classes: Iterable[str],
 ) -> Applied:
     names = [name for name, _ in outcomes.values()]
-    new = {name for name in (*names, *new_classes) if name} - {*rows.classes}
+    new = {name for name in names if name} - {*rows.classes}
     classes = (*rows.classes, *sorted(new))
     code = {name: i for i, name in enumerate(classes)}
     decided = np.fromiter(outcomes, np.intp, len(outcomes))
@@ -183,8 +179,9 @@ def accept_above(
     check_within("accept_all", probability, 0, 1)
     taken = {decision.id for decision in decided if decision.decision != OPEN}
     report, names = rows.report_id(), rows.id_texts()
-    probable = np.minimum(rows.confidence, 1 - rows.label_quality)[rows.flagged] >= probability
-    accepted = (names[row] for row in rows.flagged[probable].tolist())
+    # In the precision of an audit's scores, in which .9 is less than .9 in double precision.
+    sure = np.minimum(rows.confidence, 1 - rows.label_quality).astype(np.float32)[rows.flagged]
+    accepted = (names[row] for row in rows.flagged[sure >= np.float32(probability)].tolist())
     return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
 
 
@@ -202,16 +199,24 @@ def not_in_audit(row: str, n_rows: int) -> ValueError:
     return ValueError(f"{problem}: take the decisions exported from its report.html.")
 
 
+def _check_seen(decision: Decision, rows: ReviewRows, place: int) -> None:
+    """Raise if the reviewer saw other labels of the row; a note alone would go astray as well."""
+    for column in ("given_label", "suggested_label"):
+        seen, name = (
+            getattr(decision, column),
+            rows.label_name(int(getattr(rows, f"{column}s")[place])),
+        )
+        if seen not in (None, name):
+            what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
+            advice = "export them again, their lines were mixed up."
+            raise ValueError(f"row {decision.id} has {what}: {advice}")
+
+
 def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[str]) -> str | None:
     """Return the label, by name, that a decision leads to, or say what contradicts it."""
     row, named, made = f"row {decision.id}", decision.label, decision.decision
     columns = (rows.given_labels, rows.suggested_labels, rows.second_labels)
     given, suggested, second = (rows.label_name(int(codes[place])) for codes in columns)
-    for column, name in (("given_label", given), ("suggested_label", suggested)):
-        seen = getattr(decision, column)
-        if seen not in (None, name):
-            what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
-            raise ValueError(f"{row} has {what}: export them again, their lines were mixed up.")
     if made == "new_class":
         return _new_class(row, named)
     if named and named not in known:

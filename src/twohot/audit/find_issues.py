@@ -3,18 +3,19 @@
 import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
-from twohot._checks.labels import Labels, check_two_classes, code_labels, label_notes
+from twohot._checks.labels import NO_LABEL, Labels, check_two_classes, code_labels, label_notes
 from twohot._checks.messages import ArgumentError
 from twohot._checks.numbers import check_count, check_within
 from twohot._types import FloatArray, Matrix
-from twohot.audit.audit_notes import learnt_by_heart, row_notes, tells_nothing, unclear_notes
+from twohot.audit.audit_notes import flag_notes, row_notes
 from twohot.audit.audited_classes import OfferedClasses, offered_classes
-from twohot.audit.chunked_issues import find_chunked_issues
+from twohot.audit.checked_rows import read_checked
 from twohot.audit.class_probabilities import (
     column_classes,
     given_blocks,
@@ -23,14 +24,32 @@ from twohot.audit.class_probabilities import (
 )
 from twohot.audit.issue_ids import audited_ids, repeated_index_note
 from twohot.audit.issue_table import LabelIssues
-from twohot.audit.judged_rows import judge_labels
-from twohot.audit.opinions import given_opinions
 from twohot.audit.partly_labelled import check_sliceable, naming_rows
-from twohot.audit.two_likeliest import CLOSE
-from twohot.audit.verdict import LabelVerdict, reach_verdict
-from twohot.rows.chunked import is_dask
-from twohot.select.auto_probe import AutoProbe
+from twohot.distill._chunked_inputs import chunked_labels
+from twohot.distill._inputs import check_features
+from twohot.judge.auto_probe import AutoProbe
+from twohot.judge.folds import assign_folds, distance_from_mean
+from twohot.judge.given import (
+    can_be_cloned,
+    has_seen,
+    judge_given,
+    log_probabilities,
+    out_of_fold,
+)
+from twohot.judge.groups import check_groups
+from twohot.judge.recalibration import Checked, check_checked, recalibrate
+from twohot.judge.sample import N_FOLDS
+from twohot.judge.verdict import Verdict, reach_verdict
+from twohot.rows.chunked import ChunkedFeatures, is_dask
+from twohot.rows.threads import count_threads
 from twohot.tables.frames import check_same_index, pandas_index
+from twohot.tables.row_ids import RowIds
+
+# Of two candidates whose probabilities differ by less than this factor neither is sure.
+CLOSE = 2.0
+
+# Labels from which on a classifier that predicts all of them is refused: of fewer, chance may.
+ENOUGH_ROWS = 20
 
 
 def find_label_issues(
@@ -40,6 +59,8 @@ def find_label_issues(
     probe: Any = None,
     probabilities: ArrayLike | None = None,
     classes: ArrayLike | None = None,
+    groups: Any = None,
+    checked: Any = None,
     budget: int | None = None,
     precision: float | None = None,
     missing: Collection[str] = (),
@@ -60,24 +81,28 @@ def find_label_issues(
         Labels. Rows without one (None, NaN, NA, empty or blank text) are predicted and never
         counted. Classes of a `Labels` record keep their order, with rows or without.
     probe : fitted classifier, optional
-        Who judges: anything with `predict_proba` and `classes_`, matched with labels by their
-        text, so that 2 is "2". If it has a method `predict_calibrated_proba`, that is called
-        instead. By default an `AutoProbe` is fitted, and every row is judged without its label.
+        Classifier used to judge the labels: anything with `predict_proba` and `classes_`, matched
+        with labels by their text, so that 2 is "2". If it was fitted on these rows, clones that
+        have not seen each row judge in its place. By default an `AutoProbe` is fitted, and every
+        row is judged without its label.
     probabilities : array of shape (n_samples, n_classes), optional
         A user's own probabilities, in the place of a probe: best those of a model that has not
         seen the row.
     classes : array of shape (n_classes,), optional
         The labels of the columns of `probabilities`; by default the names that a data frame gives
         them, else the labels of `y` in order. For text that is a number one of these is needed.
+    groups : array, list or series of shape (n_samples,), optional
+        Rows of one group (a patient, a document, a video) are never in different folds. Copies and
+        near-duplicates are one group anyway.
+    checked : mapping, data frame or path, optional
+        What is known of some rows: row id (position by default) to its true label, or to "right" or
+        "wrong"; or the decisions that the review page exported. Checked rows keep their verdict,
+        are fitted with their true label, and recalibrate `probability_wrong`.
     budget : int, optional
-        Flag at most this many labels, the most doubtful ones: what somebody has time to look at.
-        Fewer, if no more labels have a likelier class.
+        Flag at most this many labels, the most doubtful ones.
     precision : float, optional
-        Flag as many labels as keep the expected share of truly wrong ones among them at this, as
-        far as that can be promised: doubts that may be overlap of classes do not count, and where
-        noise differs between classes they count by the `confidence` in the suggestion; those of
-        classes with fewer than ten labels do not, if a probe is fitted on them. That may be more
-        labels than are flagged by default.
+        Flag as many labels as keep the expected share of wrong ones among them at this. It is an
+        estimate of the label model and no guarantee.
     missing : collection of str
         Texts that mean no label, as "NA": they are classes otherwise.
     ids : array, list or RowIds of shape (n_samples,), optional
@@ -86,16 +111,17 @@ def find_label_issues(
     n_jobs, random_state
         Of the `AutoProbe`.
     callback : callable, optional
-        Is called with a line for every candidate that was tried. By default a notebook shows a bar.
+        Called with one line of text per classifier that was tried. By default a notebook shows a
+        bar.
     checkpoint : path, optional
         File of what the `AutoProbe` has finished, as for its `fit`.
 
     Returns
     -------
-    LabelIssues, or LazyLabelIssues of a Dask collection
-        One row per sample: `is_label_issue`, `label_quality`, `probability_wrong`, `given_label`,
-        `predicted_label`, `second_label`, `confidence`, `second_confidence`, `is_undecided`; and
-        `noise_rate`, `noise_interval`, `corruption`.
+    LabelIssues
+        One row per sample, in memory for every container: `is_label_issue`, `label_quality`,
+        `probability_wrong`, `given_label`, `predicted_label`, `second_label`, `confidence`,
+        `second_confidence`, `is_undecided`; and `noise_rate`, `noise_interval`, `corruption`.
 
     Examples
     --------
@@ -114,21 +140,19 @@ def find_label_issues(
     _check_request(probe, probabilities, classes)
     check_flagging(budget, precision)
     if is_dask(X):
-        _check_chunked(probe=probe, probabilities=probabilities, ids=ids, classes=classes)
-        lazy = find_chunked_issues(
+        _check_chunked(probe=probe, probabilities=probabilities, classes=classes)
+        return _find_in_chunks(
             X,
             y,
-            probe=AutoProbe(n_jobs=n_jobs, random_state=random_state),
+            AutoProbe(n_jobs=n_jobs, random_state=random_state),
             missing=missing,
-            flag=lambda verdict, learnt: _flags(verdict, budget, precision, learnt=learnt),
-            doubts=lambda verdict, labels, flagged: unclear_notes(
-                verdict, labels, precision, flagged
-            ),
-            messages=row_notes,
+            ids=ids,
+            groups=groups,
+            checked=checked,
+            flagging=(budget, precision),
             callback=callback,
             checkpoint=checkpoint,
         )
-        return cast(LabelIssues, lazy)  # the same columns and estimates
     given = code_labels(y, missing=missing)
     if probabilities is None:
         if X is None:
@@ -143,37 +167,152 @@ def find_label_issues(
     elif probe is not None:
         labels = given.among(probe_classes(probe))
     check_two_classes(labels)
-    said, told = cast(tuple[str, ...], ()), True
+    known = _check_checked(checked, labels, row_ids)
+    said: tuple[str, ...] = ()
     with naming_rows(X, row_ids):
         if probabilities is not None:
-            blocks = given_blocks(probabilities, labels)
-            verdict, said, told = _judge_given(labels, None, blocks)
+            verdict = _judge_by(given_blocks(probabilities, labels), labels)
         elif probe is not None:
-            blocks = probe_blocks(probe, X, len(labels.codes))
-            verdict, said, told = _judge_given(labels, probe, blocks)
+            verdict, said = _judge_by_probe(probe, X, labels, groups, n_jobs)
         else:
             probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
-            verdict = judge_labels(probe, X, labels, callback, checkpoint)
+            verdict = _judge_unseen(
+                probe, X, labels, known, groups=groups, callback=callback, checkpoint=checkpoint
+            )
+    verdict = _with_checked(verdict, known)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
-    by_nearest = verdict.trust.by_nearest
-    messages = (*said, *row_notes(labels, probe, by_nearest=by_nearest), *notes)
-    learnt = told and (by_nearest or getattr(getattr(probe, "choice_", None), "learnt", True))
-    found = _issues(
-        labels, verdict, offered, budget, precision, learnt=learnt, probe=probe, messages=messages
-    )
+    messages = (*said, *row_notes(labels, verdict), *notes)
+    found = _issues(verdict, offered, budget, precision, probe=probe, messages=messages)
     return replace(found, ids=row_ids)
 
 
-def _judge_given(
-    labels: Labels, probe: Any, blocks: Iterator[FloatArray]
-) -> tuple[LabelVerdict, tuple[str, ...], bool]:
-    """Return the verdict by given probabilities, what to say, and whether they tell anything."""
-    opinions = given_opinions(blocks)
-    predicted = opinions.outputs.argmax(axis=1)
-    nothing = tells_nothing(labels, predicted)
-    said = (*learnt_by_heart(labels, probe, predicted), *nothing)
-    return reach_verdict(opinions, labels), said, not nothing
+def _find_in_chunks(
+    X: Any,
+    y: Any,
+    probe: AutoProbe,
+    *,
+    missing: Collection[str],
+    ids: Any,
+    groups: Any,
+    checked: Any,
+    flagging: tuple[int | None, float | None],
+    callback: Callable[[str], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> LabelIssues:
+    """Find the labels that are wrong of features in chunks; labels and results are here."""
+    features = check_features(probe, X, reset=True)
+    if isinstance(features, ChunkedFeatures):
+        column = chunked_labels(y, features, all_labelled=False, missing=missing)
+        labels = Labels(np.asarray(column.codes.values()), column.classes)
+    else:  # fewer rows than features come here
+        labels = code_labels(y.compute() if is_dask(y) else y, missing=missing).present()
+    row_ids = audited_ids(X, y, ids, len(labels.codes))
+    known = _check_checked(checked, labels, row_ids)
+    verdict = _judge_unseen(
+        probe, features, labels, known, groups=groups, callback=callback, checkpoint=checkpoint
+    )
+    verdict = _with_checked(verdict, known)
+    offered = offered_classes(labels, labels.classes, in_order=True)
+    messages = (*row_notes(labels, verdict), *label_notes(labels))
+    found = _issues(verdict, offered, *flagging, probe=probe, messages=messages)
+    return replace(found, ids=row_ids)
+
+
+def _judge_unseen(
+    probe: AutoProbe,
+    X: Matrix,
+    labels: Labels,
+    checked: Checked | None,
+    *,
+    groups: Any,
+    callback: Callable[[str], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> Verdict:
+    """Fit a probe; return the verdict by fits that have not seen each row's label.
+
+    Checked rows are fitted with their true label; of those that are only known to be wrong, none.
+    """
+    rows = X if isinstance(X, ChunkedFeatures) else check_features(probe, X, reset=True)
+    fitted = labels
+    if checked is not None:
+        true = labels.codes.copy()
+        true[checked.rows] = checked.labels
+        fitted = Labels(true, labels.classes)
+    anchored, verdict = probe.fit_coded(
+        rows, fitted, None, callback, groups=groups, checkpoint=checkpoint
+    )
+    return verdict if checked is None else reach_verdict(anchored, labels.codes)
+
+
+def _check_checked(checked: Any, labels: Labels, ids: RowIds) -> Checked | None:
+    """Return what a user knows of some rows."""
+    if checked is None:
+        return None
+    return check_checked(read_checked(checked), labels.codes, labels.classes, ids=ids)
+
+
+def _with_checked(verdict: Verdict, checked: Checked | None) -> Verdict:
+    """Return the verdict with checked rows as they were checked, and the others recalibrated."""
+    if checked is None:
+        return verdict
+    doubt = recalibrate(verdict.doubt, checked.rows, checked.wrong)
+    first, second = verdict.first.copy(), verdict.second.copy()
+    confidence, runner_up = verdict.confidence.copy(), verdict.runner_up.copy()
+    named = checked.labels != NO_LABEL
+    rows, true = checked.rows[named], checked.labels[named]
+    second[rows] = np.where(first[rows] == true, second[rows], first[rows])
+    first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
+    labelled = verdict.codes != NO_LABEL
+    share = float(np.mean(doubt[labelled]))
+    low, high = verdict.interval
+    return replace(
+        verdict,
+        first=first,
+        second=second,
+        confidence=confidence,
+        runner_up=runner_up,
+        doubt=doubt,
+        share=share,
+        interval=(min(low, share), max(high, share)),
+        checked=checked,
+    )
+
+
+def _judge_by(blocks: Iterator[FloatArray], labels: Labels) -> Verdict:
+    """Return the verdict by given probabilities."""
+    log_p = np.concatenate([log_probabilities(block) for block in blocks])
+    return judge_given(log_p, labels.codes)
+
+
+def _judge_by_probe(
+    probe: Any, X: Matrix, labels: Labels, groups: Any, n_jobs: int | None
+) -> tuple[Verdict, tuple[str, ...]]:
+    """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels."""
+    n_rows = len(labels.codes)
+    if not can_be_cloned(probe):
+        predicted = np.concatenate([b.argmax(axis=1) for b in probe_blocks(probe, X, n_rows)])
+        labelled = labels.labelled
+        if n_rows >= ENOUGH_ROWS and (predicted == labels.codes)[labelled].all():
+            problem = "predicts every label, as if it had been fitted on them"
+            advice = "pass probabilities out of fold, or no probe."
+            raise ArgumentError("probe", problem, advice)
+        return _judge_by(probe_blocks(probe, X, n_rows), labels), ()
+    rows = check_features(clone(AutoProbe()), X, reset=True)
+    order = distance_from_mean(rows, n_jobs=count_threads(n_jobs))
+    known = check_groups(groups, n_rows)
+    seen = has_seen(probe, rows, labels.codes, order, known)
+    if seen is None:
+        return _judge_by(probe_blocks(probe, X, n_rows), labels), ()
+    fold = assign_folds(order, labels.codes, N_FOLDS, groups=known, random_state=0)
+    found = out_of_fold(probe, rows, labels.codes, fold, labels.n_classes)
+    said = (
+        f"The probe predicts {seen.given:.1%} of these labels, and a clone that has not seen them "
+        f"{seen.unseen:.1%}: it was fitted on these rows. Labels are judged by {N_FOLDS} clones, "
+        "each fitted without the rows that it judges. To judge by the probe itself, pass its "
+        "probabilities."
+    )
+    return judge_given(log_probabilities(found), labels.codes), (said,)
 
 
 def check_flagging(budget: int | None, precision: float | None) -> None:
@@ -197,49 +336,50 @@ def _check_request(probe: Any, probabilities: ArrayLike | None, classes: ArrayLi
 
 
 def _issues(
-    labels: Labels,
-    verdict: LabelVerdict,
+    verdict: Verdict,
     offered: OfferedClasses,
     budget: int | None,
     precision: float | None,
     *,
-    learnt: bool,
     messages: tuple[str, ...],
     probe: Any,
 ) -> LabelIssues:
-    candidates, codes = verdict.candidates, labels.codes
-    flagged = _flags(verdict, budget, precision, learnt=learnt)
+    flagged = _flags(verdict, budget, precision)
     return LabelIssues(
         is_label_issue=flagged,
-        label_quality=1 - verdict.doubt,
-        given=offered.codes(codes),
-        predicted=offered.codes(candidates.first),
-        second=offered.codes(candidates.second),
-        confidence=candidates.confidence,
-        second_confidence=candidates.runner_up,
-        is_undecided=candidates.runner_up * CLOSE > candidates.confidence,
+        # 26 bytes a row, whatever the container.
+        label_quality=(1 - verdict.doubt).astype(np.float32),
+        given=offered.codes(verdict.codes).astype(np.int32),
+        predicted=offered.codes(verdict.first).astype(np.int32),
+        second=offered.codes(verdict.second).astype(np.int32),
+        confidence=verdict.confidence.astype(np.float32),
+        second_confidence=verdict.runner_up.astype(np.float32),
+        is_undecided=verdict.runner_up * CLOSE > verdict.confidence,
         classes=offered.names,
-        noise_rate=verdict.noise_rate,
-        noise_interval=verdict.noise_interval if learnt else (0.0, 1.0),
+        noise_rate=verdict.share,
+        noise_interval=verdict.interval,
         corruption=offered.corruption(verdict.corruption),
-        # Where nothing was learnt there is no more to say.
-        messages=(
-            *(unclear_notes(verdict, labels, precision, flagged) if learnt else ()),
-            *messages,
-        ),
+        messages=(*flag_notes(verdict, flagged, precision), *messages),
         probe=probe,
     )
 
 
-def _flags(
-    verdict: LabelVerdict, budget: int | None, precision: float | None, *, learnt: bool
-) -> NDArray[np.bool_]:
-    """Return the labels to look at: as many as is asked for, or as make the best F1."""
+def _flags(verdict: Verdict, budget: int | None, precision: float | None) -> NDArray[np.bool_]:
+    """Return the labels to look at: as many as is asked for, or as make the best F1.
+
+    Of checked rows those that are wrong are flagged, and no others.
+    """
     if budget is not None:
-        return verdict.flag_within(budget)
-    if not learnt:  # and nothing is known
-        return np.zeros_like(verdict.eligible)
-    return verdict.flagged if precision is None else verdict.flag_for(precision)
+        flagged = verdict.flag_within(budget)
+    elif precision is not None:
+        flagged = verdict.flag_for(precision)
+    else:
+        flagged = verdict.flagged
+    checked = verdict.checked
+    if checked is not None:
+        flagged = flagged.copy()
+        flagged[checked.rows] = checked.wrong
+    return flagged
 
 
 def _check_chunked(**arguments: Any) -> None:

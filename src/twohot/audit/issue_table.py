@@ -12,8 +12,7 @@ from twohot._checks.labels import NO_LABEL, Labels
 from twohot._extras import load_extra
 from twohot._notebooks import notebook_table
 from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.doubt import share_in_words
-from twohot.audit.flags import taken_unseen
+from twohot.audit.shares import share_in_words, taken_unseen
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import RowIds
 from twohot.tables.table import POSITIONS
@@ -31,6 +30,8 @@ COLUMNS = (
 )
 
 SHOWN = 10  # rows of the printed table
+# Rows of a file of `to_parquet`: some 64 MB, with names of classes.
+PART_ROWS = 1_000_000
 HEADINGS = ("id", "quality", "given", "suggested", "second")
 # Fields with one entry per row, beside the ids.
 ROW_FIELDS = (
@@ -180,6 +181,46 @@ class LabelIssues:
         polars = load_extra("polars", "frames", "data frames")
         columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
         return polars.DataFrame(columns, strict=False)
+
+    def to_parquet(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        part_rows: int = PART_ROWS,
+        force: bool = False,
+    ) -> list[str]:
+        """Write all rows to a folder of Parquet files, their ids first.
+
+        A file appears when it is whole: a write that was stopped is resumed by another, which
+        leaves the files of the same audit as they are. Those of another audit are refused.
+
+        Parameters
+        ----------
+        folder : path
+            Any path of fsspec.
+        part_rows : int, default=1,000,000
+            Rows of a file.
+        force : bool, default=False
+            Replace the files of another audit.
+
+        Returns
+        -------
+        list of str
+            The files, in the order of the rows.
+
+        Examples
+        --------
+        >>> from twohot import find_label_issues
+        >>> issues = find_label_issues(
+        ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
+        ... )
+        >>> [file.rsplit("/", 1)[1] for file in issues.to_parquet("issues", part_rows=5)]
+        ['part-00000.parquet', 'part-00001.parquet']
+        """
+        # What writes the parts takes issues, and so imports this module.
+        from twohot.audit.issue_parts import issues_to_parquet  # noqa: PLC0415
+
+        return issues_to_parquet(self, folder, part_rows, force=force)
 
     def report(
         self,

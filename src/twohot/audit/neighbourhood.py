@@ -1,8 +1,6 @@
 """The nearest rows of all rows, exact up to a number of rows, and of a sample of them above.
 
-Rows are compared by the cosine of their prepared features. Products of all pairs are made block by
-block in float32; the distances of the few that are kept are then computed from the rows themselves,
-because 2 - 2 cos loses the digits by which copies are told from rows that are merely close.
+Rows are compared by the distance of their prepared features, of unit norm.
 """
 
 from dataclasses import dataclass
@@ -10,16 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot._types import FloatArray, IntArray, Matrix
+from twohot.judge.nearest import N_NEIGHBOURS, nearest_rows
 from twohot.rows.stores import fit_preparation, open_rows
-from twohot.rows.threads import count_threads, map_on_cores
+from twohot.rows.threads import count_threads
 
 # All pairs of so many rows take a minute or two.
 MOST_ROWS = 50_000
 # Prepared rows that are held at once, 1 GB; wider features are searched in fewer rows.
 MOST_ENTRIES = 2**28
-# Rows that are compared with all others at once: 50 MB of cosines for 50,000 rows.
-BLOCK_ROWS = 256
-N_NEIGHBOURS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,25 +52,5 @@ def search_neighbourhood(
     rows = open_rows(X, preparation, dtype=np.dtype(np.float32), n_jobs=n_threads)
     prepared = rows.in_memory(chosen).X
     n_kept = min(n_neighbours, n_searched - 1)
-
-    def search(number: int) -> tuple[IntArray, FloatArray]:
-        return _nearest(prepared, number * BLOCK_ROWS, n_kept)
-
-    found = list(map_on_cores(search, -(-n_searched // BLOCK_ROWS), n_threads))
-    places, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    places, distances = nearest_rows(prepared, n_kept, n_jobs=n_threads)
     return Neighbourhood(chosen, chosen[places], distances, n_rows)
-
-
-def _nearest(prepared: FloatArray, first: int, n_kept: int) -> tuple[IntArray, FloatArray]:
-    """Return the nearest rows of a block of rows and their distances, without the row itself."""
-    block = prepared[first : first + BLOCK_ROWS]
-    cosines = block @ prepared.T
-    own = np.arange(len(block))
-    cosines[own, first + own] = -np.inf
-    # Partitioned first: only the rows that are kept need an order.
-    n_others = cosines.shape[1] - n_kept
-    kept = np.argpartition(cosines, min(n_others, cosines.shape[1] - 1), axis=1)[:, n_others:]
-    gaps = prepared[kept].astype(np.float64) - block[:, np.newaxis]
-    distances = np.sqrt(np.einsum("ikd,ikd->ik", gaps, gaps))
-    order = np.lexsort((kept, distances), axis=1)  # of equals the earlier row comes first
-    return np.take_along_axis(kept, order, 1), np.take_along_axis(distances, order, 1)

@@ -2,27 +2,20 @@
 
 With d_k(i) the distance of row i to its k-th nearest row and s(i) the mean cosine of its nearest,
 
-    copies          d_1(i) ≤ t median d_10: far nearer than rows of these data usually are
+    copies          d_1(i) ≤ `copy_distance`: far nearer than rows of these data usually are
     outliers        log s(i) < Q1 - 3 (Q3 - Q1), quartiles of log s, and s(i) < median s / 2
     classes alike   neighbours across two classes, of those to expect if the two were one
-
-In m dimensions the nearest of k rows within d_k is nearer than t d_k with a probability of about
-(k - 1) t^m. So t is 0.2 for features, whose dimension is 10 or 20, and less where m is small.
 """
 
 import numpy as np
-import scipy.sparse as sp
 
 from twohot._checks.labels import NO_LABEL
 from twohot._types import FloatArray, IntArray
 from twohot.audit.neighbourhood import Neighbourhood
+from twohot.judge.groups import connected
+from twohot.judge.nearest import copy_distance
 from twohot.review.findings import AlikeClasses
 
-# Of the median distance to the tenth neighbour. On features of five public data sets most pairs
-# below have the same label, as copies would; from 0.3 on many have not.
-COPY_DISTANCE = 0.2
-# Of rows of which no two are copies, this share may look like some.
-CHANCE = 1e-4
 # Tukey's fence for values that are far out, in interquartile ranges.
 FAR_OUT = 3.0
 # One class, split at random into two, has a mixing of 0.8 to 1.5; pairs that people tell apart
@@ -36,34 +29,15 @@ def copies(nearby: Neighbourhood) -> tuple[IntArray, ...]:
     """Return groups of rows that are nearly the same, in the order of their first rows."""
     if not nearby.distances.size:
         return ()
-    n_others = max(nearby.distances.shape[1] - 1, 1)
-    by_chance = (CHANCE / n_others) ** (1 / intrinsic_dimension(nearby))
-    usual = np.median(nearby.distances[:, -1])
-    is_copy = nearby.distances <= min(COPY_DISTANCE, by_chance) * usual
+    is_copy = nearby.distances <= copy_distance(nearby.distances)
     ends = np.broadcast_to(nearby.rows[:, np.newaxis], is_copy.shape)[is_copy]
-    pairs = sp.coo_array(
-        (np.ones(len(ends)), (ends, nearby.neighbours[is_copy])), (nearby.n_rows, nearby.n_rows)
-    )
-    _, group = sp.csgraph.connected_components(pairs, directed=False)
-    members = np.unique(np.concatenate([ends, nearby.neighbours[is_copy]]))
+    others = nearby.neighbours[is_copy]
+    group = connected(ends, others, nearby.n_rows)
+    members = np.unique(np.concatenate([ends, others]))
     order = members[np.argsort(group[members], kind="stable")]
     starts = np.flatnonzero(np.diff(group[order])) + 1
     found = [part for part in np.split(order, starts) if len(part)]
     return tuple(sorted(found, key=lambda part: int(part[0])))
-
-
-def intrinsic_dimension(nearby: Neighbourhood) -> float:
-    """Return the dimension that distances grow as if in: the median of Levina and Bickel's (2005).
-
-    Of rows whose neighbours are all at one distance, for instance of copies, it says nothing;
-    where that holds for all rows it is infinite.
-    """
-    distances = nearby.distances[nearby.distances[:, 0] > 0]
-    growth = np.log(distances[:, -1:] / distances[:, :-1]).sum(axis=1)
-    known = growth > 0
-    if not known.any():
-        return float("inf")
-    return float(np.median((distances.shape[1] - 1) / growth[known]))
 
 
 def far_out(nearby: Neighbourhood) -> tuple[IntArray, FloatArray]:

@@ -14,8 +14,8 @@ from twohot.audit.issue_table import LabelIssues
 from twohot.audit.nearest import label_evidence
 from twohot.audit.partly_labelled import check_audited_rows
 from twohot.classes import class_correlation, cluster_classes
+from twohot.judge.choice import Choice, Tried
 from twohot.review.records import ChoiceCurve, Curve, Method, ReviewRows, ReviewSummary, RowCounts
-from twohot.select.result import Choice, Tried
 from twohot.tables.table import FeatureTable
 
 # Fewer classes than this have no structure to show, and of more nobody can see it: a matrix has an
@@ -80,7 +80,7 @@ def review_summary(
     `counts` are those of all rows, where `issues` has only some of them.
     """
     choice: Choice | None = getattr(issues.probe, "choice_", None)
-    n_classes, known = len(issues.classes), counts or _counts(issues)
+    n_classes, known = len(issues.classes), counts or row_counts(issues)
     table = known.full_table or "issues.csv"
     left_out = [] if counts is None else [SOME_ROWS.format(n_shown=len(issues))]
     if not _has_matrices(issues):
@@ -114,7 +114,8 @@ def _with_features(summary: ReviewSummary, X: Matrix, issues: LabelIssues) -> Re
     )
 
 
-def _counts(issues: LabelIssues) -> RowCounts:
+def row_counts(issues: LabelIssues) -> RowCounts:
+    """Return how many rows there are of each kind."""
     n_undecided = int(np.count_nonzero(issues.is_label_issue & issues.is_undecided))
     n_unlabelled = int(np.count_nonzero(issues.given == NO_LABEL))
     return RowCounts(len(issues), n_unlabelled, issues.n_issues, n_undecided)
@@ -144,15 +145,16 @@ def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, Int
 
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
-    """Return the best of every method, by agreement; the chosen one for its own method."""
+    """Return the label model, and the best of every method by agreement."""
     best = {entry.method: entry for entry in sorted(choice.tried, key=lambda e: e.agreement)}
-    best[choice.chosen.method] = choice.chosen
-    return tuple(
+    model = Method(
+        "label model", choice.agreement, choice.agreement_error, chosen=True, method="label model"
+    )
+    return model, *(
         Method(
             entry.name,
             entry.agreement,
             entry.agreement_error,
-            chosen=entry.chosen,
             method=entry.method,
         )
         for entry in best.values()
@@ -173,11 +175,9 @@ def _choice_curve(choice: Choice) -> ChoiceCurve:
         )
         for kind, entries in kinds.items()
     )
-    chosen = choice.chosen
-    marked = None if chosen.ridge is None else (chosen.ridge, chosen.agreement)
     with_ridge = {entry.method for entry in choice.tried if entry.ridge is not None}
     levels = tuple(method for method in _methods(choice) if method.method not in with_ridge)
-    return ChoiceCurve("ridge", curves, marked, levels)
+    return ChoiceCurve("ridge", curves, None, levels)
 
 
 def _messages(issues: LabelIssues, choice: Choice | None, counts: RowCounts) -> tuple[str, ...]:
@@ -190,8 +190,7 @@ def _messages(issues: LabelIssues, choice: Choice | None, counts: RowCounts) -> 
     if choice is None:
         return (found,)
     judged = (
-        f"The probe is the {choice.chosen.name}, which predicts {choice.chosen.agreement:.1%} ± "
-        f"{choice.chosen.agreement_error:.1%} of {choice.n_held_out:,} given labels that it had "
-        "not seen."
+        f"The label model predicts {choice.agreement:.1%} ± {choice.agreement_error:.1%} of "
+        f"{choice.n_rows:,} given labels that it had not seen."
     )
     return found, judged

@@ -17,12 +17,14 @@ import numpy as np
 
 from twohot._checks.labels import NO_LABEL
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._unfinished import KEPT, NAME_BYTES
 from twohot.audit.decisions import Applied
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import PATH
 
-# The longest name that common disks give a folder.
-NAME_BYTES = 255
+# Names that stand for devices on Windows, with any ending.
+PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))
+DEVICES = {"con", "prn", "aux", "nul", *PORTS}
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class SortedFolder:
 
     n_images: int
     n_copied: int  # copied and not linked
+    unusual: tuple[str, ...]  # classes whose folders Windows cannot hold
     left_out: tuple[str, ...]  # files of the folder without a label, not audited, or excluded
 
 
@@ -92,7 +95,7 @@ def write_sorted_folder(
             place = _free_place(places, folders[after], within, before)
             places[_told_apart(place)] = place, names[row]
     # Made beside and renamed: the folder is there whole or not at all.
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:KEPT]}.") as made:
         n_copied = 0
         whole = Path(made) / "whole"
         whole.mkdir()
@@ -101,7 +104,8 @@ def write_sorted_folder(
             n_copied += _put(source / name, whole / place, copy=copy)
         whole.replace(target)
     taken = [name for _, name in places.values()]
-    return SortedFolder(len(taken), n_copied, _left_out(source, taken))
+    unusual = tuple(name for name in folders.values() if _fails_on_windows(name))
+    return SortedFolder(len(taken), n_copied, unusual, _left_out(source, taken))
 
 
 def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
@@ -111,6 +115,9 @@ def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
         raise ArgumentError({"to": source}, problem, "pass the file that the labels came from.")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ArgumentError({"output": target}, "is there already", "choose another name.")
+    if target.resolve().is_relative_to(source.resolve()):
+        problem = f"lies in {source}, whose images it would become"
+        raise ArgumentError({"output": target}, problem, "choose a folder beside it.")
     names = list(rows.ids)
     outside = [name for name in names if not _is_below(PurePosixPath(name))]
     if outside:
@@ -157,6 +164,19 @@ def _folder_name(name: str) -> str:
     else:
         return name
     raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
+
+
+def _fails_on_windows(name: str) -> bool:
+    """Return whether Windows refuses a name of a folder, or changes it.
+
+    Examples
+    --------
+    >>> [_fails_on_windows(name) for name in ("con", "aux.txt", "x.", "what?", "cat")]
+    [True, True, True, True, False]
+    """
+    if name[-1] in ". " or any(mark in '<>:"|?*' or ord(mark) < 32 for mark in name):
+        return True
+    return name.split(".", maxsplit=1)[0].rstrip().casefold() in DEVICES
 
 
 def _told_apart(path: PurePosixPath | str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.arrays import check_real
 from twohot._checks.labels import Labels, code_labels, missing_texts
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, IntArray, Matrix
@@ -96,7 +97,12 @@ def ones_for(chunk: Any) -> FloatArray:
 
 def as_weights(cells: Any) -> FloatArray:
     """Return the weights of a chunk."""
-    return np.asarray(cells, dtype=np.float64)
+    given = np.asanyarray(cells)
+    check_real("sample_weight", given)
+    if given.ndim != 1:
+        problem = f"has a chunk of shape {given.shape}"
+        raise ArgumentError("sample_weight", problem, "pass one weight per row.")
+    return np.asarray(given, dtype=np.float64)
 
 
 def times_class(weights: FloatArray, codes: IntArray, by_class: FloatArray) -> FloatArray:

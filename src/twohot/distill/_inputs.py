@@ -8,14 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
-from twohot._checks.arrays import STORED, check_precision
+from twohot._checks.arrays import STORED, check_precision, check_real, check_real_rows
 from twohot._checks.column_cells import order_key
 from twohot._checks.foreign_arrays import as_numpy, is_polars_frame, text_columns
 from twohot._checks.labels import Labels, check_all_labelled, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted, first_few
-from twohot._checks.numbers import check_choice, check_within
+from twohot._checks.numbers import check_choice, check_within, is_real
 from twohot._types import FloatArray, IntArray, Matrix
 from twohot.distill._chunked_inputs import (
     chunked_features,
@@ -62,9 +62,7 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
         return check_features(_Unnamed(), as_numpy(X), reset=True)
     X = as_numpy(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
-    if kind == "c":
-        problem = f"has dtype {X.dtype} (Complex data not supported)"
-        raise ArgumentError("X", problem, "pass X.real or abs(X).")
+    check_real_rows(X)
     try:
         checked = validate_data(
             estimator,
@@ -159,9 +157,7 @@ def row_weights(
     if isinstance(X, ChunkedFeatures):
         codes: Any = targets
         return _weights_in_chunks(X, codes, classes, class_weight, sample_weight)
-    weights: FloatArray = _check_sample_weight(
-        as_numpy(sample_weight), X, dtype=np.float64, ensure_non_negative=True, copy=True
-    )
+    weights = _checked_weights(sample_weight, X.shape[0])
     _check_total("sample_weight", weights)
     if class_weight is not None:
         if targets.ndim == 1:
@@ -170,6 +166,27 @@ def row_weights(
         else:
             weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
         _check_total("sample_weight times class_weight", weights)
+    return weights
+
+
+def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Return a weight of at least zero for each row, ones where none is given."""
+    if sample_weight is None or is_real(sample_weight):
+        return np.full(n_samples, 1.0 if sample_weight is None else sample_weight, np.float64)
+    given = np.asanyarray(as_numpy(sample_weight))
+    check_real("sample_weight", given)
+    try:
+        weights = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        problem = f"holds what is no number ({error})"
+        raise ArgumentError("sample_weight", problem, "pass real numbers.") from error
+    if weights.shape != (n_samples,):
+        problem = f"has shape {weights.shape} and X has {counted(n_samples, 'row')}"
+        raise ArgumentError("sample_weight", problem, "pass one weight per row.")
+    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if wrong.size:
+        problem = f"has the negative or missing weight {weights[wrong[0]]} in row {wrong[0]}"
+        raise ArgumentError("sample_weight", problem, "pass weights of at least zero.")
     return weights
 
 

@@ -18,6 +18,7 @@ from twohot._checks.numbers import (
     check_flag,
     check_penalty,
     check_positive,
+    check_random_state,
 )
 from twohot._types import IntArray, Matrix
 from twohot.distill._inputs import (
@@ -28,6 +29,7 @@ from twohot.distill._inputs import (
     row_weights,
 )
 from twohot.distill.checkpoint import checkpoint_at, digest_of
+from twohot.distill.fit_time import warn_of_long_fit
 from twohot.distill.fitted import FittedProbe, prepare_as
 from twohot.distill.recipe import Recipe
 from twohot.distill.rounds import run_rounds
@@ -164,6 +166,7 @@ class Probe(FittedProbe):
                 start = check_start(self.start, (len(classes), X.shape[1]))
                 start = np.pad(start, ((0, 0), (0, coordinates.rows.intercept)))
                 settings = replace(settings, start=coordinates.from_features(start))
+            warn_of_long_fit(coordinates.rows, len(recipe.rounds))
             say = self._say if verbosity > 1 else None
             file = None
             if checkpoint is not None:
@@ -190,6 +193,7 @@ class Probe(FittedProbe):
 
     def _recipe(self, n_classes: int) -> Recipe:
         """Return the last round, each with its penalty and its teacher."""
+        check_random_state("random_state", self.random_state)
         steps, whiten = self._rounds(n_classes), check_flag("whiten", self.whiten)
         kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(steps))
         recipe: Recipe | None = None

@@ -161,7 +161,9 @@ def discriminant_round(
     coef, offset = discriminant_coef(moments, shrinkage)
     if coordinates.rows.intercept:
         coef = np.column_stack([coef, offset])
-    coef = coordinates.to_features(coordinates.along_axes(coef))
+    # What no axis can see is left out; axes may have a scale.
+    along = coordinates.axes.project(coef, coordinates.rows.n_jobs)
+    coef = coordinates.to_features(along)
     if coordinates.rows.intercept:
         coef, offset = coef[:, :-1], coef[:, -1]
     return Round(

@@ -8,13 +8,10 @@ import numpy as np
 from twohot._checks.labels import Labels
 from twohot._checks.messages import counted, first_few
 from twohot._types import IntArray
-from twohot.distill import recipe as grid
-from twohot.distill.average_recipe import AverageRecipe
-from twohot.distill.recipe import Recipe
 from twohot.forecast.gains import Comparison
 from twohot.forecast.noise_estimate import NoiseEstimate
 from twohot.forecast.true_correlations import CorrelationEstimate
-from twohot.select.result import Choice, Tried
+from twohot.judge.choice import Choice, Tried
 from twohot.theory import label_gaps
 
 # A student must promise one point of accuracy: it costs more fits, and what is closer than that a
@@ -36,9 +33,7 @@ class Action(StrEnum):
     """What to do."""
 
     PLAIN = "use a plain probe"
-    ROUNDS = "use several rounds"
-    ROBUST = "use a robust student"
-    AVERAGE = "use an average of probes"
+    ANCHORED = "use AutoProbe"
     NOTHING = "no linear method will help"
 
 
@@ -64,39 +59,34 @@ def advise(
 ) -> Advice:
     """Weigh the candidates, the noise and the correlations; `theory` is one sentence of evidence.
 
-    What was chosen decides, where there is something to learn at all: the theory knows classes by
-    their means alone, and promises too much where rows of a class differ.
+    What is predicted of held-out rows decides: the theory knows classes by their means alone, and
+    is too optimistic where rows of a class differ.
     """
     lost = lost_classes(noise)
     cautions = _cautions(comparison, noise, correlation, labels, lost)
-    choice = comparison.choice
+    choice, plain = comparison.choice, comparison.plain
     hopeless = _hopeless(choice, correlation, noise, lost)
     if hopeless is not None:
         reason, numbers = hopeless
         summary = f"{Action.NOTHING}: {reason}"
         return Advice(Action.NOTHING, "", summary, (numbers,), cautions, audit=False)
-    chosen, plain = choice.chosen, comparison.plain
-    gain, error = (noise.as_accuracy(value) for value in comparison.gain(chosen))
+    gain, error = (noise.as_accuracy(value) for value in comparison.gain)
     points = f"{100 * gain:.1f} ± {100 * error:.1f} points"
-    taken = f"Of {len(choice.tried)} candidates AutoProbe takes {chosen.name}"
-    seen = [_agreement(entry) for entry in dict.fromkeys([chosen, plain])]
-    evidence = (f"{taken}, with the same rows held out.", *seen, theory)
+    evidence = (_agreement(choice, plain), theory)
     audit = _least_wrong(noise) >= AUDITED_SHARE
     and_audit = f" {_worth_an_audit(noise)}" if audit else ""
-    if chosen.method == grid.TEACHER or not gain >= LEAST_GAIN:
-        why = "no student is ahead of it."
-        if chosen.method != grid.TEACHER:
-            less = "what AutoProbe takes promises less than a point of accuracy more"
-            why = f"{less} ({chosen.name}: {points})."
-        summary = f"{Action.PLAIN}: {why}{and_audit}"
+    if plain is not None and not gain >= LEAST_GAIN:
+        summary = f"{Action.PLAIN}: AutoProbe is expected to gain {points} of accuracy.{and_audit}"
         return Advice(Action.PLAIN, plain.estimator, summary, evidence, cautions, audit)
-    action, how = _what_to_use(chosen)
-    promise = f"{action} ({how}): it promises {points} of accuracy more than a plain probe."
+    summary = (
+        f"{Action.ANCHORED}: it is expected to gain {points} of accuracy over a plain probe."
+        f"{and_audit}"
+    )
     if gain < SURE_ERRORS * error:
         n_rows = counted(len(comparison.given), "row")
-        unsure = f"{n_rows} with this much noise cannot tell this from chance."
+        unsure = f"{n_rows} with this much noise cannot tell this gain from chance."
         cautions = (unsure, *cautions)
-    return Advice(action, chosen.estimator, promise + and_audit, evidence, cautions, audit)
+    return Advice(Action.ANCHORED, "AutoProbe()", summary, evidence, cautions, audit)
 
 
 def lost_classes(noise: NoiseEstimate) -> IntArray:
@@ -116,23 +106,11 @@ def _worth_an_audit(noise: NoiseEstimate) -> str:
     )
 
 
-def _what_to_use(chosen: Tried) -> tuple[Action, str]:
-    """Return what was chosen as an action, and in a few words."""
-    if isinstance(chosen.recipe, AverageRecipe):
-        parts = chosen.recipe.parts
-        robust = any(isinstance(part, Recipe) and part.loss.is_robust for part in parts)
-        methods = " and ".join(dict.fromkeys(part.method for part in parts))
-        return (Action.ROBUST if robust else Action.AVERAGE), f"average of {methods}"
-    if chosen.method == grid.ROUNDS:
-        return Action.ROUNDS, str(chosen.n_rounds)
-    return Action.ROBUST, chosen.method
-
-
-def _agreement(entry: Tried) -> str:
-    return (
-        f"{entry.name}: predicts {entry.agreement:.1%} of the given labels of rows it did not see "
-        f"(the same predictions in any other order: {entry.chance:.1%})."
-    )
+def _agreement(choice: Choice, plain: Tried | None) -> str:
+    said = f"The label model predicts {choice.agreement:.1%} of the given labels of held-out rows"
+    if plain is None:
+        return f"{said}."
+    return f"{said}, {plain.name} {plain.agreement:.1%}."
 
 
 def _hopeless(
@@ -142,7 +120,7 @@ def _hopeless(
     if not choice.learnt:
         return (
             "the features say nothing about these labels that a probe could learn.",
-            _agreement(max(choice.tried, key=lambda entry: entry.agreement)),
+            _agreement(choice, None),
         )
     same, other = correlation.same_class, correlation.other_class
     if not same > other:
@@ -162,8 +140,7 @@ def _hopeless(
 def _looks_like(comparison: Comparison, n_classes: int) -> IntArray:
     """Return what held-out rows of each label are mostly predicted as; itself if there are none."""
     counts = np.zeros((n_classes, n_classes))
-    predicted = comparison.predicted[comparison.choice.chosen]
-    np.add.at(counts, (comparison.given, predicted), 1)
+    np.add.at(counts, (comparison.given, comparison.predicted), 1)
     # Of two that are predicted as often, the label itself.
     counts += 0.5 * np.eye(n_classes)
     return np.asarray(counts.argmax(axis=1))
@@ -193,10 +170,10 @@ def _cautions(
             f"{first_few(pairs, write=str)}."
         )
     n_rows, n_alone = int(labels.sizes.sum()), int(np.count_nonzero(labels.sizes == 1))
-    if comparison.n_rows < n_rows:
+    if comparison.choice.n_rows < n_rows:
         found.append(
-            f"The choice was made on {comparison.n_rows} of {n_rows} rows: with all of them "
-            "students may gain more."
+            f"The label model was fitted on {comparison.choice.n_rows} of {n_rows} rows: with all "
+            "of them a probe may gain more."
         )
     if n_alone:
         found.append(

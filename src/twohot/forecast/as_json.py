@@ -46,12 +46,14 @@ def forecast_record(found: Forecast) -> dict[str, Any]:
 
 
 def candidate_rows(found: Forecast) -> list[dict[str, Any]]:
-    """Return one row per candidate; gains are accuracy over the plain probe."""
-    rows = []
-    for entry in found.comparison.choice.tried:
-        gain, error = (found.noise.as_accuracy(value) for value in found.comparison.gain(entry))
+    """Return one row for the label model, and one for each member of the library."""
+    choice = found.comparison.choice
+    model = {"candidate": "label model", "code": "AutoProbe()", "chosen": True}
+    rows = [model | {"agreement": choice.agreement, "agreement_error": choice.agreement_error}]
+    for entry in choice.tried:
         about = {"candidate": entry.name, "code": entry.estimator, "chosen": entry.chosen}
-        rows.append({**about, "agreement": entry.agreement, "gain": gain, "gain_error": error})
+        agreement = {"agreement": entry.agreement, "agreement_error": entry.agreement_error}
+        rows.append(about | agreement)
     return rows
 
 

@@ -1,7 +1,7 @@
 """Will it help here: what AutoProbe's search and the theory say about noisy labels.
 
-1. comparison    every candidate of AutoProbe predicts held-out rows
-2. noise         what the audit says of the labels: each judged by fits that have not seen it
+1. comparison    the members of AutoProbe's library predict held-out rows
+2. noise         what the label model says of the labels, as in an audit
 3. correlation   of the classes, with the noise taken out
 4. theory        margin of every class after each round, for these correlations and this noise
 5. advice        in plain words
@@ -20,26 +20,22 @@ from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
 from twohot._notebooks import notebook_table
 from twohot._types import IntArray, Matrix
-from twohot.audit.audit_notes import curved_notes
 from twohot.audit.class_probabilities import check_probabilities, column_classes
-from twohot.audit.doubt import Trust
-from twohot.audit.opinions import given_opinions, searched_opinions
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
-from twohot.audit.verdict import reach_verdict
 from twohot.classes import class_correlation, cluster_classes
+from twohot.distill._inputs import check_features
 from twohot.distill.base import STUDENT_RIDGE
 from twohot.forecast.advice import Advice, advise
 from twohot.forecast.gains import Comparison, compare
 from twohot.forecast.noise_estimate import NoiseEstimate, expected_noise, take_noise
 from twohot.forecast.theory_answer import TheoryAnswer, ask_theory
 from twohot.forecast.true_correlations import CorrelationEstimate, unmix
+from twohot.judge.auto_probe import AutoProbe, anchor, choice_of, probe_parts
+from twohot.judge.choice import HEADINGS
+from twohot.judge.given import judge_given, log_probabilities
+from twohot.judge.verdict import reach_verdict
 from twohot.rows.threads import one_blas_thread
-from twohot.select.auto_probe import AutoProbe, search_probe
-from twohot.select.result import HEADINGS
-from twohot.select.selection import Selection
-from twohot.select.splits import labelled_splits
 from twohot.tables.frames import check_same_index, pandas_index
-from twohot.tables.row_ids import RowIds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +44,7 @@ class Forecast:
 
     classes: NDArray[Any]  # (n_classes,)
     given_sizes: IntArray  # (n_classes,), rows with each label
-    comparison: Comparison  # of the candidates on held-out rows; its `choice` is AutoProbe's
+    comparison: Comparison  # on held-out rows; its `choice` is AutoProbe's
     noise: NoiseEstimate
     correlation: CorrelationEstimate
     theory: TheoryAnswer
@@ -82,6 +78,7 @@ def forecast(
     ridge: float = STUDENT_RIDGE,
     n_rounds: int = 3,
     cv: Any = None,
+    groups: Any = None,
     missing: Collection[str] = (),
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -108,16 +105,15 @@ def forecast(
         Penalty at which the theory is asked.
     n_rounds : int
         Rounds to ask the theory about, at least 2.
-    cv, random_state
-        Which rows are held out, as for `AutoProbe`: with the same, it chooses the same. More
-        folds than by default, as cv=5, judge on more rows, and the errors get smaller. Row numbers
-        are those of X.
+    cv, groups, random_state
+        Folds and groups of rows, as for `AutoProbe`: with the same, it fits the same label model.
     missing : collection of str
         Texts that mean no label, as "NA": they are classes otherwise.
     n_jobs : int, optional
         Threads; by default all cores.
     callback : callable, optional
-        Is called with a line for every candidate that was tried. By default a notebook shows a bar.
+        Called with one line of text per classifier that was tried. By default a notebook shows a
+        bar.
 
     Returns
     -------
@@ -131,7 +127,7 @@ def forecast(
     >>> noisy = corrupt_labels(y, symmetric(10, 0.6), random_state=0).given_labels
     >>> expected = forecast(X, noisy)
     >>> print(expected.advice.action)
-    use a robust student
+    use AutoProbe
     >>> low, high = expected.noise.interval
     >>> bool(low < (noisy != y).mean() < high), bool(0.6 < expected.noise.rate < 0.66)
     (True, True)
@@ -144,29 +140,27 @@ def forecast(
         raise ArgumentError("y", problem, "pass two such classes or more, to hold rows out.")
     ridge = check_positive("ridge", ridge)
     n_rounds = check_count("n_rounds", n_rounds, 2)
-    groups = None if superclass is None else check_superclass(superclass, labels.n_classes)
+    superclasses = None if superclass is None else check_superclass(superclass, labels.n_classes)
     known = None if probabilities is None else _judge_by(probabilities, y, labels)
     if corruption is not None:
         if known is not None:
             problem = "and probabilities both say what the noise is"
             raise ArgumentError("corruption", problem, "pass one of them.")
         known = take_noise(corruption, sizes)
-    probe = AutoProbe(cv=labelled_splits(cv, labels), random_state=random_state, n_jobs=n_jobs)
+    probe = AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs)
+    # Judged as AutoProbe does; nothing is fitted on all rows.
+    with naming_rows(X), one_blas_thread():
+        rows = check_features(probe, X, reset=True)
+        _, anchored, _ = anchor(probe, rows, labels, callback=callback, groups=groups)
+        verdict = reach_verdict(anchored, labels.codes)
+    comparison = compare(anchored, choice_of(anchored, verdict, probe_parts(anchored)))
+    noise = known or expected_noise(verdict)
     # From here on there are no other rows than those with a label.
-    places = RowIds(np.flatnonzero(labels.labelled))
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
-    # Chosen as AutoProbe does; nothing is fitted on all rows.
-    with naming_rows(X, places), one_blas_thread():
-        _, selection = search_probe(probe, X, labels, callback=callback)
-        comparison = compare(selection)
-        noise, trust = (known, Trust()) if known else _judge_unseen(probe, selection, labels)
-    if not (noise.given or comparison.choice.learnt or trust.by_nearest):
-        noise = replace(noise, interval=(0.0, 1.0))
-    correlation = _correlate(X, labels, noise, groups, n_jobs)
+    correlation = _correlate(X, labels, noise, superclasses, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
     advice = advise(comparison, noise, correlation, labels, theory=str(theory))
-    cautions = (*advice.cautions, *curved_notes(trust), *label_notes(labels))
-    advice = replace(advice, cautions=cautions)
+    advice = replace(advice, cautions=(*advice.cautions, *label_notes(labels)))
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 
 
@@ -180,16 +174,7 @@ def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate
     # Which column has each class.
     order = Labels(np.arange(labels.n_classes), labels.classes).among(columns).codes
     checked = rows[:, order][labelled]
-    opinions = given_opinions(iter([checked]))
-    return expected_noise(reach_verdict(opinions, labels.take(labelled)))
-
-
-def _judge_unseen(
-    probe: AutoProbe, selection: Selection, labels: Labels
-) -> tuple[NoiseEstimate, Trust]:
-    """Judge the labels as the audit does: by fits that have not seen them; say whom to trust."""
-    verdict = reach_verdict(searched_opinions(selection.search, labels, probe.random_state), labels)
-    return expected_noise(verdict), verdict.trust
+    return expected_noise(judge_given(log_probabilities(checked), labels.codes[labelled]))
 
 
 def _correlate(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from twohot._checks.classes import check_corruption
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, IntArray
-from twohot.audit.verdict import LabelVerdict
+from twohot.judge.verdict import Verdict
 from twohot.noise import symmetric
 
 
@@ -48,16 +48,17 @@ class NoiseEstimate:
         return agreement / self.slope if self.slope > 0 else float("nan")
 
 
-def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
+def expected_noise(verdict: Verdict) -> NoiseEstimate:
     """Count each label as wrong as probably as the audit has it; the share of wrong ones is its.
 
     A wrong one is of the likeliest other class.
     """
-    given, doubt = verdict.codes, verdict.doubt
-    true = np.concatenate([given, verdict.likeliest_other])
+    labelled = verdict.codes >= 0
+    given, doubt = verdict.codes[labelled], verdict.doubt[labelled]
+    true = np.concatenate([given, verdict.likeliest_other[labelled]])
     weights = np.concatenate([1 - doubt, doubt])
     found = count_noise(true, np.concatenate([given, given]), weights, verdict.n_classes)
-    return replace(found, interval=verdict.noise_interval)
+    return replace(found, interval=verdict.interval)
 
 
 def count_noise(

@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
+from twohot._checks.messages import ArgumentError
 from twohot._types import Matrix
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
+from twohot.distill._inputs import check_features
 from twohot.distill.fitted import FittedProbe
 from twohot.forecast.gains import compare
+from twohot.judge.auto_probe import AutoProbe, anchor, choice_of, probe_parts
+from twohot.judge.choice import Choice
+from twohot.judge.verdict import reach_verdict
 from twohot.rows.threads import one_blas_thread
-from twohot.select.auto_probe import AutoProbe, search_probe
-from twohot.select.result import Choice
-from twohot.select.splits import labelled_splits
 
 
 def fit_plain(
@@ -18,6 +20,7 @@ def fit_plain(
     y: Any,
     *,
     cv: Any = None,
+    groups: Any = None,
     random_state: Any = 0,
     callback: Callable[[str], None] | None = None,
 ) -> tuple[FittedProbe, Choice]:
@@ -25,7 +28,7 @@ def fit_plain(
 
     Parameters
     ----------
-    X, y, cv, random_state, callback
+    X, y, cv, groups, random_state, callback
         As for `forecast`: with the same, it is the plain probe of that forecast.
 
     Returns
@@ -45,9 +48,13 @@ def fit_plain(
     True
     """
     rows, labels = check_rows_and_labels(X, y, ())
-    auto = AutoProbe(cv=labelled_splits(cv, labels), random_state=random_state)
-    rows, labels = labelled_rows(rows, labels), labels.take(labels.labelled)
+    auto = AutoProbe(cv=cv, random_state=random_state)
+    checked = check_features(auto, rows, reset=True)
     with one_blas_thread():
-        _, selection = search_probe(auto, rows, labels, callback=callback)
-    comparison = compare(selection)
+        _, anchored, _ = anchor(auto, checked, labels, callback=callback, groups=groups)
+        verdict = reach_verdict(anchored, labels.codes)
+    comparison = compare(anchored, choice_of(anchored, verdict, probe_parts(anchored)))
+    if comparison.plain is None:
+        raise ArgumentError("y", "has fewer than two rows per class", "pass more rows.")
+    rows, labels = labelled_rows(rows, labels), labels.take(labels.labelled)
     return comparison.plain.probe().fit(rows, labels), comparison.choice

@@ -1,0 +1,1 @@
+"""What noisy labels say of the true ones: library of classifiers, label model, AutoProbe."""

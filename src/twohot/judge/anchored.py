@@ -1,0 +1,239 @@
+"""Anchored self-distillation: the label model, and rounds of fits to its posterior.
+
+    members → anchor rows → Q → weights → posterior → members fitted to the posterior → ...
+
+The first posterior comes from the library. In each round the robust kinds are fitted again, by
+cross-entropy, to the posterior as soft labels, in the same folds: the posterior of a row comes from
+fits that have not seen its label. This is the paper's self-distillation with the noise taken out
+first, and it tells structured noise, as pairs of classes confused, from overlap.
+
+A row's own label still leaks into later rounds through other folds. It makes the order of the
+doubts better and their size too small, so that the mean of the doubts stays that of the first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from twohot._types import FloatArray, IntArray
+from twohot.distill.average_recipe import DiscriminantRecipe
+from twohot.distill.recipe import Recipe
+from twohot.distill.rounds import fit_round
+from twohot.distill.targets import SOFT, StoredTargets
+from twohot.judge.label_model import (
+    LabelModel,
+    anchor_counts,
+    confusions,
+    shrink,
+    weigh,
+)
+from twohot.judge.library import (
+    COARSE_TOL,
+    Library,
+    Member,
+    MemberRecipe,
+    VotesRecipe,
+    _logits,
+)
+from twohot.judge.sample import Sample
+from twohot.solve.losses import CrossEntropy
+from twohot.solve.objective import Evaluation
+from twohot.solve.solver import Settings, Solver
+
+# Rounds of fits to the posterior. The first does most; after the second, the leak of a row's own
+# label is as large as what another one gains.
+N_ROUNDS = 2
+
+# Rows on which the weights are fitted, at the most, and rows times classes: the weights of ten
+# members are known to a few hundredths from these.
+MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
+
+# A doubt of exactly zero or one has no logit.
+SUREST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SoftMember:
+    """A member that was fitted to a posterior; of neighbours, the labels that they vote with."""
+
+    recipe: MemberRecipe
+    logits: FloatArray  # (n, K) of rows whose posterior it has not seen
+    ends: tuple[Evaluation, ...] = ()  # one per fold, of a linear probe
+    temperature: float = 1.0  # that its logits are divided by; a fit to the posterior has its own
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The label model of one round."""
+
+    members: Sequence[Member | SoftMember]
+    model: LabelModel
+    posterior: FloatArray  # (n, K), of the true class, given the row and its label
+    targets: FloatArray | None = None  # (n, K), what its members were fitted to; None: the labels
+
+    @property
+    def logits(self) -> list[FloatArray]:
+        """What each member says of the rows of the sample."""
+        return [each.logits for each in self.members]
+
+    @property
+    def scales(self) -> FloatArray:
+        """(M,), what makes the members alike in size."""
+        return np.array([1 / each.temperature for each in self.members])
+
+
+@dataclass(frozen=True, eq=False)
+class Anchored:
+    """The label models of all rounds on a sample."""
+
+    sample: Sample
+    library: Library
+    stages: list[Stage] = field(default_factory=list)
+    targets: FloatArray | None = None  # (n, K), what another round would be fitted to
+
+    @property
+    def first(self) -> Stage:
+        """The label model of the library."""
+        return self.stages[0]
+
+    @property
+    def last(self) -> Stage:
+        """The label model of the last round."""
+        return self.stages[-1]
+
+    @property
+    def share_wrong(self) -> float:
+        """Share of the given labels that are wrong, by the first label model."""
+        own = self.first.posterior[np.arange(len(self.sample.codes)), self.sample.codes]
+        return float(np.average(1 - own, weights=self.sample.weights))
+
+    @property
+    def shift(self) -> float:
+        """What is added to the logits of the doubts of the last round, for the first one's mean."""
+        own = self.last.posterior[np.arange(len(self.sample.codes)), self.sample.codes]
+        return shift_to_mean(1 - own, self.share_wrong, self.sample.weights)
+
+
+def distil(sample: Sample, library: Library, n_rounds: int = N_ROUNDS) -> Anchored:
+    """Fit the label model to a library that has run, and its rounds."""
+    used = list(dict.fromkeys([*library.chosen(), *library.robust()]))
+    members = [library.members[recipe] for recipe in used]
+    robust = [library.members[recipe] for recipe in library.robust()]
+    sure = mean_logits(robust or members)
+    stages = [_stage(sample, members, sure)]
+    previous = stages[0].posterior
+    linear = [each.recipe for each in robust if isinstance(each.recipe, Recipe)]
+    voters = [each.recipe for each in robust if isinstance(each.recipe, VotesRecipe)]
+    others = [each for each in members if isinstance(each.recipe, DiscriminantRecipe)]
+    starts: dict[MemberRecipe, tuple[Evaluation, ...]] = {}
+    for _ in range(n_rounds if linear else 0):
+        targets = 0.5 * (stages[-1].posterior + previous)
+        previous = targets
+        soft = fit_softly(sample, library, linear, targets, starts)
+        starts = {each.recipe: each.ends for each in soft}
+        votes = [
+            SoftMember(
+                each,
+                library.vote(each.n_voters, targets),
+                temperature=library.members[each].temperature,
+            )
+            for each in voters
+        ]
+        sure = mean_logits(soft)
+        stages.append(_stage(sample, [*soft, *votes, *others], sure, targets))
+    return Anchored(sample, library, stages, 0.5 * (stages[-1].posterior + previous))
+
+
+def fit_softly(
+    sample: Sample,
+    library: Library,
+    recipes: list[Recipe],
+    targets: FloatArray,
+    starts: dict[MemberRecipe, tuple[Evaluation, ...]],
+) -> list[SoftMember]:
+    """Fit linear members to soft labels (n, K), in the folds of the library."""
+    for fitted, held_out, rows in library.splits:
+        held = np.setdiff1d(library.all_rows, rows, assume_unique=True)
+        fitted.rows.attach(SOFT, targets[held].astype(np.float32))
+        held_out.rows.attach(SOFT, targets[rows].astype(np.float32))
+    settings = replace(library.settings, tol=COARSE_TOL, min_iter=1)
+    found = []
+    for recipe in map(softened, recipes):
+        logits = np.empty((len(targets), sample.n_classes), np.float32)
+        ends = []
+        for fold, (fitted, held_out, rows) in enumerate(library.splits):
+            last = starts[recipe][fold] if recipe in starts else None
+            solver = Solver(recipe.coordinates(fitted), settings)
+            solution, _, _ = fit_round(solver, StoredTargets(SOFT), recipe, last)
+            ends.append(solution.evaluation)
+            logits[rows] = _logits(held_out, recipe, solution.evaluation)
+        found.append(SoftMember(recipe, logits, tuple(ends)))
+    return found
+
+
+def softened(robust: Recipe) -> Recipe:
+    """Return the recipe of the same penalty by cross-entropy: the noise is out of its targets."""
+    return replace(robust, loss=CrossEntropy())
+
+
+def mean_logits(members: Sequence[Member | SoftMember]) -> FloatArray:
+    """Return the mean of what members say, each at the temperature of its own."""
+    total = np.zeros(members[0].logits.shape, np.float64)
+    for each in members:
+        total += each.logits / each.temperature
+    return np.asarray(total / len(members))
+
+
+def _stage(
+    sample: Sample,
+    members: Sequence[Member | SoftMember],
+    sure: FloatArray,
+    targets: FloatArray | None = None,
+) -> Stage:
+    noise = shrink(anchor_counts(sure, sample.codes, sample.weights), confusions(sure))
+    logits = [each.logits for each in members]
+    scales = np.array([1 / each.temperature for each in members])
+    model = fit_weights(sample, logits, noise, scales)
+    return Stage(members, model, model.posterior(logits, sample.codes), targets)
+
+
+def fit_weights(
+    sample: Sample, logits: Sequence[FloatArray], noise: FloatArray, scales: FloatArray
+) -> LabelModel:
+    """Return the label model with given noise, its weights fitted on some of many rows."""
+    rows = model_rows(sample)
+    weights = None if sample.weights is None else sample.weights[rows]
+    return weigh([each[rows] for each in logits], sample.codes[rows], noise, scales, weights)
+
+
+def model_rows(sample: Sample) -> IntArray:
+    """Return the rows that weights are fitted on: those of the first folds."""
+    most = min(MODEL_ROWS, MODEL_CELLS // sample.n_classes + 1)
+    if len(sample.codes) <= most:
+        return np.arange(len(sample.codes))
+    order = np.argsort(sample.folds, kind="stable")
+    return np.sort(order[:most])
+
+
+def shift_to_mean(doubt: FloatArray, mean: float, weights: FloatArray | None = None) -> float:
+    """Return what the logits of doubts are to be shifted by, so that they have a given mean."""
+    odds = logit(np.clip(doubt, SUREST, 1 - SUREST))
+    goal = min(max(mean, SUREST), 1 - SUREST)
+
+    def gap(shift: float) -> float:
+        return float(np.average(expit(odds + shift), weights=weights)) - goal
+
+    return float(brentq(gap, -50, 50))
+
+
+def shifted(doubt: FloatArray, shift: float) -> FloatArray:
+    """Return doubts with their logits shifted."""
+    return np.asarray(expit(logit(np.clip(doubt, SUREST, 1 - SUREST)) + shift))
+
+
+def settings_for(max_iter: int) -> Settings:
+    """Return how fits of the library are solved."""
+    return Settings(tol=COARSE_TOL, max_iter=max_iter, min_iter=1)

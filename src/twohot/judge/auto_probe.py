@@ -1,0 +1,447 @@
+"""AutoProbe: anchored self-distillation of a linear probe, from the noisy labels alone."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError
+from twohot._checks.numbers import check_count, check_positive
+from twohot._notebooks import notebook_bar
+from twohot._types import FloatArray, IntArray, Matrix, Round
+from twohot.distill._inputs import check_features, check_labels, choose_precision, row_weights
+from twohot.distill.average_recipe import DiscriminantRecipe
+from twohot.distill.averaged_probe import average_rounds
+from twohot.distill.checkpoint import Checkpoint, checkpoint_at, digest_of
+from twohot.distill.discriminant import discriminant_round, half_whitened_moments
+from twohot.distill.fitted import FittedProbe, prepare_as
+from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
+from twohot.distill.recipe import Recipe
+from twohot.distill.rounds import make_round
+from twohot.distill.targets import LABELS, SOFT, StoredTargets
+from twohot.distill.whole_fit import whole_or_not_at_all
+from twohot.judge.anchored import (
+    Anchored,
+    SoftMember,
+    distil,
+    fit_weights,
+    settings_for,
+)
+from twohot.judge.choice import Choice, choice_from_json, tried_in
+from twohot.judge.folds import distance_from_mean
+from twohot.judge.groups import check_groups
+from twohot.judge.label_model import LabelModel, combine, fit_even_noise
+from twohot.judge.library import RIDGES, Library, Member, VotesRecipe
+from twohot.judge.sample import draw_sample
+from twohot.judge.verdict import GIVEN, BlockJudge, PosteriorTargets, Verdict, reach_verdict
+from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures, open_column
+from twohot.rows.chunked_labels import ChunkedLabels
+from twohot.rows.preparation import AS_THEY_ARE, Preparation
+from twohot.rows.selected import SelectedRows
+from twohot.rows.stores import open_rows
+from twohot.rows.threads import count_threads, one_blas_thread
+from twohot.solve.solver import Solver
+
+# Members of a library at the most: two losses on two kinds of rows, a discriminant, two votes.
+MOST_TRIED = 4 * len(RIDGES) + 3
+
+# Rows on which it is decided whether rows get unit norm.
+LENGTH_ROWS = 1_000
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoProbe(FittedProbe):
+    """A linear probe from noisy labels, with penalty, loss and noise learnt from these alone.
+
+    A small library of classifiers (cross-entropy and robust probes on rows as they are and on
+    half-whitened ones, a discriminant, votes of the nearest rows) is fitted in folds. A label model
+    reads the noise off *anchor rows*, those that robust members are surest of, and weighs the
+    members by the likelihood of the given labels through this noise. Probes are then fitted to the
+    posterior of the true labels, for two rounds; the probe is the weighted sum of these and the
+    discriminant. See the page *Anchored self-distillation* of the documentation.
+
+    Parameters
+    ----------
+    cv : None, int, splitter or pairs of row numbers
+        The folds: five by default. Pairs and splitters have to hold out every row exactly once.
+    fit_intercept : bool or "auto"
+        "auto" is True. False also leaves the discriminant out of the probe, which has priors.
+    tol : float
+        Relative gradient at which the probe is finished.
+    normalize : bool or "auto"
+        Whether rows get unit norm. "auto" does what makes held-out labels likelier, by a
+        discriminant.
+    center, max_iter, dtype, n_jobs
+        As for `LinearProbe`.
+    random_state : int, RandomState, Generator or None
+        Deals rows to the folds. Folds depend on the content of rows and not on their order.
+    verbose : int
+        1 prints a line for every member that is tried.
+
+    Attributes
+    ----------
+    choice_ : Choice
+        What was tried, and the label model: `print(probe.choice_)`, `probe.choice_.figure()`.
+    classes_, coef_, intercept_, rounds_, n_features_in_, n_iter_
+        See `LinearProbe`. `rounds_` has one entry, of all fits together.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import AutoProbe
+    >>> from twohot.noise import corrupt_labels, symmetric
+    >>> X, y = load_digits(return_X_y=True)
+    >>> noisy = corrupt_labels(y[:1200], symmetric(10, 0.5), random_state=0).given_labels
+    >>> probe = AutoProbe().fit(X[:1200], noisy)
+    >>> bool(0.4 < probe.choice_.noise_rate < 0.6)
+    True
+    >>> probe.score(X[1200:], y[1200:]) > 0.85
+    True
+    """
+
+    cv: Any = None
+    normalize: bool | str = "auto"
+    tol: float = 3e-2
+    random_state: Any = 0
+
+    choice_: Choice = field(init=False)
+
+    def fit(
+        self,
+        X: Matrix,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        callback: Callable[[str], None] | None = None,
+        *,
+        groups: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Fit the label model and the probe.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, data frame or Dask collection of shape \
+        (n_samples, n_features)
+        y : array, list or series of shape (n_samples,)
+            Labels, numbers or text, many of which may be wrong.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight 2 counts as two rows.
+        callback : callable, optional
+            Called with one line of text per member that was tried.
+        groups : array, list or series of shape (n_samples,), optional
+            Rows of one group (a patient, a document, a video) are never in different folds. Copies
+            and near-duplicates are one group anyway.
+        checkpoint : path, optional
+            File of what is finished, any path of fsspec: members that were tried, and the parts of
+            the probe. It is written after each; a fit that finds its own continues from there.
+        """
+        self.fit_anchored(X, y, sample_weight, callback, groups=groups, checkpoint=checkpoint)
+        return self
+
+    def fit_out_of_fold(
+        self,
+        X: Matrix,
+        y: Any,
+        callback: Callable[[str], None] | None = None,
+        *,
+        groups: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> FloatArray:
+        """Fit the probe; return what the label model says of each row without its label.
+
+        Parameters
+        ----------
+        X, y, callback, groups, checkpoint
+            As for `fit`. Of so many rows that a sample is judged, others are not allowed here.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Logits, columns in the order of `classes_`.
+        """
+        anchored = self.fit_anchored(X, y, None, callback, groups=groups, checkpoint=checkpoint)
+        if len(anchored.sample.index) < anchored.sample.whole.rows.n_samples:
+            problem = f"has {anchored.sample.whole.rows.n_samples} rows, of which some are judged"
+            raise ArgumentError("X", problem, "use find_label_issues, which judges all.")
+        stage = anchored.last
+        return combine(stage.logits, stage.model.weights)
+
+    @whole_or_not_at_all
+    def fit_anchored(
+        self,
+        X: Matrix,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        callback: Callable[[str], None] | None = None,
+        *,
+        groups: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Anchored:
+        """Fit the label model and the probe; return the label model."""
+        rows = check_features(self, X, reset=True)
+        labels = check_labels(self, y, rows)
+        weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
+        codes = labels.codes.values() if isinstance(labels, ChunkedLabels) else labels.codes
+        given = Labels(codes, labels.classes)
+        return self.fit_coded(rows, given, weights, callback, groups=groups, checkpoint=checkpoint)[
+            0
+        ]
+
+    def fit_coded(
+        self,
+        rows: Matrix,
+        labels: Labels,
+        weights: Any = None,
+        callback: Callable[[str], None] | None = None,
+        *,
+        groups: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> tuple[Anchored, Verdict]:
+        """Fit on checked rows and labels in memory, of which some may be missing.
+
+        Return the label model and the verdict on every label.
+        """
+        report = self._say if callback is None and self._verbosity() > 0 else callback
+        with one_blas_thread():
+            preparation, anchored, file = anchor(
+                self, rows, labels, weights, report, groups=groups, checkpoint=checkpoint
+            )
+            verdict = reach_verdict(anchored, labels.codes)
+            parts = probe_parts(anchored, discriminant=self.fit_intercept is not False)
+            rounds = _fit_parts(self, anchored, parts, labels.codes, file)
+        self._take_rounds(rounds, labels.classes, preparation)
+        self.choice_ = choice_of(anchored, verdict, parts)
+        self._warn_of_early_ends("raise max_iter or tol.", stacklevel=6)
+        return anchored, verdict
+
+    def _notes(self) -> dict[str, Any]:
+        return self.choice_.to_json()
+
+    def _take_notes(self, notes: dict[str, Any]) -> None:
+        self.choice_ = choice_from_json(notes)
+
+
+def anchor(
+    probe: AutoProbe,
+    X: Matrix,
+    labels: Labels,
+    weights: Any = None,
+    callback: Callable[[str], None] | None = None,
+    *,
+    groups: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> tuple[Preparation, Anchored, Checkpoint | None]:
+    """Fit the label model to checked rows; nothing is kept on the probe.
+
+    Rows without a label are in no fit: they have no weight. `callback` gets a line per member.
+    """
+    check_positive("tol", probe.tol)
+    settings = settings_for(check_count("max_iter", probe.max_iter, 1))
+    here: Any = weights.values() if isinstance(weights, ChunkedColumn) else weights
+    if not labels.labelled.all():
+        here = labels.labelled * (1.0 if here is None else here)
+        weights = open_column("sample_weight", here, X) if isinstance(X, ChunkedFeatures) else here
+    n_jobs = count_threads(probe.n_jobs)
+    order = _distance_of_labelled(X, labels, n_jobs)
+    normalize = _choose_unit_norm(probe, X, labels, order)
+    preparation, whole = prepare_as(
+        probe, X, weights, labels.n_classes, auto_intercept=True, normalize=normalize
+    )
+    # Beside an intercept, the unit of the features is a choice that would be seen in the fits.
+    whole = replace(whole, axes=whole.axes.of_unit_size(intercept=whole.rows.intercept))
+    codes = check_groups(groups, len(labels.codes))
+    sample = draw_sample(
+        whole, labels.codes, here, order, cv=probe.cv, groups=codes, random_state=probe.random_state
+    )
+    file = None
+    if checkpoint is not None:
+        made = {"tol": probe.tol, "max_iter": probe.max_iter, "folds": digest_of(sample.folds)}
+        file = checkpoint_at(
+            checkpoint,
+            whole,
+            made=made,
+            column=labels.codes,
+            classes=labels.classes,
+            preparation=preparation,
+        )
+    with notebook_bar(callback, "Trying classifiers", MOST_TRIED) as say:
+        said = None if say is None else lambda member: say(_in_words(member))
+        library = Library(sample, settings, said, file)
+        library.run()
+    return preparation, distil(sample, library), file
+
+
+def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
+    """Return the distance of labelled rows from their mean; zero for others, in no fold."""
+    labelled = np.flatnonzero(labels.labelled)
+    if len(labelled) == len(labels.codes):
+        return distance_from_mean(X, n_jobs=n_jobs)
+    order = np.zeros(len(labels.codes))
+    taken = X.take(labelled) if isinstance(X, ChunkedFeatures) else SelectedRows(X, labelled)
+    order[labelled] = distance_from_mean(taken, n_jobs=n_jobs)
+    return order
+
+
+def _in_words(member: Member) -> str:
+    return (
+        f"{member.recipe}: predicts {member.agreement:.1%} ± {member.agreement_error:.1%} "
+        "of the held-out labels"
+    )
+
+
+def _choose_unit_norm(probe: AutoProbe, X: Matrix, labels: Labels, order: FloatArray) -> bool:
+    """Return whether rows get unit norm: as asked, or as labels are likelier by a discriminant."""
+    if isinstance(probe.normalize, bool | np.bool_):
+        return bool(probe.normalize)
+    if probe.normalize != "auto":
+        advice = "pass True, False or 'auto'."
+        raise ArgumentError({"normalize": probe.normalize}, "is not known", advice)
+    labelled = np.flatnonzero(labels.labelled)
+    ranked = labelled[np.argsort(order[labelled], kind="stable")]
+    n_few = min(LENGTH_ROWS, len(ranked))
+    few = np.sort(ranked[np.arange(n_few) * len(ranked) // n_few])
+    stored = open_rows(X, AS_THEY_ARE, dtype=choose_precision(probe.dtype, X)).in_memory(few).X
+    codes = labels.codes[few]
+    at_unit, as_they_are = (
+        _likelihood_at(probe, np.asarray(stored), codes, labels.n_classes, normalize=normalize)
+        for normalize in (True, False)
+    )
+    return at_unit >= as_they_are
+
+
+def _likelihood_at(
+    probe: AutoProbe, X: FloatArray, codes: IntArray, n_classes: int, *, normalize: bool
+) -> float:
+    """Return the log-likelihood of labels by a discriminant, each without its own row."""
+    try:
+        _, coordinates = prepare_as(
+            probe, X, None, n_classes, auto_intercept=True, normalize=normalize
+        )
+    except ArgumentError:  # too large or too small to be computed with as they are
+        return -np.inf
+    coordinates.rows.attach(LABELS, codes)
+    moments = half_whitened_moments(coordinates)
+    shrinkage = choose_shrinkage(coordinates.rows, moments)
+    logits = leave_one_out_logits(coordinates.rows, moments, shrinkage)
+    return fit_even_noise(logits, codes, None).log_likelihood
+
+
+# The probe ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ProbePart:
+    """A linear member that the probe is made of, and the weight of its logits."""
+
+    recipe: Recipe | DiscriminantRecipe
+    weight: float
+    start: FloatArray | None  # (K, m), where a fit on all rows starts, along the searched axes
+
+
+def linear_model(
+    anchored: Anchored, *, discriminant: bool = True
+) -> tuple[list[Member | SoftMember], LabelModel]:
+    """Return the linear members of the last round, and the label model of these alone."""
+    linear: list[Member | SoftMember] = [
+        each for each in anchored.last.members if isinstance(each.recipe, Recipe)
+    ]
+    if discriminant or not linear:
+        linear += [
+            each for each in anchored.last.members if isinstance(each.recipe, DiscriminantRecipe)
+        ]
+    scales = np.array([1 / each.temperature for each in linear])
+    logits = [each.logits for each in linear]
+    return linear, fit_weights(anchored.sample, logits, anchored.last.model.noise, scales)
+
+
+def probe_parts(anchored: Anchored, *, discriminant: bool = True) -> list[ProbePart]:
+    """Return the linear members of the last round that make the probe, with their weights.
+
+    The weights are fitted again, since votes of the nearest rows are left out.
+    """
+    members, model = linear_model(anchored, discriminant=discriminant)
+    parts = []
+    for each, weight in zip(members, model.weights.tolist(), strict=True):
+        if weight > 0 and not isinstance(each.recipe, VotesRecipe):
+            ends = [end.coef for end in each.ends]
+            start = np.mean(ends, axis=0) if ends else None
+            parts.append(ProbePart(each.recipe, weight, start))
+    if parts:
+        return parts
+    # Where nothing was learnt, no weight is positive.
+    last: Any = members[-1].recipe
+    return [ProbePart(last, 1.0, None)]
+
+
+def _fit_parts(
+    probe: AutoProbe,
+    anchored: Anchored,
+    parts: list[ProbePart],
+    codes: IntArray,
+    file: Checkpoint | None,
+) -> list[Round]:
+    """Fit the parts of the probe on all rows; return their weighted sum as one round."""
+    whole = anchored.sample.whole
+    made = []
+    for number, part in enumerate(parts):
+        name = f"part {number} of the probe, "
+        found = [] if file is None else file.rounds(name)
+        if found:
+            made.append(found)
+            continue
+        if isinstance(part.recipe, DiscriminantRecipe):
+            made.append([_fit_discriminant(anchored, part.recipe)])
+            continue
+        targets = _all_targets(anchored, codes)
+        coordinates = part.recipe.coordinates(whole)
+        start: Any = "zero"
+        if part.start is not None:
+            start = coordinates.axes.extend(part.start)
+        settings = replace(anchored.library.settings, tol=probe.tol, start=start)
+        record, end = make_round(Solver(coordinates, settings), targets, part.recipe, None)
+        if file is not None:
+            file.add_round(record, end, name)
+        made.append([record])
+    # A mean of m at temperatures 1 / (m w) is the sum at weights w.
+    temperatures = [1 / (len(parts) * part.weight) for part in parts]
+    return [average_rounds(made, temperatures)]
+
+
+def _all_targets(anchored: Anchored, codes: IntArray) -> Any:
+    """Return the posterior of all rows as targets, which stands beside them or is computed."""
+    sample = anchored.sample
+    if len(sample.index) == len(codes) and sample.whole.rows.is_here:
+        targets = np.asarray(anchored.targets, np.float32)
+        sample.whole.rows.attach(SOFT, targets)
+        return StoredTargets(SOFT)
+    sample.whole.rows.attach(GIVEN, codes)
+    return PosteriorTargets(BlockJudge.of(anchored))
+
+
+def _fit_discriminant(anchored: Anchored, recipe: DiscriminantRecipe) -> Round:
+    """Return the discriminant of all rows that have a label."""
+    moments = anchored.library.moments
+    return discriminant_round(anchored.sample.whole, moments, recipe.shrinkage, 0.0)
+
+
+def choice_of(anchored: Anchored, verdict: Verdict, parts: list[ProbePart]) -> Choice:
+    """Return what is kept of a label model in a probe."""
+    sample, last = anchored.sample, anchored.last
+    agrees = last.model.log_probabilities(last.logits).argmax(axis=1) == sample.codes
+    agreement = float(np.average(agrees, weights=sample.weights))
+    return Choice(
+        tried=tried_in(anchored),
+        n_rows=len(sample.index),
+        n_folds=sample.n_folds,
+        n_rounds=len(anchored.stages) - 1,
+        agreement=agreement,
+        agreement_error=float(np.sqrt(agreement * (1 - agreement) / len(sample.codes))),
+        noise_rate=verdict.share,
+        interval=verdict.interval,
+        learnt=verdict.learnt,
+        parts=tuple((str(part.recipe), part.weight) for part in parts),
+    )

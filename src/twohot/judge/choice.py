@@ -1,0 +1,221 @@
+"""What AutoProbe tried and what it made of it, as a table and a picture."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twohot._notebooks import notebook_table
+from twohot.distill.average_recipe import DiscriminantRecipe
+from twohot.distill.averaged_probe import any_probe_for
+from twohot.distill.fitted import FittedProbe
+from twohot.distill.recipe import Recipe, recipe_from_json
+from twohot.figures.choice import choice_figure
+from twohot.judge.anchored import Anchored
+from twohot.judge.library import Member, MemberRecipe, VotesRecipe
+
+HEADINGS = ("", "member", "agreement", "likelihood", "noise", "weight", "passes")
+WIDTH = 44  # of the longest name in the printed table
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One member of the library, and how it did on rows it had not seen."""
+
+    recipe: MemberRecipe
+    agreement: float  # share of held-out noisy labels that it predicts
+    agreement_error: float  # standard error
+    likelihood: float  # mean log-likelihood of held-out noisy labels, beside even noise
+    noise_rate: float  # share of wrong labels at which they are likeliest, if noise is even
+    temperature: float  # that its logits are divided by, at which they are likeliest
+    n_passes: float  # over the rows of all folds
+    weight: float = 0.0  # of its logits, at their temperature, in the label model
+
+    @property
+    def chosen(self) -> bool:
+        """Whether it is a member of the label model."""
+        return self.weight > 0
+
+    @property
+    def method(self) -> str:
+        """The name of this way to make a classifier."""
+        return self.recipe.method
+
+    @property
+    def kind(self) -> str:
+        """The method, and whether rows are half-whitened."""
+        return f"{self.method}, half-whitened" if self.whiten else self.method
+
+    @property
+    def whiten(self) -> bool:
+        """Whether it is fitted on half-whitened rows."""
+        return isinstance(self.recipe, Recipe) and self.recipe.whiten
+
+    @property
+    def name(self) -> str:
+        """Method and ridge, short."""
+        return str(self.recipe)
+
+    @property
+    def ridge(self) -> float | None:
+        """Strength of the penalty; None if it has none."""
+        return self.recipe.ridge if isinstance(self.recipe, Recipe) else None
+
+    @property
+    def estimator(self) -> str:
+        """The probe that fits it alone, as code; empty for votes of the nearest rows."""
+        if isinstance(self.recipe, VotesRecipe):
+            return ""
+        return " ".join(str(self.probe()).split())
+
+    def probe(self, **parameters: Any) -> FittedProbe:
+        """Return the probe that fits it alone, not fitted; other parameters are its own."""
+        if isinstance(self.recipe, VotesRecipe):
+            raise TypeError("votes of the nearest rows are no probe: use another member.")
+        own = {"fit_intercept": True} if isinstance(self.recipe, Recipe) else {}
+        return any_probe_for(self.recipe, **(own | parameters))
+
+    def record(self) -> dict[str, Any]:
+        """Return all that is known as numbers and text."""
+        made = {"method": self.method, "ridge": self.ridge, "whiten": self.whiten}
+        made |= {"estimator": self.estimator, "chosen": self.chosen}
+        return made | {name: value for name, value in vars(self).items() if name != "recipe"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All that was tried, in the order in which it was, and what the label model made of it."""
+
+    tried: tuple[Tried, ...]
+    n_rows: int  # rows of the sample that were judged together
+    n_folds: int
+    n_rounds: int  # of fits to the posterior
+    agreement: float  # share of held-out labels that the label model predicts
+    agreement_error: float  # standard error
+    noise_rate: float  # share of the labels that are wrong, by the label model
+    interval: tuple[float, float]  # that this share is in
+    learnt: bool  # whether features predict labels better than class frequencies alone
+    parts: tuple[tuple[str, float], ...]  # of the fitted probe: names and weights
+
+    @property
+    def chosen(self) -> tuple[Tried, ...]:
+        """The members of the label model."""
+        return tuple(entry for entry in self.tried if entry.chosen)
+
+    @property
+    def name(self) -> str:
+        """What is fitted, in a line."""
+        made = " and ".join(name for name, _ in self.parts)
+        rounds = f", {self.n_rounds} rounds" if self.n_rounds else ""
+        return f"anchored self-distillation{rounds}: {made}"
+
+    def best(self, method: str) -> Tried:
+        """Return the member of a method by which the labels are likeliest."""
+        return max(
+            (entry for entry in self.tried if entry.method == method),
+            key=lambda entry: entry.likelihood,
+        )
+
+    def nothing_learnt(self) -> str:
+        """Return a sentence that says that nothing was learnt; nothing if something was."""
+        if self.learnt:
+            return ""
+        return (
+            f"Nothing was learnt: the features predict {self.agreement:.1%} of the held-out labels "
+            "and explain them no better than the class frequencies alone."
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one dict per member, as a data frame takes them."""
+        return [entry.record() for entry in self.tried]
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return a line for every member as text, under `HEADINGS`."""
+        return [
+            (
+                "+" if entry.chosen else " ",
+                entry.name,
+                f"{entry.agreement:.1%} ±{entry.agreement_error:>5.1%}",
+                f"{entry.likelihood:.4f}",
+                f"{entry.noise_rate:.0%}",
+                f"{entry.weight:.2f}" if entry.chosen else "",
+                f"{entry.n_passes:.0f}",
+            )
+            for entry in self.tried
+        ]
+
+    def __str__(self) -> str:
+        table = (
+            f"{mark:2}{name:{WIDTH}}{agreement:>16}{likelihood:>12}{noise:>7}{weight:>8}{passes:>8}"
+            for mark, name, agreement, likelihood, noise, weight, passes in [
+                HEADINGS,
+                *self.cells(),
+            ]
+        )
+        low, high = self.interval
+        said = [
+            f"Fitted: {self.name}",
+            f"About {self.noise_rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%}).",
+        ]
+        if not self.learnt:
+            said = [self.nothing_learnt()]
+        return "\n".join([*table, *said])
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self.tried)} members on {self.n_rows} rows in {self.n_folds} folds"
+        return notebook_table(title, HEADINGS, self.cells())
+
+    def figure(self) -> Any:
+        """Draw agreement against ridge, one line per kind; needs the extra `plot`."""
+        return choice_figure(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the choice as JSON has it; `choice_from_json` reads it."""
+        tried = [vars(entry) | {"recipe": entry.recipe.to_json()} for entry in self.tried]
+        return vars(self) | {"tried": tried}
+
+
+def choice_from_json(notes: dict[str, Any]) -> Choice:
+    """Return the choice that `to_json` wrote; anything may be raised if it did not."""
+    tried = [
+        Tried(**(entry | {"recipe": _member_from(entry["recipe"])})) for entry in notes["tried"]
+    ]
+    return Choice(
+        **notes
+        | {
+            "tried": tuple(tried),
+            "interval": tuple(notes["interval"]),
+            "parts": tuple((name, weight) for name, weight in notes["parts"]),
+        }
+    )
+
+
+def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
+    if "n_voters" in recipe:
+        return VotesRecipe(**recipe)
+    return DiscriminantRecipe(**recipe) if "shrinkage" in recipe else recipe_from_json(recipe)
+
+
+def tried_of(member: Member) -> Tried:
+    """Return what is kept of a member of the library."""
+    return Tried(
+        recipe=member.recipe,
+        agreement=member.agreement,
+        agreement_error=member.agreement_error,
+        likelihood=member.fit.log_likelihood,
+        noise_rate=member.fit.noise_rate,
+        temperature=member.fit.temperature,
+        n_passes=member.n_passes,
+    )
+
+
+def tried_in(anchored: Anchored) -> tuple[Tried, ...]:
+    """Return all members of the library, with their weights in the first label model."""
+    first = anchored.first
+    pairs = zip(first.members, first.model.weights.tolist(), strict=True)
+    weights = {each.recipe: weight for each, weight in pairs}
+    return tuple(
+        replace(
+            tried_of(member),
+            weight=weights.get(member.recipe, 0.0) * member.fit.temperature,
+        )
+        for member in anchored.library.members.values()
+    )

@@ -1,0 +1,244 @@
+"""The label model: what given labels say of the true ones, by a few classifiers and one matrix.
+
+    P(given g | x) = Σ_k p_k(x) Q[k, g],        p(x) = softmax(Σ_m w_m z_m(x)),  w_m ≥ 0
+
+z_m are the logits of member m for rows whose labels it has not seen. Q is read off *anchor rows*,
+the rows of each predicted class that the members are surest of: there, classes do not overlap, and
+what disagrees is noise. With Q fixed, the weights maximise the likelihood of the given labels, so
+that a member that explains noise as overlap counts for little.
+
+Conventions
+-----------
+logits (n, K), codes (n,) given labels as numbers, weights (n,) of rows or None, Q (K, K) with a row
+for each true class and a column for each given label, rows that sum to one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, gammaln, log_softmax, logit
+
+from twohot._types import FloatArray, IntArray
+
+# Share of the rows of a predicted class that are its anchor rows. Any share from a tenth to a third
+# gives the same flags within sampling error: a small one has few counts, a large one has overlap.
+ANCHOR_SHARE = 0.2
+# Counts below this say little about a row of Q; it is the least number of anchor rows of a class.
+LEAST_ANCHORS = 1
+
+# Logits beyond this are certain: exp(-60) is below the precision of a probability.
+LARGEST_LOGIT = 60.0
+
+# A probability that is zero would make one label impossible whatever the others say.
+SMALLEST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class LabelModel:
+    """The weights of the members and the noise."""
+
+    weights: FloatArray  # (M,), of the logits of each member
+    noise: FloatArray  # (K, K), Q: probability of each given label (column) of a true class (row)
+    log_likelihood: float  # mean over the rows, of the given labels
+
+    def log_probabilities(self, members: Sequence[FloatArray]) -> FloatArray:
+        """Return log p (n, K) of the true class, before the given label is taken into account."""
+        return np.asarray(log_softmax(combine(members, self.weights), axis=1))
+
+    def posterior(self, members: Sequence[FloatArray], codes: IntArray) -> FloatArray:
+        """Return the probability (n, K) of each true class, given the row and its label."""
+        return posterior(self.log_probabilities(members), codes, self.noise)
+
+
+def centre(logits: FloatArray) -> FloatArray:
+    """Return logits with mean zero in every row, none larger than is certain."""
+    centred = logits - logits.mean(axis=1, keepdims=True)
+    return np.asarray(np.clip(centred, -LARGEST_LOGIT, LARGEST_LOGIT))
+
+
+def combine(members: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
+    """Return the weighted sum of the logits of several members."""
+    total = np.zeros(members[0].shape, np.float64)
+    for each, weight in zip(members, weights.tolist(), strict=True):
+        total += weight * each
+    return total
+
+
+def posterior(log_p: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
+    """Return P(true class | row, given label) (n, K); of a row without a label (-1) it is p."""
+    joint = np.exp(log_p)
+    labelled = codes >= 0
+    joint[labelled] *= noise.T[codes[labelled]]
+    joint /= np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return np.asarray(joint)
+
+
+def softmax(logits: FloatArray) -> FloatArray:
+    """Return the probabilities (n, K) of logits, in their precision; the logits are overwritten."""
+    logits -= logits.max(axis=1, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=1, keepdims=True)
+    return logits
+
+
+# One member alone ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EvenFit:
+    """How well the logits of one member explain the given labels beside even noise."""
+
+    log_likelihood: float  # mean over the rows
+    temperature: float  # that the logits are divided by
+    noise_rate: float  # share of labels that are another class, each of them as often
+
+
+def fit_even_noise(logits: FloatArray, codes: IntArray, weights: FloatArray | None) -> EvenFit:
+    """Return the temperature and the rate of even noise at which given labels are likeliest.
+
+    P(g | x) = (1 - ε) p_g + ε (1 - p_g)/(K - 1), p = softmax(z/t). Maximum likelihood over log t
+    and logit ε, from the classes' own uncertainty (t = 1) and a little noise.
+    """
+    n_classes = logits.shape[1]
+    # In single precision: a likelihood is compared with others to three digits.
+    centred, rows = centre(logits).astype(np.float32), np.arange(len(codes))
+    share = _shares(weights, len(codes))
+
+    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        inverse, rate = np.exp(-parameters[0]), expit(parameters[1])
+        p = softmax(centred * np.float32(inverse))
+        own = p[rows, codes].astype(np.float64)
+        # The logit of the own class, less the mean logit: how log p_g grows with 1/t.
+        gain = inverse * (centred[rows, codes] - np.einsum("ij,ij->i", p, centred))
+        likelihood = (1 - rate) * own + rate * (1 - own) / (n_classes - 1) + SMALLEST
+        by_own = (1 - rate * n_classes / (n_classes - 1)) * own * -gain
+        by_rate = ((1 - own) / (n_classes - 1) - own) * rate * (1 - rate)
+        gradient = [share @ (by_own / likelihood), share @ (by_rate / likelihood)]
+        return -float(share @ np.log(likelihood)), -np.array(gradient)
+
+    size = max(float(centred.std()), SMALLEST)
+    start = np.array([np.clip(np.log(size), -12.0, 12.0), logit(0.1)])
+    bounds = [(-12.0, 12.0), (-9.0, logit(1 - 1 / n_classes))]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return EvenFit(-float(found.fun), float(np.exp(found.x[0])), float(expit(found.x[1])))
+
+
+def _shares(weights: FloatArray | None, n_rows: int) -> FloatArray:
+    """Return weights of rows that sum to one."""
+    if weights is None:
+        return np.full(n_rows, 1 / n_rows)
+    return np.asarray(weights / weights.sum())
+
+
+# The noise matrix ------------------------------------------------------------------------------
+
+
+def anchor_counts(
+    sure: FloatArray, codes: IntArray, weights: FloatArray | None, share: float = ANCHOR_SHARE
+) -> FloatArray:
+    """Return how often each label (column) was given to the anchor rows of a class (row)."""
+    n_classes = sure.shape[1]
+    predicted = sure.argmax(axis=1)
+    ordered = np.partition(sure, -2, axis=1)
+    margin = ordered[:, -1] - ordered[:, -2]
+    order = np.lexsort((-margin, predicted))
+    sizes = np.bincount(predicted, minlength=n_classes)
+    rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    most = np.maximum(LEAST_ANCHORS, (share * sizes).astype(np.intp))
+    anchors = order[rank < most[predicted[order]]]
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(
+        counts, (predicted[anchors], codes[anchors]), 1.0 if weights is None else weights[anchors]
+    )
+    return counts
+
+
+def confusions(sure: FloatArray) -> FloatArray:
+    """Return, for each predicted class (row), the shares of the other classes in p (K, K)."""
+    n_classes, predicted = sure.shape[1], sure.argmax(axis=1)
+    p = np.exp(log_softmax(sure, axis=1))
+    spread = np.zeros((n_classes, n_classes))
+    order = np.argsort(predicted, kind="stable")
+    present, starts = np.unique(predicted[order], return_index=True)
+    spread[present] = np.add.reduceat(p[order], starts, axis=0)
+    np.fill_diagonal(spread, 0)
+    spread += 1e-6 * (1 - np.eye(n_classes))
+    return np.asarray(spread / spread.sum(axis=1, keepdims=True))
+
+
+def even_noise(n_classes: int, rate: float) -> FloatArray:
+    """Return Q of noise that turns a label into each other one alike."""
+    noise = np.full((n_classes, n_classes), rate / (n_classes - 1))
+    np.fill_diagonal(noise, 1 - rate)
+    return noise
+
+
+def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
+    """Return Q: the mean of the Dirichlet posterior of each row, given counts of anchor rows.
+
+    The prior is even noise mixed with confusions of alike classes. Its rate, mixture and strength
+    maximise the Dirichlet-multinomial evidence of all counts.
+    """
+    n_classes, sizes = len(counts), counts.sum(axis=1)
+    places = np.nonzero(counts)
+    seen, own = counts[places], places[0] == places[1]
+    even, like = 1 / (n_classes - 1), alike[places]
+
+    def evidence(parameters: FloatArray) -> float:
+        rate, share, strength = expit(parameters[0]), expit(parameters[1]), np.exp(parameters[2])
+        other = rate * ((1 - share) * even + share * like)
+        a = strength * np.where(own, 1 - rate, other) + SMALLEST
+        rows = gammaln(strength) - gammaln(sizes + strength)
+        return float(rows.sum() + (gammaln(seen + a) - gammaln(a)).sum())
+
+    rate = np.clip(1 - np.trace(counts) / counts.sum(), 1e-3, 0.95)
+    start = np.array([logit(rate), 0.0, np.log(10.0)])
+    bounds = [(logit(1e-4), logit(0.98)), (-4.0, 4.0), (0.0, np.log(1e4))]
+    found = minimize(lambda v: -evidence(v), start, method="Nelder-Mead", bounds=bounds)
+    rate, share, strength = expit(found.x[0]), expit(found.x[1]), np.exp(found.x[2])
+    prior = rate * ((1 - share) * even + share * alike)
+    np.fill_diagonal(prior, 1 - rate)
+    return np.asarray((counts + strength * prior) / (sizes + strength)[:, np.newaxis])
+
+
+# The weights -----------------------------------------------------------------------------------
+
+
+def weigh(
+    members: Sequence[FloatArray],
+    codes: IntArray,
+    noise: FloatArray,
+    scales: FloatArray,
+    weights: FloatArray | None = None,
+) -> LabelModel:
+    """Return the model whose weights of the members make the given labels likeliest, Q fixed.
+
+    With r = p Q[:, g] / P(g | x), the posterior, the derivative of log P with respect to z is
+    r - p. `scales` make the members alike in size: each is what the member alone would have. The
+    search starts where the likeliest member stands alone, since sums that are too sure of
+    themselves have no gradient: there, noise explains every label that disagrees.
+    """
+    logits = np.stack(
+        [
+            each * np.float32(scale)
+            for each, scale in zip(map(centre, members), scales.tolist(), strict=True)
+        ]
+    )
+    by_label = noise.T[codes].astype(np.float32)
+    share = _shares(weights, len(codes))
+    flat = logits.reshape(len(logits), -1)
+
+    def loss(w: FloatArray) -> tuple[float, FloatArray]:
+        p = softmax((w.astype(np.float32) @ flat).reshape(by_label.shape))
+        joint = p * by_label
+        total = joint.sum(axis=1, dtype=np.float64) + SMALLEST
+        joint *= (share / total).astype(np.float32)[:, np.newaxis]
+        joint -= p * share.astype(np.float32)[:, np.newaxis]
+        return -float(share @ np.log(total)), -(flat @ joint.ravel()).astype(np.float64)
+
+    bounds = [(0.0, None)] * len(logits)
+    start = min(np.eye(len(logits)), key=lambda alone: loss(alone)[0])
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return LabelModel(found.x * scales, noise, -float(found.fun))

@@ -1,0 +1,158 @@
+"""The nearest rows of rows in memory, and how near two rows are that are one item seen twice.
+
+Squared distances between a block of rows x and all points y are found up to |x|² from
+
+    x · y - |y|² / 2,
+
+one matrix product in float32. The distances of the few that are kept are then computed from the
+rows themselves: the product loses the digits by which copies are told from rows that are close.
+
+With d_k(i) the distance of row i to its k-th nearest, rows are near-duplicates where
+
+    d(i, j) ≤ t · median d_k,        t = min(1/5, (chance / (k - 1))^(1 / m)).
+
+In m dimensions the nearest of k rows within d_k is nearer than t d_k with a probability of about
+(k - 1) t^m, so t shrinks where m is small.
+"""
+
+import numpy as np
+
+from twohot._types import FloatArray, IntArray
+from twohot.rows.threads import count_threads, map_on_cores
+
+# Rows that are compared with all others at once: 50 MB of products for 50,000 points.
+BLOCK_ROWS = 256
+# Entries of a row without so many candidates.
+NO_NEIGHBOUR = -1
+# How many neighbours tell what distance is usual.
+N_NEIGHBOURS = 10
+# Of the median distance to the last of these: in many dimensions chance brings no two rows this
+# near, nor half as far as usual. The rest is what an item differs by when it is seen twice.
+COPY_DISTANCE = 0.2
+# Of rows of which no two are copies, this share may look like some.
+CHANCE = 1e-4
+
+
+def nearest_rows(
+    points: FloatArray,
+    k: int,
+    *,
+    of: FloatArray | None = None,
+    groups: IntArray | None = None,
+    of_groups: IntArray | None = None,
+    n_jobs: int | None,
+) -> tuple[IntArray, FloatArray]:
+    """Return the k points nearest to each row, by comparing it with all of them.
+
+    Parameters
+    ----------
+    points : array of shape (n_points, n_features)
+        In float32, about the origin: what all have in common costs digits.
+    k : int
+        How many points to return for each row.
+    of : array of shape (n_rows, n_features), optional
+        The rows; by default the points themselves, of which none is its own neighbour.
+    groups : array of shape (n_points,), optional
+        Points of the group of a row are never its neighbours.
+    of_groups : array of shape (n_rows,), optional
+        Groups of the rows in `of`; without them no point is left out there.
+    n_jobs : int or None
+        Threads; all cores for None.
+
+    Returns
+    -------
+    index, distances : arrays of shape (n_rows, k)
+        Positions among the points, nearest first, and their distances in float64. Equal
+        distances are in the order of the points. A row with fewer candidates ends with
+        NO_NEIGHBOUR at an infinite distance.
+
+    Examples
+    --------
+    >>> line = np.array([[0.0], [1.0], [3.0]], np.float32)
+    >>> index, distances = nearest_rows(line, 2, n_jobs=1)
+    >>> index.tolist(), distances.tolist()
+    ([[1, 2], [0, 2], [1, 0]], [[1.0, 3.0], [1.0, 2.0], [2.0, 3.0]])
+    >>> nearest_rows(line, 2, groups=np.array([0, 0, 1]), n_jobs=1)[0].tolist()
+    [[2, -1], [2, -1], [1, 0]]
+    """
+    if of is None and groups is None:
+        groups = np.arange(len(points))
+    rows, row_groups = (points, groups) if of is None else (of, of_groups)
+    n_kept = min(k, len(points))
+    half_squares = np.einsum("ij,ij->i", points, points) / 2
+    index = np.full((len(rows), k), NO_NEIGHBOUR, dtype=np.intp)
+    distances = np.full((len(rows), k), np.inf)
+
+    def search(number: int) -> tuple[IntArray, FloatArray]:
+        some = _block(number)
+        scores = rows[some] @ points.T
+        scores -= half_squares
+        if row_groups is not None and groups is not None:
+            scores[row_groups[some, np.newaxis] == groups] = -np.inf
+        return _best(scores, n_kept, points, rows[some])
+
+    n_blocks = -(-len(rows) // BLOCK_ROWS) if n_kept else 0
+    for number, found in enumerate(map_on_cores(search, n_blocks, count_threads(n_jobs))):
+        some = _block(number)
+        index[some, :n_kept], distances[some, :n_kept] = found
+    return index, distances
+
+
+def _block(number: int) -> slice:
+    return slice(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS)
+
+
+def _best(
+    scores: FloatArray, n_kept: int, points: FloatArray, rows: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the points with the largest scores of each row, in the order of their distances."""
+    # Partitioned first: only the points that are kept need an order.
+    first = scores.shape[1] - n_kept
+    kept = np.argpartition(scores, first, axis=1)[:, first:]
+    # A row at a time: the gaps of a block would take k times the memory of its rows.
+    distances = np.stack(
+        [_distances(row, points[others]) for row, others in zip(rows, kept, strict=True)]
+    )
+    left_out = np.isneginf(np.take_along_axis(scores, kept, 1))
+    kept[left_out], distances[left_out] = NO_NEIGHBOUR, np.inf
+    order = np.lexsort((kept, distances), axis=1)
+    return np.take_along_axis(kept, order, 1), np.take_along_axis(distances, order, 1)
+
+
+def _distances(row: FloatArray, others: FloatArray) -> FloatArray:
+    gaps = others.astype(np.float64) - row
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", gaps, gaps)))
+
+
+def copy_distance(distances: FloatArray) -> float:
+    """Return up to which distance two rows are near-duplicates, of distances as they are usual.
+
+    Parameters
+    ----------
+    distances : array of shape (n_rows, k)
+        Of each row to its k nearest, ascending, k of at least one.
+
+    Examples
+    --------
+    >>> distances = np.tile([1.0, 2.0, 3.0], (5, 1))
+    >>> distances[0, 0] = 0.001
+    >>> bool(0.001 < copy_distance(distances) < 1.0)
+    True
+    """
+    n_others = max(distances.shape[1] - 1, 1)
+    by_chance = (CHANCE / n_others) ** (1 / intrinsic_dimension(distances))
+    return float(min(COPY_DISTANCE, by_chance) * np.median(distances[:, -1]))
+
+
+def intrinsic_dimension(distances: FloatArray) -> float:
+    """Return the dimension that distances grow as if in: the median of Levina and Bickel's (2005).
+
+    Of rows whose neighbours are all at one distance, for instance of copies, it says nothing;
+    where that holds for all rows it is infinite.
+    """
+    apart = distances[distances[:, 0] > 0]
+    growth = np.log(apart[:, -1:] / apart[:, :-1]).sum(axis=1)
+    known = growth > 0
+    if not known.any():
+        return float("inf")
+    return float(np.median((apart.shape[1] - 1) / growth[known]))

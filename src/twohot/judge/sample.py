@@ -1,0 +1,180 @@
+"""The rows that are judged together: in memory, along their principal axes, dealt to folds.
+
+All rows, if they are not many. Of more, the sample has rows of every class, spread evenly over
+their distance from the mean; the others are judged by the same model, block by block.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.messages import ArgumentError
+from twohot._checks.numbers import check_count, is_integer
+from twohot._types import FloatArray, IntArray
+from twohot.distill.targets import LABELS
+from twohot.judge.folds import assign_folds, duplicate_groups
+from twohot.judge.groups import merge_groups
+from twohot.rows.coordinates import Coordinates
+from twohot.rows.stratified import shares_of_labels
+
+N_FOLDS = 5
+
+# Rows in a sample, and rows times classes: what one member holds of it takes 40 MB.
+SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 10_000_000
+
+# Leading principal axes that fits of the library read: twice as many change no choice, and take
+# twice as long.
+SEARCH_AXES = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows with labels, in memory, and the fold of each."""
+
+    index: IntArray  # (n,), numbers of these rows among all
+    codes: IntArray  # (n,), given labels
+    all_codes: IntArray  # (n_rows,), of all rows; NO_LABEL without one
+    weights: FloatArray | None  # (n,)
+    groups: IntArray  # (n,), rows of one group are in one fold
+    folds: IntArray  # (n,), which fold each row is held out in
+    n_classes: int
+    whole: Coordinates  # of all rows
+    wide: Coordinates  # of these rows, along the leading axes
+    searched: Coordinates  # the same, along SEARCH_AXES of them
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.folds.max()) + 1
+
+    @property
+    def n_copies(self) -> int:
+        """Rows that share a group with another row."""
+        _, group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
+        return int(np.sum(sizes[group] > 1))
+
+    @property
+    def points(self) -> FloatArray:
+        """(n, m), the rows along the axes that are searched."""
+        return np.asarray(self.searched.rows.X)
+
+
+def sample_size(n_rows: int, n_classes: int) -> int:
+    """Return how many rows are judged together, of so many.
+
+    Examples
+    --------
+    >>> sample_size(3_000, 10), sample_size(1_000_000, 100), sample_size(1_000_000, 1_000)
+    (3000, 50000, 10000)
+    """
+    return min(n_rows, SAMPLE_ROWS, max(SAMPLE_CELLS // n_classes, 2 * N_FOLDS))
+
+
+def draw_sample(
+    whole: Coordinates,
+    codes: IntArray,
+    weights: FloatArray | None,
+    order: FloatArray,
+    *,
+    cv: Any = None,
+    groups: IntArray | None = None,
+    random_state: Any = 0,
+) -> Sample:
+    """Return the sample of prepared rows with given labels; rows without one have code -1.
+
+    Parameters
+    ----------
+    whole : Coordinates
+        All rows, prepared, wherever they are.
+    codes, weights, groups : arrays of shape (n_rows,)
+    order : array of shape (n_rows,)
+        Distance of each row from the mean; see `judge.folds`.
+    cv : None, int, splitter or pairs of row numbers
+        Folds, if they are not dealt here.
+    """
+    n_classes = whole.rows.n_classes
+    counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
+    index = _drawn(np.flatnonzero(counted), codes, order, n_classes)
+    wide = whole.leading().in_axes(index)
+    wide.rows.attach(LABELS, codes[index])
+    searched = wide.leading(SEARCH_AXES)
+    own = _copies(searched, N_FOLDS)
+    if groups is not None:
+        own = merge_groups(own, groups[index])
+    if cv is None or is_integer(cv):
+        n_folds = N_FOLDS if cv is None else check_count("cv", cv, 2)
+        if n_folds > len(index):
+            problem = f"is more than {len(index)} rows"
+            raise ArgumentError({"cv": cv}, problem, f"pass at most {len(index)} folds.")
+        folds = assign_folds(
+            order[index], codes[index], n_folds, groups=own, random_state=random_state
+        )
+    else:
+        folds = _folds_of(cv, codes)[index]
+    return Sample(
+        index=index,
+        codes=codes[index],
+        all_codes=codes,
+        weights=None if weights is None else weights[index],
+        groups=own,
+        folds=folds,
+        n_classes=n_classes,
+        whole=whole,
+        wide=wide,
+        searched=searched,
+    )
+
+
+def _copies(searched: Coordinates, n_folds: int) -> IntArray:
+    """Return the group of each row: that of its copies and near-duplicates.
+
+    Copies that fill more than a fold say that the features take few values; they are no group.
+    """
+    points = np.asarray(searched.rows.X)
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    unit = points / np.where(lengths > 0, lengths, 1)
+    groups = duplicate_groups(unit, n_jobs=searched.rows.n_jobs)
+    is_large = np.bincount(groups)[groups] > len(groups) / n_folds
+    return np.where(is_large, len(groups) + np.arange(len(groups)), groups)
+
+
+def _drawn(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: int) -> IntArray:
+    """Return rows of every class, spread evenly over their distance from the mean."""
+    most = sample_size(len(rows), n_classes)
+    if most == len(rows):
+        return rows
+    sizes = np.bincount(codes[rows], minlength=n_classes)
+    shares = shares_of_labels(sizes, most)
+    ranked = rows[np.lexsort((order[rows], codes[rows]))]
+    starts = np.cumsum(sizes) - sizes
+    places = [
+        start + (np.arange(share) * size) // max(share, 1)
+        for start, size, share in zip(starts, sizes, shares, strict=True)
+    ]
+    return np.sort(ranked[np.concatenate(places)])
+
+
+def _folds_of(cv: Any, codes: IntArray) -> IntArray:
+    """Return the folds that a splitter or pairs of rows name: each row is held out once."""
+    n_rows = len(codes)
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        advice = "pass None, a number of folds, a splitter of scikit-learn or pairs of row numbers."
+        raise ArgumentError({"cv": cv}, "is not allowed", advice)
+    pairs = list(cv.split(np.zeros((n_rows, 1)), codes) if hasattr(cv, "split") else cv)
+    folds = np.full(n_rows, -1)
+    held_out = np.zeros(n_rows, dtype=np.intp)
+    for number, pair in enumerate(pairs):
+        try:
+            _, rows = (np.arange(n_rows)[np.asarray(each)] for each in pair)
+        except (IndexError, TypeError, ValueError) as error:
+            problem = f"has a split that is no pair of rows ({error})"
+            advice = f"pass the rows to fit on and those to hold out, from 0 to {n_rows - 1}."
+            raise ArgumentError("cv", problem, advice) from error
+        folds[rows] = number
+        held_out[rows] += 1
+    if len(pairs) < 2 or (held_out[codes >= 0] != 1).any():
+        problem = "does not hold out every row with a label exactly once"
+        raise ArgumentError("cv", problem, "pass folds that do, as KFold, or a number of folds.")
+    return folds

@@ -1,0 +1,376 @@
+"""The verdict on every row: its likeliest classes, how probably its label is wrong, which to flag.
+
+Rows of the sample are judged by fits that have not seen their labels. Others are in no fit, and are
+judged block by block, wherever they are, by the mean of the fits of all folds, and by a
+discriminant of all rows that leaves each of them out.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import log_softmax
+
+from twohot._checks.labels import NO_LABEL
+from twohot._types import BoolArray, FloatArray, IntArray, Matrix
+from twohot.distill.average_recipe import DiscriminantRecipe
+from twohot.distill.discriminant import ClassMoments
+from twohot.distill.leave_one_out import left_out_logits
+from twohot.distill.targets import SOFT
+from twohot.judge.anchored import Anchored, fit_weights, model_rows, shifted
+from twohot.judge.label_model import SMALLEST, LabelModel, centre, posterior
+from twohot.judge.library import VotesRecipe, vote_logits
+from twohot.judge.nearest import nearest_rows
+from twohot.judge.recalibration import Checked
+from twohot.rows.block import Block
+
+GIVEN = "given"  # codes of the labels beside the rows; NO_LABEL for rows without one
+
+# Classes up to which a matrix of them is held whole: 32 MB.
+MOST_DENSE = 2_000
+
+# Standard normal quantile of a one-sided test at level 5 %.
+REFUTED = 1.645
+# Parts of the noise that is found, of which the least that is not refuted is the lower end of the
+# interval; between these it is interpolated.
+PARTS = (0.0, 0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What is found about every row."""
+
+    codes: IntArray  # (n_rows,), given labels; NO_LABEL without one
+    first: IntArray  # (n_rows,), the likeliest class of the row, whatever its label
+    second: IntArray  # (n_rows,), the next
+    confidence: FloatArray  # (n_rows,), probability of the likeliest
+    runner_up: FloatArray  # (n_rows,), probability of the next
+    doubt: FloatArray  # (n_rows,), probability that the label is wrong; NaN without one
+    share: float  # of the labels that are wrong
+    interval: tuple[float, float]  # that the share is in
+    learnt: bool  # whether the features predict labels better than class frequencies alone
+    n_classes: int
+    n_copies: int = 0  # rows that are nearly the same as another
+    checked: Checked | None = None  # what a person found
+
+    @cached_property
+    def eligible(self) -> BoolArray:
+        """Labels that may be flagged: another class is likelier, and others have the label too.
+
+        Nothing else says what the only row of a class should look like.
+        """
+        labelled = self.codes != NO_LABEL
+        sizes = np.bincount(self.codes[labelled], minlength=self.n_classes)
+        return np.asarray(labelled & (self.first != self.codes) & (sizes[self.codes] > 1))
+
+    @cached_property
+    def flagged(self) -> BoolArray:
+        """The labels to look at: as many as make the expected F1 the largest."""
+        return flag_for_f1(self.doubt, self.eligible)
+
+    def flag_for(self, precision: float) -> BoolArray:
+        """Return the most doubtful labels, as many as keep the expected precision."""
+        return flag_for_precision(self.doubt, self.eligible, precision)
+
+    def flag_within(self, budget: int) -> BoolArray:
+        """Return the most doubtful labels that have a likelier class, at most so many."""
+        return _first_of(_most_doubtful(self.doubt, self.eligible), budget, len(self.doubt))
+
+    @property
+    def corruption(self) -> Matrix:
+        """The share of each true class (row) that was given each label, by what is flagged."""
+        labelled = self.codes >= 0
+        true = np.where(self.flagged, self.first, self.codes)[labelled]
+        return count_transitions(true, self.codes[labelled], self.n_classes)
+
+    @property
+    def likeliest_other(self) -> IntArray:
+        """(n_rows,), the likeliest class that is not the given one."""
+        return np.where(self.first == self.codes, self.second, self.first)
+
+
+# From the label models --------------------------------------------------------------------------
+
+
+def reach_verdict(anchored: Anchored, codes: IntArray) -> Verdict:
+    """Return the verdict on given labels (n_rows,) of all rows, of which some are the sample."""
+    sample, last = anchored.sample, anchored.last
+    columns = judge_logits(last.logits, last.model, codes[sample.index])
+    if len(sample.index) < len(codes):
+        whole = sample.whole.rows
+        whole.attach(GIVEN, codes)
+        everything = np.concatenate(list(whole.map(judged, BlockJudge.of(anchored))))
+        everything[sample.index] = columns
+        columns = everything
+    return verdict_of(anchored, columns, codes)
+
+
+def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Verdict:
+    """Return the verdict made of the columns of `judge_logits` for all rows."""
+    sample = anchored.sample
+    first, second, confidence, runner_up, doubt = columns.T
+    labelled = codes >= 0
+    probability_wrong = np.full(len(codes), np.nan)
+    probability_wrong[labelled] = shifted(doubt[labelled].astype(np.float64), anchored.shift)
+    return Verdict(
+        codes=codes,
+        first=first.astype(np.intp),
+        second=second.astype(np.intp),
+        confidence=confidence.astype(np.float64),
+        runner_up=runner_up.astype(np.float64),
+        doubt=probability_wrong,
+        share=float(np.mean(probability_wrong[labelled])),
+        interval=share_interval(anchored),
+        learnt=has_learnt(anchored),
+        n_classes=sample.n_classes,
+        n_copies=sample.n_copies,
+    )
+
+
+def judge_logits(logits: list[FloatArray], model: LabelModel, codes: IntArray) -> FloatArray:
+    """Return (n, 5): two likeliest classes, how probable they are, doubt of the given label."""
+    log_p = model.log_probabilities(logits)
+    rows = np.arange(len(codes))
+    first = log_p.argmax(axis=1)
+    rest = log_p.copy()
+    rest[rows, first] = -np.inf
+    second = rest.argmax(axis=1)
+    doubt = np.full(len(codes), np.nan)
+    labelled = codes >= 0
+    own = codes[labelled]
+    found = posterior(log_p[labelled], own, model.noise)
+    doubt[labelled] = 1 - found[np.arange(len(own)), own]
+    probable = [np.exp(log_p[rows, each]) for each in (first, second)]
+    return np.column_stack([first, second, *probable, doubt])
+
+
+def has_learnt(anchored: Anchored) -> bool:
+    """Return whether the label model explains labels better than class frequencies do.
+
+    A one-sided test of the mean difference of log-likelihood of held-out labels.
+    """
+    sample, first = anchored.sample, anchored.first
+    frequencies = np.bincount(sample.codes, sample.weights, sample.n_classes)
+    alone = np.log(np.maximum(frequencies, SMALLEST) / frequencies.sum())[sample.codes]
+    gain = row_likelihoods(first.model, first.logits, sample.codes) - alone
+    return bool(z_score(gain) > REFUTED)
+
+
+def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray) -> FloatArray:
+    """Return the log-likelihood of the given label of each row."""
+    p = np.exp(model.log_probabilities(logits))
+    return np.asarray(np.log(np.einsum("ij,ij->i", p, model.noise.T[codes]) + SMALLEST))
+
+
+def z_score(differences: FloatArray) -> float:
+    """Return the mean of differences in its standard errors."""
+    error = float(differences.std()) / np.sqrt(len(differences))
+    mean = float(differences.mean())
+    if error > 0:
+        return float(mean / error)
+    return float(np.copysign(np.inf, mean)) if mean else 0.0
+
+
+def share_interval(anchored: Anchored) -> tuple[float, float]:
+    """Return the least and the most that the share of wrong labels may be.
+
+    The least: the smallest part of the noise with which the labels are not less likely, by a test
+    at level 5 %. The most: every label that a held-out classifier disagrees with is wrong, and as
+    many of the others as is doubted. Two standard errors are added to both.
+    """
+    sample, stage = anchored.sample, anchored.first
+    codes, share = sample.codes, anchored.share_wrong
+    doubt = 1 - stage.posterior[np.arange(len(codes)), codes]
+    disagrees = stage.model.log_probabilities(stage.logits).argmax(axis=1) != codes
+    most = float(np.average(np.where(disagrees, 1.0, doubt), weights=sample.weights))
+    least = share * _least_part(anchored)
+
+    def error(rate: float) -> float:
+        return 2 * float(np.sqrt(rate * (1 - rate) / len(codes)))
+
+    return max(0.0, float(least) - error(share)), min(1.0, most + error(most))
+
+
+def _least_part(anchored: Anchored) -> float:
+    """Return the smallest part of the noise that the labels do not refute."""
+    sample, stage = anchored.sample, anchored.first
+    rows = model_rows(sample)
+    logits, codes = [each[rows] for each in stage.logits], sample.codes[rows]
+    found = row_likelihoods(stage.model, logits, codes)
+    upper, z_upper = 1.0, 0.0
+    for part in reversed(PARTS):
+        noise = part * stage.model.noise + (1 - part) * np.eye(sample.n_classes)
+        model = fit_weights(sample, stage.logits, noise, stage.scales)
+        z = z_score(row_likelihoods(model, logits, codes) - found)
+        if z < -REFUTED:
+            return float(part + (upper - part) * (z + REFUTED) / (z - z_upper))
+        upper, z_upper = part, z
+    return 0.0
+
+
+# Rows outside of the sample -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class BlockJudge:
+    """All that is needed to judge rows that no fit has seen; what all blocks share."""
+
+    coef: FloatArray  # (K, d), weighted sum of the linear members, on prepared rows
+    offset: FloatArray  # (K,)
+    model: LabelModel
+    discriminant: tuple[float, FloatArray, ClassMoments, float] | None
+    voters: tuple[tuple[float, FloatArray, FloatArray, FloatArray, int], ...]
+
+    @classmethod
+    def of(cls, anchored: Anchored) -> "BlockJudge":
+        """Return the judge of the last round."""
+        sample, stage, library = anchored.sample, anchored.last, anchored.library
+        rows = sample.whole.rows
+        coef = np.zeros((sample.n_classes, rows.n_columns))
+        offset, voters, discriminant = np.zeros(sample.n_classes), [], None
+        for each, weight in zip(stage.members, stage.model.weights.tolist(), strict=True):
+            if weight == 0:
+                continue
+            if isinstance(each.recipe, VotesRecipe):
+                voters.append((weight, *_voters(anchored, each.recipe)))
+            elif isinstance(each.recipe, DiscriminantRecipe):
+                basis = library.moments.read.astype(rows.dtype)
+                discriminant = weight, basis, library.moments, each.recipe.shrinkage
+            else:
+                one, other = linear_logits(anchored, each)
+                coef, offset = coef + weight * one, offset + weight * other
+        return cls(
+            coef.astype(rows.dtype),
+            offset.astype(rows.dtype),
+            stage.model,
+            discriminant,
+            tuple(voters),
+        )
+
+    def log_probabilities(self, block: Block) -> FloatArray:
+        """Return log p (rows, K) of the true classes."""
+        rows = block.prepared()
+        logits = centre(rows @ self.coef.T + self.offset)
+        if self.discriminant is not None:
+            # A row is among those that its moments are of, and is left out of them.
+            weight, basis, moments, shrinkage = self.discriminant
+            logits = logits + weight * centre(left_out_logits(block, basis, moments, shrinkage))
+        for weight, basis, points, targets, n_voters in self.voters:
+            found, _ = nearest_rows(points, n_voters, of=rows @ basis, n_jobs=1)
+            logits = logits + weight * vote_logits(found, targets)
+        return np.asarray(log_softmax(logits, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorTargets:
+    """The posterior of the true classes as soft labels, computed where they are asked for."""
+
+    judge: BlockJudge
+    name: str = SOFT
+
+    def of(self, block: Block) -> FloatArray:
+        """Return the posterior of the rows in a block."""
+        log_p = self.judge.log_probabilities(block)
+        found = posterior(log_p, block.columns[GIVEN], self.judge.model.noise)
+        return found.astype(block.x.dtype)
+
+
+def judged(block: Block, judge: BlockJudge) -> FloatArray:
+    """Return the columns of `judge_logits` for a block. A kernel."""
+    log_p = judge.log_probabilities(block)
+    model = LabelModel(np.ones(1), judge.model.noise, 0.0)
+    return judge_logits([log_p], model, block.columns[GIVEN])
+
+
+def linear_logits(anchored: Anchored, member: Any) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients (K, d) on prepared rows and an offset (K,), the mean of all folds."""
+    sample = anchored.sample
+    intercept = sample.whole.rows.intercept
+    coordinates = member.recipe.coordinates(sample.searched)
+    coef = coordinates.to_features(np.mean([end.coef for end in member.ends], axis=0))
+    n_columns = coef.shape[1] - intercept
+    offset = coef[:, -1] if intercept else np.zeros(len(coef))
+    return coef[:, :n_columns], offset
+
+
+def _voters(
+    anchored: Anchored, recipe: VotesRecipe
+) -> tuple[FloatArray, FloatArray, FloatArray, int]:
+    """Return what rows are read along, where the voters are there, and their targets."""
+    sample, stage = anchored.sample, anchored.last
+    n_axes = sample.points.shape[1]
+    identity = np.eye(n_axes + sample.searched.rows.intercept)[:n_axes]
+    basis = sample.searched.to_features(identity)[:, : sample.whole.rows.n_columns].T
+    targets = stage.targets
+    if targets is None:
+        targets = np.eye(sample.n_classes, dtype=np.float32)[sample.codes]
+    return basis.astype(np.float32), sample.points, targets.astype(np.float32), recipe.n_voters
+
+
+# Flags --------------------------------------------------------------------------------------------
+
+
+def flag_for_f1(doubt: FloatArray, eligible: BoolArray) -> BoolArray:
+    """Flag the eligible rows that maximise the expected F1.
+
+    With S flagged it is 2 · Σ_S doubt / (|S| + Σ doubt), and the best S are the most doubtful rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> flag_for_f1(np.array([0.9, 0.8, 0.3, 0.1]), np.array([True, True, True, False])).tolist()
+    [True, True, False, False]
+    """
+    order = _most_doubtful(doubt, eligible)
+    expected = 2 * np.cumsum(doubt[order]) / (np.arange(1, len(order) + 1) + np.nansum(doubt))
+    n_flagged = int(expected.argmax()) + 1 if len(order) and expected.max() > 0 else 0
+    return _first_of(order, n_flagged, len(doubt))
+
+
+def flag_for_precision(doubt: FloatArray, eligible: BoolArray, precision: float) -> BoolArray:
+    """Flag the most doubtful eligible rows, as many as keep the mean doubt at `precision`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> doubt = np.array([0.9, 0.8, 0.3, 0.9])
+    >>> flag_for_precision(doubt, np.array([True, True, True, False]), 0.85).tolist()
+    [True, True, False, False]
+    """
+    order = _most_doubtful(doubt, eligible)
+    expected = np.cumsum(doubt[order])
+    # Sums of equal probabilities are not exact: .8 + .8 + .8 is less than 3 · .8.
+    kept = np.flatnonzero(expected >= (precision - 1e-9) * np.arange(1, len(order) + 1))
+    return _first_of(order, int(kept[-1]) + 1 if kept.size else 0, len(doubt))
+
+
+def _most_doubtful(doubt: FloatArray, eligible: BoolArray) -> IntArray:
+    """Return the eligible rows, the most doubtful first."""
+    rows = np.flatnonzero(eligible)
+    return rows[np.argsort(-doubt[rows], kind="stable")]
+
+
+def _first_of(order: IntArray, n_flagged: int, n_rows: int) -> BoolArray:
+    flagged = np.zeros(n_rows, dtype=bool)
+    flagged[order[:n_flagged]] = True
+    return flagged
+
+
+def count_transitions(true: IntArray, given: IntArray, n_classes: int) -> Matrix:
+    """Return the share of each true class (row) that was given each label (column).
+
+    Sparse where classes are many: there is no more than an entry for each row, and for each class.
+    """
+    if n_classes > MOST_DENSE:
+        sizes = np.bincount(true, minlength=n_classes)
+        empty = np.flatnonzero(sizes == 0)
+        shares = np.concatenate([1 / sizes[true], np.ones(len(empty))])
+        places = np.append(true, empty), np.append(given, empty)
+        return sp.csr_array((shares, places), shape=(n_classes, n_classes))
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (true, given), 1)
+    sizes = counts.sum(axis=1, keepdims=True)
+    # A class that no row is of has no noise to speak of.
+    return np.where(sizes > 0, counts / np.maximum(sizes, 1), np.eye(n_classes))

@@ -1,1 +1,0 @@
-"""Which probe to fit: candidates, compared on held-out noisy labels."""

@@ -1,0 +1,132 @@
+"""The table of an audit in Parquet files: whole or not there, resumed, and known by its rows."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from twohot import find_label_issues
+from twohot._checks.labels import Labels
+from twohot.audit.issue_parts import labels_digest, read_issue_parts, write_issue_parts
+from twohot.audit.issue_table import COLUMNS
+from twohot.audit.review_content import rows_of_issues
+from twohot.tables.part_folder import begin_parts
+from twohot.tables.row_ids import RowIds
+
+N_ROWS = 12
+PROBABILITIES = np.random.default_rng(0).dirichlet(np.ones(3), N_ROWS)
+NAMES = ["ant", "bee", "cow"]
+GIVEN = np.array(NAMES, dtype=object)[np.arange(N_ROWS) % 3]
+GIVEN[4:8] = None  # a whole part
+
+
+def audited(labels=GIVEN, **options):
+    return find_label_issues(
+        None, labels, probabilities=PROBABILITIES, classes=sorted(set(labels) - {None}), **options
+    )
+
+
+def paths(files):
+    return [Path(each.removeprefix("file://")) for each in files]
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("labels", [GIVEN, np.arange(N_ROWS) % 3], ids=["text", "numbers"])
+def test_all_columns_are_written(labels, tmp_path):
+    issues = audited(labels)
+    files = paths(issues.to_parquet(tmp_path, part_rows=4))
+    assert [file.name for file in files] == [f"part-0000{number}.parquet" for number in range(3)]
+    table = pq.read_table(tmp_path)
+    assert table.column_names == ["id", *COLUMNS]
+    assert table["id"].to_pylist() == list(range(N_ROWS))
+    frame = table.to_pandas()
+    for name in COLUMNS:
+        expected = pd.Series(issues[name]).astype(frame[name].dtype)
+        pd.testing.assert_series_equal(frame[name], expected, check_names=False)
+    # Files have one schema, also that of a part without labels.
+    first, *others = (pq.read_schema(file) for file in files)
+    assert all(schema.equals(first) for schema in others)
+
+
+def test_a_stopped_write_is_resumed(tmp_path):
+    issues = audited(ids=[f"row {number}" for number in range(N_ROWS)])
+    files = paths(issues.to_parquet(tmp_path, part_rows=5))
+    before, time = content(tmp_path), files[0].stat().st_mtime_ns
+    files[1].unlink()
+    issues.to_parquet(tmp_path, part_rows=5)
+    assert content(tmp_path) == before
+    assert files[0].stat().st_mtime_ns == time
+
+
+def one_else(values):
+    return np.append(values[-1:], values[1:])
+
+
+LETTERS = RowIds.of_column("id", [*"abcdefghijkl"])
+OTHERS = {
+    "other names of rows": lambda issues: replace(issues, ids=LETTERS),
+    "other labels": lambda issues: replace(issues, given=one_else(issues.given)),
+    "other flags": lambda issues: replace(issues, is_label_issue=~issues.is_label_issue),
+    "other scores": lambda issues: replace(issues, label_quality=one_else(issues.label_quality)),
+    "other classes": lambda issues: replace(issues, classes=np.array(["ant", "bee", "dog"])),
+}
+
+
+@pytest.mark.parametrize("change", OTHERS)
+def test_parts_of_another_audit_are_refused(change, tmp_path):
+    issues = audited()
+    issues.to_parquet(tmp_path, part_rows=5)
+    before, other = content(tmp_path), OTHERS[change](issues)
+    with pytest.raises(FileExistsError, match=r"holds parts of another run.* differs in issues"):
+        other.to_parquet(tmp_path, part_rows=5)
+    assert content(tmp_path) == before
+    other.to_parquet(tmp_path, part_rows=5, force=True)
+    assert content(tmp_path) != before
+
+
+def test_rows_of_a_file_are_at_least_one(tmp_path):
+    with pytest.raises(ValueError, match="part_rows=0 is not allowed"):
+        audited().to_parquet(tmp_path / "parts", part_rows=0)
+    assert not (tmp_path / "parts").exists()
+
+
+def written(folder, issues, items):
+    about = {"labels": labels_digest(Labels(issues.given, issues.classes))}
+    parts = begin_parts(folder, about, 3, force=False)
+    write_issue_parts(issues, parts, np.array([0, 5, 6, N_ROWS]), items=items)
+    about = {"report": "r1", "classes": NAMES, "item_kind": "text", "has_items": True}
+    return {**about, "id_kind": issues.ids.kind, "id_column": issues.ids.column}
+
+
+@pytest.mark.parametrize("ids", [None, [f"row {number}" for number in range(N_ROWS)]])
+def test_the_rows_of_a_review_are_read_again(ids, tmp_path):
+    issues, items = audited(ids=ids), [f"text {number}" for number in range(N_ROWS)]
+    found = read_issue_parts(str(tmp_path), **written(tmp_path, issues, items))
+    expected = rows_of_issues(issues, items, "text")
+    assert found.report_id() == "r1"
+    assert found.take(np.array([1, 3])).report_id() == "r1"
+    assert replace(found, report="").report_id() == expected.report_id()
+    for name in ("label_quality", "confidence", "second_confidence", "is_undecided"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_parts_that_were_changed_are_refused(tmp_path):
+    issues, items = audited(), [""] * N_ROWS
+    fields, path = written(tmp_path, issues, items), tmp_path / "part-00000.parquet"
+    table = pq.read_table(path)
+    place = table.column_names.index("given_label")
+
+    def refused(labels, match):
+        pq.write_table(table.set_column(place, "given_label", pa.array(labels)), path)
+        with pytest.raises(ValueError, match=match):
+            read_issue_parts(str(tmp_path), **fields)
+
+    refused(["ant"] * 5, "hold other labels than those that were audited.*: run the audit again")
+    refused(["dog"] * 5, "given_label has labels that are no class.*: run the audit again")

@@ -1,0 +1,155 @@
+"""What was tried, as records, a table, a picture and in a file."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import problems
+from twohot import AutoProbe, LinearProbe, load
+from twohot.distill.average_recipe import DiscriminantRecipe
+from twohot.distill.recipe import Recipe
+from twohot.judge.choice import Choice, Tried, choice_from_json
+from twohot.judge.library import VotesRecipe
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+
+DATA = problems.digits(0.5, 300)
+TEACHER = Recipe(CrossEntropy(), ridge=30.0)
+ROBUST = Recipe(GeneralizedCrossEntropy(), ridge=3.0, whiten=True)
+
+
+@pytest.fixture(scope="module")
+def probe():
+    return AutoProbe(n_jobs=1).fit(DATA.X, DATA.given_labels)
+
+
+def entry(**changes):
+    fields = {
+        "recipe": ROBUST,
+        "agreement": 0.625,
+        "agreement_error": 0.011,
+        "likelihood": -1.5,
+        "noise_rate": 0.36,
+        "temperature": 0.5,
+        "n_passes": 20.0,
+        "weight": 0.0,
+    }
+    return Tried(**(fields | changes))
+
+
+CHOICE = Choice(
+    tried=(
+        entry(recipe=TEACHER, agreement=0.5),
+        entry(weight=1.25),
+        entry(recipe=DiscriminantRecipe(0.3), weight=0.5),
+        entry(recipe=VotesRecipe(15), agreement=0.3, n_passes=0.0),
+    ),
+    n_rows=1000,
+    n_folds=5,
+    n_rounds=2,
+    agreement=0.64,
+    agreement_error=0.01,
+    noise_rate=0.31,
+    interval=(0.2, 0.4),
+    learnt=True,
+    parts=(("teacher (ridge 3)", 1.5), ("discriminant (shrinkage 0.3)", 0.5)),
+)
+
+
+def test_the_table_marks_members_and_says_what_is_fitted():
+    lines = str(CHOICE).splitlines()
+    assert lines[0].split()[0] == "member"
+    assert [line[0] for line in lines[1:5]] == [" ", "+", "+", " "]
+    assert lines[1].split()[:3] == ["teacher", "(ridge", "30)"]
+    assert lines[2].split()[-4:] == ["-1.5000", "36%", "1.25", "20"]
+    assert len({len(line) for line in lines[:5]}) == 1
+    assert lines[5].startswith("Fitted: anchored self-distillation, 2 rounds: teacher (ridge 3)")
+    assert lines[6] == "About 31.0% of the labels are wrong (20.0% to 40.0%)."
+
+
+def test_where_nothing_was_learnt_the_table_says_so():
+    nothing = replace(CHOICE, learnt=False)
+    assert str(nothing).splitlines()[-1] == nothing.nothing_learnt()
+    assert nothing.nothing_learnt().startswith("Nothing was learnt: the features predict 64.0%")
+    assert not CHOICE.nothing_learnt()
+
+
+def test_the_best_of_a_method_is_the_likeliest():
+    better = entry(recipe=replace(ROBUST, ridge=1.0), likelihood=-1.4)
+    choice = replace(CHOICE, tried=(*CHOICE.tried, better))
+    assert choice.best("robust") is better
+    assert choice.chosen == (CHOICE.tried[1], CHOICE.tried[2])
+
+
+def test_members_name_themselves():
+    teacher, robust, discriminant, votes = CHOICE.tried
+    assert (robust.kind, robust.whiten, robust.ridge) == ("robust, half-whitened", True, 3.0)
+    assert (teacher.kind, discriminant.ridge, votes.ridge) == ("teacher", None, None)
+    assert str(robust.probe()) == str(
+        LinearProbe(fit_intercept=True, loss="gce", ridge=3.0, whiten=True)
+    )
+    assert votes.estimator == ""
+    with pytest.raises(TypeError, match="votes of the nearest rows are no probe: use another"):
+        votes.probe()
+
+
+def test_every_linear_member_can_be_fitted_alone(probe):
+    for tried in probe.choice_.tried:
+        if tried.method != "neighbours":
+            alone = eval(tried.estimator, vars(__import__("twohot")))  # noqa: S307 - own code
+            assert repr(alone) == repr(tried.probe())
+    likeliest = probe.choice_.best("robust").probe().fit(DATA.X, DATA.given_labels)
+    assert likeliest.score(DATA.X_test, DATA.test_labels) > 0.6
+
+
+def test_records_make_a_frame(probe):
+    choice = probe.choice_
+    table = pd.DataFrame(choice.records())
+    assert len(table) == len(choice.tried)
+    assert table["method"].tolist() == [each.method for each in choice.tried]
+    assert table["chosen"].tolist() == [each.weight > 0 for each in choice.tried]
+    assert {"teacher", "robust", "discriminant", "neighbours"} == set(table["method"])
+    assert (choice.n_rows, choice.n_folds, choice.n_rounds) == (300, 5, 2)
+
+
+def test_agreement_is_that_of_the_label_model(probe):
+    logits = AutoProbe(n_jobs=1).fit_out_of_fold(DATA.X, DATA.given_labels)
+    agrees = logits.argmax(axis=1) == DATA.given_labels
+    assert probe.choice_.agreement == pytest.approx(agrees.mean())
+    assert probe.choice_.agreement_error == pytest.approx(agrees.std() / np.sqrt(300))
+
+
+def test_a_notebook_shows_what_was_tried():
+    shown = CHOICE._repr_html_()
+    assert shown.count("<tr>") == 1 + len(CHOICE.tried)
+    assert "<td>+</td><td>robust (ridge 3, half-whitened)</td>" in shown
+
+
+def test_the_picture_shows_every_member(probe, tmp_path):
+    figure = probe.choice_.figure()
+    (axes,) = figure.axes
+    legend = {text.get_text() for text in figure.legends[0].get_texts()}
+    kinds = {each.kind for each in probe.choice_.tried if each.ridge is not None}
+    assert {*kinds, "discriminant", "neighbours", "label model"} <= legend
+    assert len(axes.containers) == len(kinds)
+    (level,) = (line for line in axes.get_lines() if line.get_label() == "label model")
+    assert level.get_ydata()[0] == 100 * probe.choice_.agreement
+    figure.savefig(tmp_path / "choice.png")
+
+
+def test_the_choice_comes_back_from_json():
+    notes = json.loads(json.dumps(CHOICE.to_json()))
+    assert choice_from_json(notes) == CHOICE
+
+
+@pytest.mark.parametrize("file", ["probe.safetensors"])
+def test_a_saved_probe_keeps_its_choice(probe, tmp_path, file):
+    probe.save(tmp_path / file)
+    found = load(tmp_path / file)
+    assert found.choice_ == probe.choice_
+    assert isinstance(found, AutoProbe)
+    np.testing.assert_array_equal(
+        found.predict_proba(DATA.X_test), probe.predict_proba(DATA.X_test)
+    )

@@ -1,0 +1,196 @@
+"""Own probabilities and fitted classifiers: who has seen the labels is found out."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+import problems
+from twohot import AutoProbe, LinearProbe, find_label_issues
+from twohot.judge.folds import distance_from_mean
+from twohot.judge.given import (
+    can_be_cloned,
+    has_seen,
+    judge_given,
+    log_probabilities,
+    names_of,
+    out_of_fold,
+)
+from twohot.noise import corrupt_labels, pair_flip, symmetric
+
+DATA = problems.digits(0.3, 500)
+X, Y, WRONG = DATA.X / 16, DATA.given_labels, DATA.given_labels != DATA.true_labels
+NAMES = np.array([*"abcdefghij"])
+ORDER = distance_from_mean(X, n_jobs=1)
+REGRESSION = LogisticRegression(C=0.3, max_iter=1000)
+
+
+def f1(flagged, wrong):
+    return 2 * (flagged & wrong).sum() / (flagged.sum() + wrong.sum())
+
+
+# Probabilities -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "corruption", [symmetric(10, 0.3), pair_flip(10, 0.3)], ids=["even", "pair"]
+)
+@pytest.mark.parametrize(
+    "classifier", [REGRESSION, GaussianNB(var_smoothing=0.01), KNeighborsClassifier(10)]
+)
+def test_held_out_probabilities_find_wrong_labels(classifier, corruption):
+    given = corrupt_labels(DATA.true_labels, corruption, exact=True, random_state=0).given_labels
+    p = cross_val_predict(classifier, X, given, method="predict_proba")
+    verdict = judge_given(log_probabilities(p), given)
+    assert f1(verdict.flagged, given != DATA.true_labels) > 0.75
+    low, high = verdict.interval
+    assert low <= verdict.share <= high
+    assert low < 0.3 < high
+
+
+def test_zeros_are_not_taken_for_certainty():
+    found = log_probabilities(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(np.exp(found).sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(found[1]), 0.5, rtol=1e-5)
+
+
+def test_sharper_or_flatter_probabilities_give_the_same_verdict():
+    p = cross_val_predict(REGRESSION, X, Y, method="predict_proba")
+    log_p = np.log(p)
+    plain, sharper = (judge_given(scale * log_p, Y) for scale in (1.0, 3.0))
+    np.testing.assert_allclose(sharper.doubt, plain.doubt, atol=0.01)
+    assert (sharper.flagged != plain.flagged).sum() <= 2
+
+
+def test_rows_without_a_label_are_predicted_and_not_counted():
+    p = cross_val_predict(REGRESSION, X, Y, method="predict_proba")
+    codes = np.where(np.arange(500) % 5 == 0, -1, Y)
+    log_p = log_probabilities(p)
+    found = judge_given(log_p, codes)
+    alone = judge_given(log_p[codes >= 0], codes[codes >= 0])
+    np.testing.assert_allclose(found.doubt[codes >= 0], alone.doubt, atol=1e-6)
+    assert np.isnan(found.doubt[codes < 0]).all()
+    assert not found.flagged[codes < 0].any()
+    np.testing.assert_array_equal(found.first, log_p.argmax(axis=1))
+
+
+def test_probabilities_that_say_nothing_are_called_so():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 300)
+    verdict = judge_given(log_probabilities(rng.dirichlet(np.ones(3), 300)), codes)
+    assert not verdict.learnt
+    issues = find_label_issues(None, codes, probabilities=np.full((300, 3), 1 / 3))
+    assert any("no better than the class frequencies" in text for text in issues.messages)
+
+
+# Classifiers that have seen the labels -----------------------------------------------------------
+
+MEMORISING = {
+    "neighbour": KNeighborsClassifier(1),
+    "probe": LinearProbe(ridge=1e-2, n_jobs=1),
+}
+
+
+@pytest.mark.parametrize("kind", MEMORISING)
+def test_a_classifier_fitted_on_these_rows_is_judged_by_clones(kind):
+    probe = MEMORISING[kind].fit(X, NAMES[Y])
+    coef = np.copy(getattr(probe, "coef_", 0))
+    issues = find_label_issues(X, NAMES[Y], probe=probe)
+    (said,) = (text for text in issues.messages if "was fitted on these rows" in text)
+    assert said.startswith("The probe predicts ")
+    # The labels that it has memorised would vouch for themselves: none would be flagged.
+    assert f1(issues.is_label_issue, WRONG) > 0.6
+    assert issues.probe is probe
+    np.testing.assert_array_equal(getattr(probe, "coef_", 0), coef)
+
+
+def test_an_auto_probe_that_was_fitted_on_these_rows_flags_about_the_same():
+    probe = AutoProbe(n_jobs=1).fit(X, Y)
+    issues = find_label_issues(X, Y, probe=probe, n_jobs=1)
+    assert f1(issues.is_label_issue, WRONG) > 0.85
+
+
+@pytest.mark.parametrize("kind", MEMORISING)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_classifier_fitted_on_other_rows_judges_itself(kind, seed):
+    rows = np.random.default_rng(seed).permutation(500)
+    fitted_on, judged = rows[:250], rows[250:]
+    probe = MEMORISING[kind].fit(X[fitted_on], Y[fitted_on])
+    assert has_seen(probe, X[judged], Y[judged], ORDER[judged]) is None
+    if not seed:
+        issues = find_label_issues(X[judged], Y[judged], probe=probe)
+        np.testing.assert_array_equal(issues.predicted_label, probe.predict(X[judged]))
+        expected = find_label_issues(
+            None, Y[judged], probabilities=probe.predict_proba(X[judged]), classes=range(10)
+        )
+        np.testing.assert_array_equal(issues.is_label_issue, expected.is_label_issue)
+
+
+def test_what_has_been_seen_is_in_shares():
+    probe = KNeighborsClassifier(1).fit(X, Y)
+    seen = has_seen(probe, X, Y, ORDER)
+    assert seen.given == 1
+    assert 0.4 < seen.unseen < 0.85
+
+
+class Oracle:
+    """What knows every label and cannot be fitted again."""
+
+    classes_ = np.arange(10)
+
+    def __init__(self, labels):
+        self.labels = labels
+
+    def predict_proba(self, rows):
+        return np.eye(10)[self.labels[: len(rows)]]
+
+
+def test_a_classifier_that_predicts_all_labels_and_cannot_be_cloned_is_refused():
+    assert not can_be_cloned(Oracle(Y))
+    with pytest.raises(ValueError, match="probe predicts every label, as if .*: pass probabilit"):
+        find_label_issues(X, Y, probe=Oracle(Y))
+    # One that errs judges, and so does one that is right of few rows.
+    issues = find_label_issues(X, Y, probe=Oracle(DATA.true_labels))
+    assert f1(issues.is_label_issue, WRONG) > 0.95
+    assert not find_label_issues(X[:10], Y[:10], probe=Oracle(Y)).is_label_issue.any()
+
+
+def test_rows_without_a_label_do_not_tell_what_was_seen():
+    labels = np.where(np.arange(500) % 4 == 0, np.nan, Y)
+    probe = KNeighborsClassifier(1).fit(X, Y)
+    issues = find_label_issues(X, labels, probe=probe)
+    assert any("was fitted on these rows" in text for text in issues.messages)
+    labelled = ~np.isnan(labels)
+    assert f1(issues.is_label_issue[labelled], WRONG[labelled]) > 0.6
+    assert np.mean(issues.predicted[~labelled] == DATA.true_labels[~labelled]) > 0.5
+
+
+def test_clones_have_not_seen_the_group_of_a_row():
+    # Each row five times with one wrong label: a clone that has seen a copy would vouch for it.
+    rows, groups = np.repeat(X[:150], 5, axis=0), np.repeat(np.arange(150), 5)
+    labels, wrong = np.repeat(Y[:150], 5), np.repeat(WRONG[:150], 5)
+    probe = KNeighborsClassifier(1).fit(rows, labels)
+    issues = find_label_issues(rows, labels, probe=probe, groups=groups)
+    assert f1(issues.is_label_issue, wrong) > 0.5
+
+
+# Out of fold -------------------------------------------------------------------------------------
+
+
+def test_probabilities_out_of_fold_are_those_of_clones_without_the_fold():
+    fold = np.arange(500) % 3
+    codes = np.where(Y == 9, 8, Y)
+    codes[7] = 9  # a class with one row
+    found = out_of_fold(REGRESSION, X, codes, fold, 10)
+    assert found[7, 9] == 0
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    alone = REGRESSION.fit(X[fold != 1], codes[fold != 1])
+    rows = fold == 1
+    np.testing.assert_allclose(found[rows][:, alone.classes_], alone.predict_proba(X[rows]))
+
+
+def test_predictions_are_read_in_the_order_of_the_classes():
+    assert names_of(["b", "a", "c"], np.array(["c", "b", "a"])).tolist() == [1, 2, 0]

@@ -1,0 +1,104 @@
+"""Groups that a user passes, in every container, and what is no group."""
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twohot._checks.messages import ArgumentError
+from twohot.judge.groups import check_groups, connected, merge_groups
+
+GAPS = [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "D"), np.ma.masked]
+GAPS += [pa.scalar(None, pa.string()), "", "  ", "\t\n\u00a0"]
+NAMES = ["ann", "bob", "ann", "cleo"]
+NUMBERS = [7, 9, 7, 2]
+CONTAINERS = [list, tuple, np.array, pd.Series, pl.Series, pa.array, pd.Index]
+
+
+@pytest.mark.parametrize("values", [NAMES, NUMBERS, [1.5, 2.5, 1.5, 0.0]], ids=str)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_groups_are_coded_in_the_order_in_which_they_occur(container, values) -> None:
+    assert check_groups(container(values), 4).tolist() == [0, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        pd.DataFrame({"patient": NAMES}),
+        pl.DataFrame({"patient": NAMES}),
+        np.array(NUMBERS)[:, np.newaxis],
+        pd.Series(NAMES, dtype="category"),
+        pd.Series([date(2024, 1, day) for day in NUMBERS]),
+        [True, False, True, 2],
+    ],
+    ids=["frame", "polars frame", "column", "category", "dates", "mixed"],
+)
+def test_whatever_names_rows_is_taken(groups) -> None:
+    assert check_groups(groups, 4).tolist() == [0, 1, 0, 2]
+
+
+def test_no_groups_stay_none() -> None:
+    assert check_groups(None, 4) is None
+
+
+@given(st.lists(st.one_of(st.integers(), st.text(min_size=1).filter(str.strip)), min_size=2))
+def test_codes_are_equal_where_values_are(values) -> None:
+    if len(set(values)) > 1:
+        codes = check_groups(values, len(values))
+        same = [[a == b for a in values] for b in values]
+        np.testing.assert_array_equal(codes == codes[:, np.newaxis], same)
+
+
+@pytest.mark.parametrize("gap", GAPS, ids=repr)
+def test_a_row_without_a_group_is_named(gap) -> None:
+    with pytest.raises(ArgumentError, match=r"groups names no group in 1 row \(row 2, from 0\): g"):
+        check_groups(["a", "b", gap, "d"], 4)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (NAMES[:3], "groups has 3 entries for 4 rows: pass one group per row"),
+        ([], "groups has 0 entries for 4 rows: pass one"),
+        (np.eye(4), r"groups has shape \(4, 4\): pass one group per row"),
+        (pd.DataFrame({"a": NAMES, "b": NAMES}), r"groups has shape \(4, 2\): pass"),
+        ([(1, 2)] * 4, r"groups has shape \(4, 2\): pass"),
+        ("patient", r"groups has shape \(\): pass"),
+        (3, r"groups has shape \(\): pass"),
+        ([{}, {}, {}, {}], "groups holds a dict, which cannot be looked up: pass"),
+        (["a"] * 4, r"groups puts all 4 rows into one group \('a'\): pass at least two groups"),
+        ([None, float("nan"), "", "a"], r"no group in 3 rows \(row 0, 1, 2, from 0\): give a row"),
+    ],
+    ids=str,
+)
+def test_what_is_no_grouping_is_refused(groups, message) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        check_groups(groups, 4)
+
+
+groupings = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=30)
+
+
+@given(groupings)
+def test_merged_groups_are_those_that_chains_of_either_link(pairs) -> None:
+    a, b = np.array(pairs).T
+    label = np.arange(len(a))
+    for i in range(len(a)):
+        for j in range(len(a)):
+            if a[i] == a[j] or b[i] == b[j]:
+                label[label == label[j]] = label[i]
+    merged = merge_groups(a, b)
+    np.testing.assert_array_equal(merged == merged[:, np.newaxis], label == label[:, np.newaxis])
+    assert sorted(set(merged.tolist())) == list(range(merged.max() + 1))
+    np.testing.assert_array_equal(merge_groups(b, a), merged)
+
+
+def test_a_link_that_many_rows_make_is_one() -> None:
+    links = np.zeros(512, int)
+    assert connected(links, links + 1, 3).tolist()[:2] == [0, 0]
+    assert merge_groups(links, links).tolist() == [0] * 512

@@ -1,0 +1,365 @@
+"""The label model: against enumeration, numerical derivatives, slow twins and simulated noise."""
+
+from itertools import product
+from math import log
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, logit
+
+from twohot.judge import label_model
+from twohot.judge.label_model import (
+    LARGEST_LOGIT,
+    SMALLEST,
+    anchor_counts,
+    centre,
+    combine,
+    confusions,
+    even_noise,
+    fit_even_noise,
+    posterior,
+    shrink,
+    weigh,
+)
+from twohot.noise import corrupt_labels, pair_flip, symmetric
+
+
+def simulated(corruption, *, n_rows=3000, size=3.0, spread=0.5, seed=0):
+    """Return logits that are calibrated for true labels drawn from them, and given labels."""
+    rng = np.random.default_rng(seed)
+    n_classes = len(corruption)
+    logits = spread * rng.normal(size=(n_rows, n_classes))
+    logits[np.arange(n_rows), rng.integers(0, n_classes, n_rows)] += size
+    p = np.exp(log_softmax(logits, axis=1))
+    true = (p.cumsum(axis=1) < rng.random((n_rows, 1))).sum(axis=1)
+    given = corrupt_labels(true, corruption, random_state=seed).given_labels
+    return centre(logits), true, given
+
+
+def numerical_gradient(loss, at, step=1e-3):
+    """Return central differences; logits are in single precision, so that steps are large."""
+    at = np.array(at)
+    return [(loss(at + h)[0] - loss(at - h)[0]) / (2 * step) for h in step * np.eye(len(at))]
+
+
+def minimised(monkeypatch):
+    """Record the losses that are minimised, with where each search starts."""
+    searches = []
+
+    def record(loss, start, **options):
+        searches.append((loss, start))
+        return minimize(loss, start, **options)
+
+    monkeypatch.setattr(label_model, "minimize", record)
+    return searches
+
+
+# The posterior -----------------------------------------------------------------------------------
+
+
+def test_the_posterior_is_that_of_enumeration():
+    rng = np.random.default_rng(0)
+    log_p = log_softmax(rng.normal(size=(20, 4)), axis=1)
+    noise, codes = rng.dirichlet(np.ones(4), 4), rng.integers(-1, 4, 20)
+    found = posterior(log_p, codes, noise)
+    for row, given in enumerate(codes):
+        joint = {
+            (k, g): np.exp(log_p[row, k]) * noise[k, g] for k, g in product(range(4), repeat=2)
+        }
+        possible = {pair: v for pair, v in joint.items() if given in (-1, pair[1])}
+        for k in range(4):
+            share = sum(v for pair, v in possible.items() if pair[0] == k) / sum(possible.values())
+            assert found[row, k] == pytest.approx(share)
+
+
+def test_without_noise_the_posterior_is_the_label_and_with_even_noise_it_is_p():
+    log_p = log_softmax(np.random.default_rng(0).normal(size=(8, 3)), axis=1)
+    codes = np.arange(8) % 3
+    np.testing.assert_array_equal(posterior(log_p, codes, np.eye(3)), np.eye(3)[codes])
+    np.testing.assert_allclose(posterior(log_p, codes, np.full((3, 3), 1 / 3)), np.exp(log_p))
+
+
+def test_a_label_that_is_impossible_gives_no_nan():
+    log_p = np.log(np.array([[1.0, 1e-300, 1e-300]]))
+    assert np.isfinite(posterior(log_p, np.array([2]), np.eye(3))).all()
+
+
+def test_logits_are_centred_bounded_and_summed():
+    logits = np.array([[1e6, 0.0, 2.0], [1.0, 2.0, 3.0]])
+    centred = centre(logits)
+    assert np.abs(centred).max() <= LARGEST_LOGIT
+    np.testing.assert_allclose(centred[1], [-1, 0, 1])
+    found = combine([centred, 2 * centred], np.array([0.5, 0.25]))
+    np.testing.assert_allclose(found, centred)
+
+
+# One member --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.2, 0.5])
+def test_temperature_and_rate_of_even_noise_are_recovered(rate):
+    logits, true, given = simulated(symmetric(5, rate), n_rows=6000, size=4.0)
+    found = fit_even_noise(3 * logits, given, None)
+    assert found.temperature == pytest.approx(3, rel=0.2)
+    assert found.noise_rate == pytest.approx(np.mean(given != true), abs=0.04)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.2, 0.5])
+@pytest.mark.parametrize("scale", [1e-3, 0.2, 8.0])
+def test_the_size_of_the_logits_changes_the_temperature_alone(rate, scale):
+    # Of logits that are too sure, the likelihood is flat where the temperature is one.
+    logits, _, given = simulated(symmetric(5, rate), n_rows=1500, size=4.0)
+    plain, found = fit_even_noise(logits, given, None), fit_even_noise(scale * logits, given, None)
+    assert found.temperature == pytest.approx(scale * plain.temperature, rel=0.03)
+    assert found.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-5)
+    assert found.noise_rate == pytest.approx(plain.noise_rate, abs=0.01)
+
+
+def even_likelihood(logits, codes, weights, temperature, rate):
+    """Return the mean log-likelihood by a loop over rows."""
+    total = 0.0
+    for z, g, w in zip(logits, codes, weights, strict=True):
+        p = np.exp(z / temperature) / np.exp(z / temperature).sum()
+        total += w * np.log((1 - rate) * p[g] + rate * (1 - p[g]) / (len(z) - 1) + SMALLEST)
+    return total / weights.sum()
+
+
+def test_no_grid_of_temperatures_and_rates_is_likelier():
+    logits, _, given = simulated(symmetric(4, 0.3), n_rows=300)
+    weights = np.random.default_rng(1).integers(1, 4, 300).astype(float)
+    found = fit_even_noise(logits, given, weights)
+    own = even_likelihood(logits, given, weights, found.temperature, found.noise_rate)
+    assert found.log_likelihood == pytest.approx(own)
+    grid = product(np.geomspace(0.3, 3, 12), np.linspace(0.01, 0.74, 12))
+    best = max(even_likelihood(logits, given, weights, t, rate) for t, rate in grid)
+    assert found.log_likelihood >= best - 1e-6
+
+
+def test_derivatives_of_even_noise_are_the_numerical_ones(monkeypatch):
+    searches = minimised(monkeypatch)
+    logits, _, given = simulated(symmetric(4, 0.3), n_rows=50)
+    fit_even_noise(logits, given, np.arange(1.0, 51.0))
+    ((loss, _),) = searches
+    for at in ([0.0, -2.0], [0.7, 0.5], [-1.0, -4.0]):
+        expected = numerical_gradient(loss, at)
+        np.testing.assert_allclose(loss(np.array(at))[1], expected, rtol=1e-3, atol=1e-5)
+
+
+def test_weights_of_rows_are_repetitions():
+    logits, _, given = simulated(symmetric(4, 0.3), n_rows=200)
+    times = np.random.default_rng(0).integers(0, 4, 200)
+    weighted = fit_even_noise(logits, given, times.astype(float))
+    repeated = fit_even_noise(np.repeat(logits, times, axis=0), np.repeat(given, times), None)
+    assert weighted.log_likelihood == pytest.approx(repeated.log_likelihood)
+    assert weighted.temperature == pytest.approx(repeated.temperature, rel=1e-3)
+
+
+def test_two_classes_and_logits_that_say_nothing():
+    codes = np.arange(40) % 2
+    found = fit_even_noise(np.zeros((40, 2)), codes, None)
+    assert found.log_likelihood == pytest.approx(np.log(0.5))
+
+
+# Anchors -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_anchors_are_counted_as_a_loop_counts_them(share, weighted):
+    rng = np.random.default_rng(0)
+    sure, codes = rng.normal(size=(203, 5)), rng.integers(0, 5, 203)
+    sure[:, 4] -= 9  # a class that is never predicted
+    weights = rng.random(203) if weighted else None
+    expected = np.zeros((5, 5))
+    for k in range(5):
+        margins = {
+            row: sure[row, k] - np.delete(sure[row], k).max()
+            for row in range(203)
+            if sure[row].argmax() == k
+        }
+        surest = sorted(margins, key=margins.__getitem__, reverse=True)
+        for row in surest[: max(label_model.LEAST_ANCHORS, int(share * len(surest)))]:
+            expected[k, codes[row]] += 1 if weights is None else weights[row]
+    np.testing.assert_allclose(anchor_counts(sure, codes, weights, share), expected)
+    assert not expected[4].any()
+
+
+def test_confusions_are_shares_of_the_other_classes():
+    sure = np.random.default_rng(0).normal(size=(60, 4))
+    found, p = confusions(sure), np.exp(log_softmax(sure, axis=1))
+    for k in range(4):
+        spread = p[sure.argmax(axis=1) == k].sum(axis=0)
+        spread[k] = 0
+        np.testing.assert_allclose(found[k], spread / spread.sum(), atol=1e-5)
+    absent = confusions(sure - np.array([0, 0, 0, 99.0]))
+    np.testing.assert_allclose(absent[3], [1 / 3, 1 / 3, 1 / 3, 0])
+
+
+# Shrinkage ---------------------------------------------------------------------------------------
+
+ALIKE = np.array([[0, 0.9, 0.1], [0.5, 0, 0.5], [0.2, 0.8, 0]])
+COUNTS = [
+    np.array([[8.0, 2, 0], [1, 9, 0], [0, 0, 3]]),
+    np.array([[5.0, 4, 1], [3, 6, 1], [0, 2, 0]]),
+    np.array([[14.0, 5, 4], [6, 12, 5], [5, 3, 15]]),
+]
+
+
+def prior_of(rate, share, alike):
+    n_classes = len(alike)
+    return [
+        [
+            1 - rate if k == g else rate * ((1 - share) / (n_classes - 1) + share * alike[k][g])
+            for g in range(n_classes)
+        ]
+        for k in range(n_classes)
+    ]
+
+
+def evidence_of(counts, prior, strength):
+    """Return the Dirichlet-multinomial evidence: labels are drawn one by one from an urn."""
+    total = 0.0
+    for row, expected in zip(counts.astype(int).tolist(), prior, strict=True):
+        drawn = 0
+        for n, q in zip(row, expected, strict=True):
+            for before in range(n):
+                total += log((before + strength * q) / (drawn + strength))
+                drawn += 1
+    return total
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+def test_counts_are_shrunk_as_the_evidence_says(counts):
+    grid = product(
+        expit(np.linspace(logit(0.02), logit(0.7), 14)),
+        expit(np.linspace(-4, 4, 7)),
+        np.geomspace(1, 1e4, 13),
+    )
+    rate, share, strength = max(
+        grid, key=lambda each: evidence_of(counts, prior_of(*each[:2], ALIKE), each[2])
+    )
+    prior = np.array(prior_of(rate, share, ALIKE))
+    expected = (counts + strength * prior) / (counts.sum(axis=1, keepdims=True) + strength)
+    found = shrink(counts, ALIKE)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert (found > 0).all()
+    np.testing.assert_allclose(found, expected, atol=0.06)
+
+
+def test_a_class_without_anchors_has_the_noise_of_the_others():
+    alike = confusions(np.zeros((3, 4)))
+    counts = np.diag([70.0, 70, 70, 0])
+    counts[:3, :3] += 10
+    found = shrink(counts, alike)
+    assert found[3, 3] == pytest.approx(0.8, abs=0.1)
+    assert found[:3, :3].diagonal() == pytest.approx(np.full(3, 70 / 90), abs=0.03)
+
+
+def test_of_many_counts_the_noise_is_their_shares():
+    rng = np.random.default_rng(0)
+    noise = 0.5 * np.eye(4) + 0.5 * rng.dirichlet(np.ones(4), 4)
+    counts = np.array([rng.multinomial(200_000, row) for row in noise]).astype(float)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(shrink(counts, np.full((4, 4), 1 / 4)), shares, atol=2e-3)
+
+
+@pytest.mark.parametrize("counts", [np.eye(3), 50 * np.eye(3), np.ones((3, 3)) - np.eye(3)])
+def test_extreme_counts_give_a_matrix_all_the_same(counts):
+    found = shrink(counts, (1 - np.eye(3)) / 2)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert ((found > 0) & (found < 1)).all()
+
+
+def test_renaming_classes_renames_the_noise():
+    order = np.array([2, 0, 1])
+    found = shrink(COUNTS[0], ALIKE)
+    renamed = shrink(COUNTS[0][np.ix_(order, order)], ALIKE[np.ix_(order, order)])
+    np.testing.assert_allclose(renamed, found[np.ix_(order, order)], atol=1e-4)
+
+
+# Weights of the members --------------------------------------------------------------------------
+
+
+def test_derivatives_of_the_weights_are_the_numerical_ones(monkeypatch):
+    searches = minimised(monkeypatch)
+    rng = np.random.default_rng(0)
+    members, codes = [rng.normal(size=(40, 4)) for _ in range(3)], rng.integers(0, 4, 40)
+    noise = rng.dirichlet(np.ones(4), 4)
+    weigh(members, codes, noise, np.array([1.0, 2.0, 0.5]), np.arange(1.0, 41.0))
+    ((loss, _),) = searches
+    for at in ([1.0, 0.0, 0.0], [0.3, 0.2, 0.9], [2.0, 1.0, 3.0]):
+        expected = numerical_gradient(loss, at)
+        np.testing.assert_allclose(loss(np.array(at))[1], expected, rtol=1e-3, atol=1e-5)
+
+
+def test_the_likelihood_is_that_of_the_model_and_no_weight_is_negative():
+    logits, _, given = simulated(symmetric(4, 0.3), n_rows=500)
+    misleading = -logits
+    noise = even_noise(4, 0.3)
+    model = weigh([logits, misleading], given, noise, np.ones(2))
+    assert model.weights[0] == pytest.approx(1, abs=0.25)
+    assert model.weights[1] == 0
+    p = np.exp(model.log_probabilities([logits, misleading]))
+    own = np.log([p[row] @ noise[:, g] for row, g in enumerate(given)]).mean()
+    assert model.log_likelihood == pytest.approx(own, abs=1e-6)
+
+
+def test_scales_say_where_the_search_starts_and_not_where_it_ends():
+    logits, _, given = simulated(symmetric(4, 0.2), n_rows=500)
+    other = logits + np.random.default_rng(1).normal(size=logits.shape)
+    noise = even_noise(4, 0.2)
+    one, same = (
+        weigh([logits, 100 * other], given, noise, scales)
+        for scales in (np.array([1.0, 0.01]), np.array([0.5, 0.02]))
+    )
+    assert one.log_likelihood == pytest.approx(same.log_likelihood, abs=1e-4)
+    np.testing.assert_allclose(one.weights * [1, 100], same.weights * [1, 100], atol=0.03)
+
+
+def test_a_member_that_explains_noise_as_overlap_gets_less_weight():
+    # One is sure of the true classes, the other spreads its probability as the labels are given:
+    # without noise the second explains the labels best, through the noise the first does.
+    corruption = pair_flip(4, 0.4)
+    logits, true, given = simulated(corruption, size=6.0)
+    p = np.exp(log_softmax(logits, axis=1))
+    overlap = centre(np.log(p @ corruption))
+    scales = np.ones(2)
+    through = weigh([logits, overlap], given, corruption, scales)
+    without = weigh([logits, overlap], given, even_noise(4, 1e-3), scales)
+    assert through.weights[0] > 3 * through.weights[1]
+    assert without.weights[1] > 3 * without.weights[0]
+    found = through.posterior([logits, overlap], given)
+    doubt = 1 - found[np.arange(len(given)), given]
+    assert ((doubt > 0.5) == (given != true)).mean() > 0.95
+
+
+# Recovery of the noise ---------------------------------------------------------------------------
+
+STRUCTURED = np.array(
+    [[0.6, 0.4, 0, 0], [0, 0.9, 0.1, 0], [0.1, 0.1, 0.7, 0.1], [0, 0, 0.05, 0.95]]
+)
+
+
+@pytest.mark.parametrize(
+    "corruption", [symmetric(4, 0.3), pair_flip(4, 0.4), STRUCTURED], ids=["even", "pair", "own"]
+)
+def test_noise_is_read_off_the_anchors(corruption):
+    logits, true, given = simulated(corruption, n_rows=8000, size=5.0)
+    noise = shrink(anchor_counts(logits, given, None), confusions(logits))
+    np.testing.assert_allclose(noise, corruption, atol=0.06)
+    model = weigh([logits], given, noise, np.ones(1))
+    doubt = 1 - model.posterior([logits], given)[np.arange(len(given)), given]
+    assert doubt.mean() == pytest.approx(np.mean(given != true), abs=0.02)
+    assert ((doubt > 0.5) == (given != true)).mean() > 0.95
+
+
+@pytest.mark.parametrize("corruption", [symmetric(4, 0.3), pair_flip(4, 0.4)])
+def test_doubts_are_the_shares_of_wrong_labels_where_the_noise_is_known(corruption):
+    logits, true, given = simulated(corruption, n_rows=8000, size=2.0)
+    found = posterior(log_softmax(logits, axis=1), given, corruption)
+    doubt = 1 - found[np.arange(len(given)), given]
+    for low, high in ((0.0, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
+        some = (doubt >= low) & (doubt <= high)
+        assert np.mean((given != true)[some]) == pytest.approx(doubt[some].mean(), abs=0.04)

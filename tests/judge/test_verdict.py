@@ -1,0 +1,235 @@
+"""The verdict: flags against brute force, shares of transitions, the interval, rows outside."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import problems
+from twohot import AutoProbe
+from twohot._checks.labels import NO_LABEL, Labels
+from twohot.judge import sample as sample_module
+from twohot.judge import verdict as verdict_module
+from twohot.judge.verdict import (
+    Verdict,
+    count_transitions,
+    flag_for_f1,
+    flag_for_precision,
+    share_interval,
+    z_score,
+)
+
+DIGITS = problems.digits(0.3, 400)
+
+doubts = st.lists(
+    st.tuples(st.floats(0, 1, allow_subnormal=False), st.booleans()), min_size=1, max_size=9
+)
+
+
+def make_verdict(doubt, codes, first, **changes):
+    n_rows = len(doubt)
+    made = {
+        "codes": np.asarray(codes),
+        "first": np.asarray(first),
+        "second": (np.asarray(first) + 1) % 3,
+        "confidence": np.full(n_rows, 0.8),
+        "runner_up": np.full(n_rows, 0.1),
+        "doubt": np.asarray(doubt, dtype=float),
+        "share": float(np.nanmean(doubt)),
+        "interval": (0.0, 1.0),
+        "learnt": True,
+        "n_classes": 3,
+    }
+    return Verdict(**(made | changes))
+
+
+# Flags -------------------------------------------------------------------------------------------
+
+
+def expected_f1(doubt, rows):
+    return 2 * doubt[list(rows)].sum() / (len(rows) + doubt.sum())
+
+
+@settings(max_examples=60, deadline=None)
+@given(doubts)
+def test_no_other_set_of_rows_has_a_larger_expected_f1(pairs):
+    doubt, eligible = (np.array(each) for each in zip(*pairs, strict=True))
+    flagged = np.flatnonzero(flag_for_f1(doubt, eligible))
+    assert eligible[flagged].all()
+    rows = np.flatnonzero(eligible)
+    best = max(
+        (
+            expected_f1(doubt, some)
+            for size in range(1, len(rows) + 1)
+            for some in combinations(rows, size)
+        ),
+        default=0.0,
+    )
+    if not best:
+        assert not len(flagged)
+    else:
+        assert expected_f1(doubt, flagged) == pytest.approx(best)
+
+
+@settings(max_examples=60, deadline=None)
+@given(doubts, st.floats(0, 1))
+def test_as_many_are_flagged_as_keep_the_precision(pairs, precision):
+    doubt, eligible = (np.array(each) for each in zip(*pairs, strict=True))
+    flagged = flag_for_precision(doubt, eligible, precision)
+    assert eligible[flagged].all()
+    order = np.flatnonzero(eligible)[np.argsort(-doubt[eligible], kind="stable")]
+    kept = [n for n in range(1, len(order) + 1) if doubt[order[:n]].mean() >= precision - 1e-9]
+    assert flagged.sum() in {max(kept, default=0), *kept}
+    if flagged.any():
+        assert doubt[flagged].mean() >= precision - 2e-9
+        rest = eligible & ~flagged
+        assert not rest.any() or doubt[rest].max() <= doubt[flagged].min()
+
+
+def test_rows_without_a_label_do_not_count_towards_f1():
+    doubt = np.array([0.9, np.nan, 0.6, np.nan, 0.1])
+    eligible = np.array([True, False, True, False, True])
+    found = flag_for_f1(doubt, eligible)
+    np.testing.assert_array_equal(
+        found[[0, 2, 4]], flag_for_f1(doubt[[0, 2, 4]], eligible[[0, 2, 4]])
+    )
+    assert not found[[1, 3]].any()
+
+
+@pytest.mark.parametrize("flag", [flag_for_f1, lambda *each: flag_for_precision(*each, 0.0)])
+def test_nothing_is_flagged_of_nothing(flag):
+    nothing = np.zeros(3, dtype=bool)
+    assert not flag(np.array([0.9, 0.8, np.nan]), nothing).any()
+
+
+def test_a_label_is_eligible_if_another_class_is_likelier_and_others_have_it():
+    verdict = make_verdict(
+        [0.9, 0.9, 0.2, 0.9, np.nan], [0, 0, 1, 2, NO_LABEL], [1, 0, 1, 0, 2], n_classes=3
+    )
+    # Row 1 has its own class, rows 2 and 3 are alone with their label, row 4 has none.
+    assert verdict.eligible.tolist() == [True, False, False, False, False]
+    assert verdict.flagged.tolist() == [True, False, False, False, False]
+    assert verdict.likeliest_other.tolist() == [1, 1, 2, 0, 2]
+
+
+@pytest.mark.parametrize("budget", [0, 1, 3, 99])
+def test_a_budget_takes_the_most_doubtful(budget):
+    rng = np.random.default_rng(0)
+    codes, first = rng.integers(0, 3, 40), rng.integers(0, 3, 40)
+    verdict = make_verdict(rng.random(40), codes, first)
+    flagged = verdict.flag_within(budget)
+    assert flagged.sum() == min(budget, verdict.eligible.sum())
+    rest = verdict.eligible & ~flagged
+    assert (
+        not flagged.any()
+        or not rest.any()
+        or (verdict.doubt[rest].max() <= verdict.doubt[flagged].min())
+    )
+
+
+# The matrix --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_transitions_are_shares_of_true_classes(dense, monkeypatch):
+    rng = np.random.default_rng(0)
+    true, labels = rng.integers(0, 4, 60), rng.integers(0, 5, 60)
+    if not dense:
+        monkeypatch.setattr(verdict_module, "MOST_DENSE", 4)
+    found = count_transitions(true, labels, 5)
+    assert sp.issparse(found) == (not dense)
+    found = found if dense else found.toarray()
+    for k in range(4):
+        for g in range(5):
+            assert found[k, g] == pytest.approx(np.mean(labels[true == k] == g))
+    assert found[4].tolist() == [0, 0, 0, 0, 1]  # a class without a row keeps its label
+
+
+def test_the_corruption_is_that_of_what_is_flagged():
+    verdict = make_verdict([0.95, 0.05, 0.05, np.nan], [0, 0, 1, NO_LABEL], [1, 0, 1, 2])
+    expected = [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]]
+    np.testing.assert_allclose(verdict.corruption, expected)
+
+
+# What the labels tell ----------------------------------------------------------------------------
+
+
+def test_z_is_the_mean_in_standard_errors():
+    values = np.random.default_rng(0).normal(0.3, size=100)
+    assert z_score(values) == pytest.approx(values.mean() / (values.std() / 10))
+    assert z_score(np.ones(5)) == np.inf
+    assert z_score(-np.ones(5)) == -np.inf
+    assert not z_score(np.zeros(5)) > 0
+
+
+@pytest.fixture(scope="module")
+def judged():
+    labels = Labels(DIGITS.given_labels, np.arange(10))
+    return AutoProbe(n_jobs=1).fit_coded(DIGITS.X, labels)
+
+
+def test_the_interval_holds_the_share_and_the_truth(judged):
+    anchored, verdict = judged
+    low, high = share_interval(anchored)
+    assert (low, high) == verdict.interval
+    assert 0 <= low < verdict.share < high <= 1
+    wrong = DIGITS.given_labels != DIGITS.true_labels
+    assert low < wrong.mean() < high
+    assert verdict.share == pytest.approx(np.mean(verdict.doubt))
+    # The rounds change the order of the doubts, and not their mean.
+    assert verdict.share == pytest.approx(anchored.share_wrong, abs=1e-6)
+    assert verdict.learnt
+
+
+def test_clean_labels_of_clear_classes_have_little_noise():
+    rng = np.random.default_rng(0)
+    labels = np.arange(240) % 3
+    rows = 4 * np.eye(3)[labels] + rng.normal(size=(240, 3))
+    _, verdict = AutoProbe(n_jobs=1).fit_coded(rows, Labels(labels, np.arange(3)))
+    assert verdict.interval[0] < 0.03
+    assert verdict.share < 0.05
+    assert verdict.flagged.mean() < 0.05
+
+
+def test_labels_of_chance_are_not_learnt():
+    rng = np.random.default_rng(0)
+    labels = Labels(rng.integers(0, 3, 200), np.arange(3))
+    _, verdict = AutoProbe(n_jobs=1).fit_coded(rng.normal(size=(200, 6)), labels)
+    assert not verdict.learnt
+
+
+# Rows outside of the sample ----------------------------------------------------------------------
+
+
+def test_rows_outside_of_the_sample_are_judged_as_well_as_those_in_it(monkeypatch):
+    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 700)
+    data = problems.digits(0.3, 1200)
+    labels = Labels(data.given_labels, np.arange(10))
+    anchored, verdict = AutoProbe(n_jobs=1).fit_coded(data.X, labels)
+    index = anchored.sample.index
+    assert len(index) == 700
+    outside = np.setdiff1d(np.arange(1200), index)
+    wrong = data.given_labels != data.true_labels
+    assert np.isfinite(verdict.doubt).all()
+    for rows in (index, outside):
+        found, true = verdict.flagged[rows], wrong[rows]
+        assert 2 * (found & true).sum() / (found.sum() + true.sum()) > 0.85
+        assert verdict.doubt[rows].mean() == pytest.approx(true.mean(), abs=0.06)
+    # Every class has its share of the sample.
+    sizes = np.bincount(data.given_labels)
+    np.testing.assert_allclose(np.bincount(anchored.sample.codes) / sizes, 700 / 1200, atol=0.02)
+
+
+def test_the_sample_does_not_depend_on_the_order_of_the_rows(monkeypatch):
+    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 200)
+    order = np.random.default_rng(0).permutation(400)
+    labels = DIGITS.given_labels
+    first, again = (
+        AutoProbe(n_jobs=1).fit_coded(DIGITS.X[rows], Labels(labels[rows], np.arange(10)))
+        for rows in (np.arange(400), order)
+    )
+    np.testing.assert_array_equal(np.sort(order[again[0].sample.index]), first[0].sample.index)
+    np.testing.assert_allclose(again[1].doubt, first[1].doubt[order], atol=0.05)
