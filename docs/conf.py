@@ -24,7 +24,7 @@ extensions = [
     "field_comments",
     "returned_by",
 ]
-exclude_patterns = ["_build", "_templates", "examples", "reproduction"]
+exclude_patterns = ["_build", "_templates", "examples", "reproduction/preface.md"]
 templates_path = ["_templates"]
 highlight_language = "none"  # blocks without a language are commands and what they print
 nitpicky = True

@@ -18,6 +18,7 @@ sys.path.insert(0, str(HERE.parent))  # the benchmarks are no part of the packag
 
 from benchmarks.audit.runs import AuditResult, AuditRun, Setting  # noqa: E402
 from benchmarks.audit.summary import Comparison  # noqa: E402
+
 from twohot.audit.find_issues import find_label_issues  # noqa: E402
 from twohot.digits_demo import demo_data, grey_picture  # noqa: E402
 from twohot.experiment import Log  # noqa: E402

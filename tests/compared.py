@@ -1,58 +1,50 @@
 """Comparisons made by hand."""
 
+from typing import Any
+
 import numpy as np
 
 from twohot.distill.recipe import Recipe
 from twohot.forecast.gains import Comparison
-from twohot.select.result import Choice, Tried
+from twohot.judge.choice import Choice, Tried
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 
-PLAIN, ROBUST = CrossEntropy(), GeneralizedCrossEntropy()
-TEACHER = Recipe(PLAIN, ridge=10.0)
 RECIPES = {
-    "teacher": TEACHER,
-    "two-hot": Recipe(ROBUST, ridge=10.0, teacher=TEACHER, n_candidates=2),
-    "robust": Recipe(ROBUST, ridge=10.0),
-    "robust rounds": Recipe(ROBUST, ridge=10.0, teacher=Recipe(ROBUST, ridge=10.0)),
+    "teacher": Recipe(CrossEntropy(), ridge=10.0),
+    "robust": Recipe(GeneralizedCrossEntropy(), ridge=10.0),
 }
 
 
-def rounds(n_rounds: int) -> Recipe:
-    """Return so many rounds of cross-entropy."""
-    recipe = TEACHER
-    for _ in range(n_rounds - 1):
-        recipe = Recipe(PLAIN, ridge=10.0, teacher=recipe)
-    return recipe
-
-
-def make_tried(
-    method: str,
-    agreement: float,
-    *,
-    n_rounds: int = 1,
-    chance: float = 0.0,
-    chance_error: float = 0.0,
-    chosen: bool = False,
-) -> Tried:
-    """Return a candidate of ridge 10 that agrees so often."""
+def make_tried(method: str, agreement: float, *, weight: float = 0.0) -> Tried:
+    """Return a member of ridge 10 that agrees so often."""
     return Tried(
-        recipe=rounds(n_rounds) if method == "rounds" else RECIPES[method],
-        fit_intercept=False,
+        recipe=RECIPES[method],
         agreement=agreement,
         agreement_error=0.0,
-        chance=chance,
-        chance_error=chance_error,
         likelihood=0.0,
-        likelihood_error=0.0,
         noise_rate=0.0,
         temperature=1.0,
         n_passes=1.0,
-        chosen=chosen,
+        weight=weight,
     )
 
 
-def make_comparison(given: np.ndarray, predicted: dict[Tried, np.ndarray]) -> Comparison:
-    """Return candidates on the same rows, the plain one first."""
-    tried = tuple(predicted)
-    choice = Choice(tried, n_held_out=len(given), n_splits=1)
-    return Comparison(choice, given, predicted, tried[0], n_rows=len(given))
+def make_comparison(
+    given: np.ndarray, predicted: np.ndarray, predicted_plain: np.ndarray, **choice: Any
+) -> Comparison:
+    """Return what a label model and a plain probe predict of the same rows."""
+    agreements = [float(np.mean(each == given)) for each in (predicted, predicted_plain)]
+    plain = make_tried("teacher", agreements[1])
+    about = {
+        "tried": (plain, make_tried("robust", agreements[0], weight=1.0)),
+        "n_rows": len(given),
+        "n_folds": 5,
+        "n_rounds": 2,
+        "agreement": agreements[0],
+        "agreement_error": 0.0,
+        "noise_rate": 1 - agreements[0],
+        "interval": (0.0, 1.0),
+        "learnt": True,
+        "parts": (("robust (ridge 10)", 1.0),),
+    }
+    return Comparison(Choice(**(about | choice)), given, predicted, predicted_plain, plain)

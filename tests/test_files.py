@@ -1,17 +1,24 @@
 """Files are whole or not there, keep what they replace, and leave nothing behind."""
 
+import errno
 import os
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from twohot import _unfinished
-from twohot._checks.outputs import check_output
+from twohot._checks import outputs
+from twohot._checks.outputs import check_output, check_writable
 from twohot._files import whole_file
-from twohot._unfinished import new_unfinished, remove_abandoned
+from twohot._unfinished import name_beside, new_unfinished, remove_abandoned
+from twohot.audit.decision_file import read_decisions
+from twohot.tables import read_table
+from twohot.tables.csv_file import read_csv
+from twohot.tables.numpy_files import load_arrays, map_array
 
 
 def write(path, content=b"new"):
@@ -74,7 +81,6 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
         subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)  # noqa: S603
         (left,) = tmp_path.iterdir()
         assert left.read_bytes() == b"half"
-    remove_abandoned.cache_clear()
     write(target)
     assert list(tmp_path.iterdir()) == [target]
 
@@ -89,7 +95,6 @@ def test_what_others_are_writing_stays(tmp_path, monkeypatch):
     names = ["a.csv", ".a.unfinished", ".a.0-1-b.unfinished", f".{'a' * 8}-1-b.unfinished"]
     for name in names:
         (tmp_path / name).write_bytes(b"")
-    remove_abandoned.cache_clear()
     remove_abandoned(tmp_path)
     expected = {mine[1].name, far[1].name, *names}
     assert {path.name for path in tmp_path.iterdir()} == expected
@@ -99,3 +104,98 @@ def test_names_of_any_length_can_be_written(tmp_path):
     for name in ("a" * 255, "ü" * 127):
         write(tmp_path / name)
         assert (tmp_path / name).read_bytes() == b"new"
+
+
+def test_each_write_removes_what_was_left_since_the_last(tmp_path):
+    write(tmp_path / "a.csv")
+    left = tmp_path / f".a.csv.{_unfinished._machine()}-4194304-ab12.unfinished"  # no such process
+    for _ in range(3):
+        left.write_bytes(b"half")
+        write(tmp_path / "a.csv")
+        assert not left.exists()
+
+
+def test_a_folder_of_many_files_is_not_listed_at_every_write(tmp_path, monkeypatch):
+    listed = []
+    monkeypatch.setattr(
+        _unfinished, "remove_abandoned", lambda folder: listed.append(folder) or 3000
+    )
+    for _ in range(9):
+        write(tmp_path / "a.csv")
+    assert len(listed) == 3
+
+
+@pytest.mark.parametrize("name", ["a" * 240, "ü" * 122, "😀" * 60])
+def test_what_lies_beside_a_file_has_a_name_that_disks_take(tmp_path, name):
+    beside = name_beside(tmp_path / f"{name}.st", ".checkpoint")
+    write(beside)
+    assert beside != name_beside(tmp_path / f"{name}.features", ".checkpoint")
+
+
+def test_an_output_that_cannot_be_written_is_known_before_the_work(tmp_path, monkeypatch):
+    def refuse(target):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(target))
+
+    problem = r"output=.* cannot be written \(Read-only file system\): choose a folder"
+    with monkeypatch.context() as patched:
+        patched.setattr(outputs, "new_unfinished", refuse)
+        with pytest.raises(ValueError, match=problem):
+            check_output(tmp_path / "labels.csv", force=True)
+        with pytest.raises(ValueError, match=problem):
+            check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
+    (tmp_path / "file").touch()
+    inside = tmp_path / "file" / "folder"
+    with pytest.raises(ValueError, match=r"is inside .*file, which is a file: choose"):
+        check_writable(inside, {"output": inside})
+    check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
+    check_output(tmp_path / "a.csv", force=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "x.png"
+    message = r"output=.*x\.png and figure=.*x\.png are one file: choose two names"
+    with pytest.raises(ValueError, match=message):
+        check_output(path, force=True, name="figure", outputs={"output": tmp_path / "." / "x.png"})
+
+
+@pytest.mark.parametrize("read", [read_csv, map_array, load_arrays, read_decisions])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, read):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="pipe is not a regular file: pass the name of one"):
+        read(tmp_path / "pipe")
+
+
+def test_pipes_of_labels_and_classes_are_refused(tmp_path):
+    for name in ("pipe.csv", "pipe.npy", "pipe"):
+        os.mkfifo(tmp_path / name)
+    np.save(tmp_path / "x.npy", np.eye(3))
+    asked = (
+        {"labels": "pipe.csv"},
+        {"labels": "pipe.npy"},
+        {"labels": [0, 1, 1], "classes": "pipe"},
+    )
+    for options in asked:
+        paths = {
+            name: tmp_path / value if isinstance(value, str) else value
+            for name, value in options.items()
+        }
+        with pytest.raises(OSError, match="is not a regular file"):
+            read_table(tmp_path / "x.npy", **paths)
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path):
+    (tmp_path / "none").mkdir()
+    target = tmp_path / "none" / "p.safetensors"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_unfinished, "remove_abandoned", lambda folder: folder.rmdir() or 0)
+        with pytest.raises(FileNotFoundError) as found:
+            write(target)
+    assert found.value.filename == str(target)
+
+    def fail(path):
+        with whole_file(path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*a\.csv'"):
+        fail(tmp_path / "a.csv")

@@ -13,6 +13,7 @@ PACKAGE = Path(twohot.__file__).parent
 # but the types and the checks of user input.
 FOUNDATION = [
     "_extras",
+    "_memory",
     "_unfinished",
     "_files",
     "_pages",
@@ -32,7 +33,7 @@ ORDER = [
     "extract",
     "solve",
     "distill",
-    "select",
+    "judge",
     "review",
     "audit",
     "evaluation",

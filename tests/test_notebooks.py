@@ -9,7 +9,7 @@ import pytest
 import problems
 from twohot import AutoProbe, DistilledProbe, find_label_issues, forecast
 from twohot._notebooks import notebook_bar
-from twohot.select.selection import MOST_TRIED
+from twohot.judge.auto_probe import MOST_TRIED
 
 DATA = problems.digits(0.3, 200)
 

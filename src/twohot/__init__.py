@@ -12,7 +12,7 @@ from twohot.distill.fitted import load
 from twohot.distill.targets import top_candidates
 from twohot.evaluation import ProbeEvaluation, evaluate_probe
 from twohot.forecast.forecast import Forecast, forecast
-from twohot.select.auto_probe import AutoProbe
+from twohot.judge.auto_probe import AutoProbe
 
 __version__ = "0.1.0"
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from twohot._extras import load_extra
-from twohot._unfinished import new_unfinished
+from twohot._unfinished import KEPT, new_unfinished
 
 
 @contextmanager
@@ -39,8 +39,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         put_in_place(unfinished, target)
-    except BaseException:
+    except BaseException as error:
         unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and error.filename in (None, str(unfinished)):
+            raise OSError(error.errno, error.strerror, str(target)) from error
         raise
 
 
@@ -54,7 +56,7 @@ def whole_stored_file(url: str) -> Iterator[BinaryIO]:
         return
     # A name of its own: two workers may write the same file, one that was taken for lost too.
     folder, name = path.rsplit("/", maxsplit=1)
-    unfinished = f"{folder}/.{name}.{uuid.uuid4().hex}.unfinished"
+    unfinished = f"{folder}/.{name[:KEPT]}.{uuid.uuid4().hex}.unfinished"
     try:
         with filesystem.open(unfinished, "wb") as file:
             yield file
@@ -111,6 +113,12 @@ def final_path(path: str | os.PathLike[str]) -> Path:
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is not a regular file: pass the name of one, or of none yet.")
     return target
+
+
+def check_regular(path: Path) -> None:
+    """Raise if a path leads to a pipe or a device, which a reader would wait for without end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(f"{path} is not a regular file: pass the name of one.")
 
 
 def put_in_place(finished: Path, target: Path) -> None:

@@ -18,8 +18,8 @@ from twohot.audit.find_issues import find_label_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.judge.auto_probe import AutoProbe
 from twohot.noise.corruption import corrupt_labels, pair_flip, symmetric
-from twohot.select.auto_probe import AutoProbe
 from twohot.tables.table import FeatureTable
 
 N_ROUNDS = 4
@@ -67,9 +67,7 @@ def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoDa
 
 
 def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
-    """Yield a plain probe, the teacher, every round, the students and what AutoProbe chooses.
-
-    `auto` is fitted on the way.
+    """Yield a plain probe, the teacher, every round, the students and a fitted AutoProbe.
 
     Penalties are the defaults: 50 for the plain probe, 10 for all others but AutoProbe, which
     chooses its own. Nothing here is chosen by looking at the test set.
@@ -85,12 +83,16 @@ def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
         yield _row(name, data, predicted, entry.n_passes)
     yield _fitted_row("partial labels (two-hot)", PartialLabelProbe(), data)
     yield _fitted_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
-    yield _fitted_row("AutoProbe, chosen alone", auto, data)
+    yield _predicted_row("AutoProbe", auto, data)
 
 
 def _fitted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
     """Fit a probe and return how it did."""
-    probe.fit(data.features, data.given_labels)
+    return _predicted_row(method, probe.fit(data.features, data.given_labels), data)
+
+
+def _predicted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
+    """Return how a fitted probe did."""
     predicted = [probe.predict(features) for features in (data.test_features, data.features)]
     return _row(method, data, predicted, probe.rounds_[-1].n_passes)
 
@@ -114,8 +116,8 @@ def check_demo_folder(folder: Path) -> None:
         raise FileExistsError(f"{problem}: choose another folder, or empty it.")
 
 
-def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
-    """Audit the given labels with a fitted probe; write the audit and a picture of every digit."""
+def demo_audit(data: DemoData, folder: Path) -> LabelIssues:
+    """Audit the given labels; write the audit and a picture of every digit."""
     check_demo_folder(folder)
     items = [f"{row:04d}.png" for row in range(len(data.features))]
     table = FeatureTable(
@@ -125,7 +127,7 @@ def demo_audit(data: DemoData, auto: AutoProbe, folder: Path) -> LabelIssues:
         items=items,
         item_kind="image",
     )
-    issues = find_label_issues(data.features, data.given_labels, probe=auto)
+    issues = find_label_issues(data.features, data.given_labels)
     summary = review_summary(table.features, issues, title=TITLE, details={"source": "digits"})
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)

@@ -4,9 +4,11 @@ It stands beside the package and not in it: importing the package takes seconds.
 them has to be caught by something that is there before, and what lists the commands needs none.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, TextIO, cast
 
 INTERRUPTED = 130  # what a shell expects of a command that was stopped by the keyboard
 NOTHING_LOST = "Interrupted. Nothing was half written: run it again."
@@ -22,8 +24,49 @@ def interruptible() -> Iterator[None]:
         raise SystemExit(INTERRUPTED) from None
 
 
+class Notes:
+    """A stream of progress and notes: where they cannot be written, the work goes on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text, or nothing from the first failure on."""
+        try:
+            return self._stream.write(text)
+        except OSError:
+            self._lead_nowhere()
+            return len(text)
+
+    def flush(self) -> None:
+        """Write what waits, or drop it."""
+        try:
+            self._stream.flush()
+        except OSError:
+            self._lead_nowhere()
+
+    def _lead_nowhere(self) -> None:
+        # The stream itself, not this object, is flushed when the program ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+
+
+def _open_streams() -> None:
+    """Let no character that a terminal or a locale lacks, and no full disk, end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    if sys.stderr is not None:
+        sys.stderr = cast(TextIO, Notes(sys.stderr))
+
+
 def main() -> None:
     """Run the command line."""
+    _open_streams()
     with interruptible():
         from twohot_command.commands import app  # noqa: PLC0415 (see above)
 

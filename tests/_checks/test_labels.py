@@ -1,5 +1,11 @@
 """One rule for labels: every kind of missing value, in every container, for everybody who asks."""
 
+import re
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from uuid import UUID
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -284,3 +290,39 @@ def test_labels_of_pandas_for_rows_in_another_order_are_refused(name, call):
     labels = pd.Series(list("aabbcc")).sample(frac=1, random_state=0)
     with pytest.raises(ValueError, match=rf"{name} has another index than .*pass {name}.loc\["):
         call(frame, labels)
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (object(), "holds <object object at 0x"),
+        (len, "holds <built-in function len>"),
+        (lambda: 0, "<lambda>"),
+        (1j, "holds 1j in row 1"),
+        (type("Cell", (), {})(), "Cell object at 0x"),
+    ],
+)
+def test_objects_without_a_text_of_their_own_are_no_labels(label, said):
+    with pytest.raises(
+        ValueError, match=f"y .*{re.escape(said)}.*which is no label: pass numbers or"
+    ):
+        code_labels(["a", label, "b"])
+
+
+def test_arrays_of_complex_numbers_are_no_labels():
+    with pytest.raises(ValueError, match="y has dtype complex128: pass numbers or text"):
+        code_labels(np.array([1j, 2j]))
+
+
+def test_dates_and_the_like_are_named_by_their_text():
+    labels = [date(2024, 1, 2), Decimal("1.50"), Fraction(1, 3), UUID(int=7)]
+    assert code_labels([*labels, *labels]).classes.tolist() == sorted(map(str, labels))
+
+
+def test_spellings_of_accents_and_numbers_are_named():
+    accents = label_notes(code_labels(["caf\u00e9", "cafe\u0301", "tea"]))
+    assert "1 row has a label that may be another spelling" in accents[0]
+    assert r"'cafe\u0301' / 'caf\xe9'" in accents[0]
+    numbers = label_notes(code_labels(["1", "1.0", "2", "02", "1e5"], by_name=True))
+    assert "'1' / '1.0', '02' / '2'" in numbers[0] or "'2' / '02'" in numbers[0]
+    assert not label_notes(code_labels(["1.5 mg", "15 mg", "1", "-1"], by_name=True))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from label_tables import everything, run
+from label_tables import column, everything, run
 from parquet_source import GIVEN, IDS, N_ROWS, NAMES, TRUE, WRONG, small_parts, write_source
 
 from twohot.audit import corrected_parts
@@ -133,6 +133,21 @@ def test_a_copy_by_another_audit_is_refused(audit, decided, tmp_path):
     file.write_text(json.dumps(json.loads(file.read_text()) | {"budget": 3}))
     refused = applied(root, tmp_path / "clean", decided)
     assert "parts of another run, which differs in audit:" in refused.output
+
+
+def test_labels_of_all_rows_and_files_in_another_order(audit, decided, tmp_path):
+    labels = tmp_path / "labels.csv"
+    result = run("apply", decided, "--audit", audit / "audit", "-o", labels)
+    assert result.exit_code == 0, result.output
+    expected = ["" if label is None else label for label in expected_labels(accepted=False)]
+    assert column(labels, "label") == expected
+    (tmp_path / "reversed").mkdir()
+    for number, file in enumerate(sorted((audit / "embeddings").iterdir(), reverse=True)):
+        shutil.copy(file, tmp_path / "reversed" / f"{number}.parquet")
+    asked = (decided, "--audit", audit / "audit", "--to", tmp_path / "reversed", "--quiet")
+    assert run("apply", *asked, "-o", tmp_path / "clean").exit_code == 0
+    found = pq.read_table(tmp_path / "clean").sort_by("id")
+    assert found["kind"].to_pylist() == expected_labels(accepted=False)
 
 
 def test_labels_that_are_numbers_with_gaps(tmp_path):

@@ -293,3 +293,36 @@ def test_a_file_is_no_folder_to_write_into(noisy, tmp_path) -> None:
     assert result.exit_code == 1
     assert "is a file: pass the name of a folder" in result.output
     assert (tmp_path / "audit").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["issues.csv", "corrected.csv"])
+def test_an_audit_does_not_replace_what_it_reads(noisy, tmp_path, name) -> None:
+    table, probe, _ = noisy
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / name).write_bytes(table.read_bytes())
+    asked = ("audit", folder / name, "--probe", probe, "-o", folder, "--force")
+    result = run(*asked)
+    assert result.exit_code == 1
+    assert f"{name} would be replaced by the audit in {folder}, which reads it" in result.output
+    assert (folder / name).read_bytes() == table.read_bytes()
+    labels = run("audit", table, "--labels", folder / name, "-o", folder, "--force")
+    assert "would be replaced" in labels.output
+
+
+def test_an_audit_that_cannot_be_written_is_refused_before_the_work(noisy, tmp_path) -> None:
+    (tmp_path / "file").touch()
+    result = run("audit", noisy[0], "-o", tmp_path / "file" / "audit")
+    assert (result.exit_code, "Columns" in result.output) == (1, False)
+    assert "is inside" in result.output
+
+
+def test_an_audit_of_other_labels_has_the_classes_of_these(tmp_path) -> None:
+    features, true = blobs()
+    path = tmp_path / "x.npz"
+    np.savez(path, X=features, y=true, classes=[f"class {k}" for k in range(26)])
+    write_csv(tmp_path / "y.csv", ["label"], ([f"class {k}"] for k in true))
+    asked = ("audit", path, "--labels", tmp_path / "y.csv", "-o", tmp_path / "audit", "--quiet")
+    assert run(*asked).exit_code == 0
+    summary = json.loads((tmp_path / "audit" / "summary.json").read_text())
+    assert summary["classes"] == ["class 0", "class 1", "class 2"]

@@ -10,9 +10,8 @@ from label_tables import column, everything, run, write_table
 from parquet_source import GIVEN, IDS, WRONG, X, small_parts, write_source
 
 from twohot._checks.messages import FileThereError
-from twohot.audit import doubtful_rows, opinions
-from twohot.audit.audit_folder import FILES
-from twohot.audit.audit_parts import begin_audit_parts
+from twohot.audit import issue_parts, opinions
+from twohot.audit.audit_folder import FILES, begin_audit_parts
 from twohot.cli import _cluster, _parted_audit
 from twohot.tables import read_table
 
@@ -73,7 +72,7 @@ def test_the_issues_are_those_of_an_audit_in_memory(source, tmp_path, cluster):
 
 @pytest.mark.usefixtures("tiny_memory")
 def test_a_report_of_the_most_doubtful_rows_links_the_table(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(doubtful_rows, "MOST_SHOWN", 7)
+    monkeypatch.setattr(_parted_audit, "MOST_SHOWN", 7)
     folder = tmp_path / "audit"
     result = audited(source, folder)
     assert result.exit_code == 0, result.output
@@ -97,14 +96,15 @@ def test_a_report_of_the_most_doubtful_rows_links_the_table(source, tmp_path, mo
 @pytest.mark.usefixtures("tiny_memory")
 def test_a_stopped_audit_is_resumed(source, tmp_path, monkeypatch):
     assert audited(source, tmp_path / "whole").exit_code == 0
-    folder, write = tmp_path / "audit", _parted_audit.write_parts
+    folder, write, written = tmp_path / "audit", issue_parts.write_part, []
 
-    def dying(function, calls, tasks, done):
-        write(function, list(calls)[:2], tasks, done)
-        raise KeyboardInterrupt
+    def dying(url, tables):
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(write(url, tables))
 
     with monkeypatch.context() as patched:
-        patched.setattr(_parted_audit, "write_parts", dying)
+        patched.setattr(issue_parts, "write_part", dying)
         assert audited(source, folder).exit_code != 0
     assert len(list((folder / "issues.parquet").glob("*.parquet"))) == 2
     assert not (folder / "summary.json").exists()
@@ -138,10 +138,13 @@ def test_an_earlier_audit_stays_until_there_is_another(source, tmp_path, monkeyp
     before = everything(folder)
     monkeypatch.setattr(_parted_audit, "find_label_issues", stopped)
     table = read_table(source, label_column="kind")
-    audit = _parted_audit.PartedAudit(table, source, folder, {"budget": 2}, has_labels=True)
+    monkeypatch.setattr(_parted_audit, "workers_of", lambda client: [client])
+    written = {"client": None, "about": {}, "pictures": {}, "quiet": True}
     for force, error in {True: KeyboardInterrupt, False: FileThereError}.items():
         with pytest.raises(error):
-            audit.run(None, {}, {}, force=force, quiet=True)
+            _parted_audit.audit_in_parts(
+                table, source, folder, {"budget": 2}, force=force, **written
+            )
         assert everything(folder) == before
 
 

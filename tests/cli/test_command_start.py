@@ -1,8 +1,10 @@
 """The command starts with few imports, and can be interrupted in any of them."""
 
+import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +87,44 @@ def test_listing_the_commands_imports_none_of_them(arguments):
 def test_a_command_is_listed_as_it_says_of_itself(name):
     words = " ".join((command_function(name).__doc__ or "").split())
     assert words.startswith(COMMANDS[name])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_notes_that_cannot_be_written_stop_nothing():
+    script = """
+        import sys
+        from twohot_command import _open_streams
+        _open_streams()
+        from twohot.cli._terminal import say, choosing
+        for _ in range(3):
+            say("a note", stderr=True)
+        with choosing(quiet=False) as tried:
+            tried("one")
+        print("done")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(  # noqa: S603
+            command, stdout=subprocess.PIPE, stderr=full, text=True, check=False
+        )
+    assert (result.returncode, result.stdout) == (0, "done\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_characters_that_a_terminal_lacks_are_replaced(encoding):
+    script = """
+        from twohot_command import _open_streams
+        _open_streams()
+        from twohot.cli._terminal import print_table, say
+        say("95 ± 1 → 漢")
+        print_table(["class"], [["漢"]], names=["class"])
+        say("± 漢", stderr=True)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    result = subprocess.run(  # noqa: S603
+        command, capture_output=True, env=environment, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert b"95" in result.stdout
+    assert b"?" in result.stdout

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from twohot import LinearProbe
 from twohot.cli import app
+from twohot.judge.out_of_fold import out_of_fold_probabilities
 from twohot.noise import corrupt_table, corrupt_table_at_boundary, corruption_for
-from twohot.select.out_of_fold import out_of_fold_probabilities
 from twohot.tables import FeatureTable, read_features, write_features
 
 # Wide enough that no cell is broken over two lines.

@@ -157,3 +157,12 @@ def test_features_of_another_backbone_are_refused_by_name(tmp_path, monkeypatch,
         "other.features holds features of 'resnet50', and p.safetensors was fitted on those of "
         "'pixels': extract both with the same backbone."
     ) in result.output
+
+
+def test_a_picture_does_not_replace_the_probe(tmp_path):
+    features, true = blobs()
+    table = write_table(tmp_path / "t.csv", features, label=wrong_every(true, 7))
+    result = run("fit", table, "-o", tmp_path / "x.png", "--figure", tmp_path / "x.png")
+    assert result.exit_code == 1
+    assert "are one file: choose two names" in result.output
+    assert not (tmp_path / "x.png").exists()

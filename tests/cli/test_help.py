@@ -12,7 +12,7 @@ from PIL import Image
 
 from twohot.cli._examples import EXAMPLES
 from twohot.cli._topics import TOPICS
-from twohot.select.result import HEADINGS
+from twohot.judge.choice import HEADINGS
 from twohot_command.commands import COMMANDS, PANELS
 
 ROOT = Path(__file__).parents[2]

@@ -270,3 +270,32 @@ def test_rows_of_chunks_are_taken_in_their_order():
     with pytest.raises(ValueError, match="in their order"):
         split_index(np.array([3, 1]), np.array([0, 5]))
     assert isinstance(active_tasks(), LocalTasks)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda chunk: chunk.astype(str), "X holds text in chunk 1 .dtype <U"),
+        (lambda chunk: chunk * 1j, "X holds complex numbers .* in chunk 1"),
+        (lambda chunk: chunk.astype("M8[s]"), "X holds dates in chunk 1"),
+        (
+            lambda chunk: np.ma.masked_array(chunk, chunk > chunk.min()),
+            r"X has masked cells in chunk 1, the first at \(0, 0\)",
+        ),
+        (lambda chunk: chunk[:, 0], r"X has 6 columns, and shape \(20,\) in chunk 1: have every"),
+        (lambda chunk: chunk[:, :5], r"X has 6 columns, and shape \(20, 5\) in chunk 1"),
+    ],
+    ids=["text", "complex", "dates", "masked", "one dimension", "narrow"],
+)
+def test_a_chunk_that_is_none_of_its_array_is_named(change, message) -> None:
+    dask_array = pytest.importorskip("dask.array")
+    X = np.arange(360.0).reshape(60, 6) % 7 + 1
+    y = np.arange(60) % 2
+
+    def changed(block, block_info=None):
+        return change(block) if block_info[0]["chunk-location"][0] == 1 else block
+
+    whole = dask_array.from_array(X, chunks=(20, 6))
+    lying = whole.map_blocks(changed, dtype=X.dtype, meta=X[:0])
+    with pytest.raises(ValueError, match=message):
+        LinearProbe().fit(lying, y)

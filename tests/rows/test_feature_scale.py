@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 from twohot import DiscriminantProbe, DistilledProbe, LinearProbe
 from twohot.rows.feature_scale import MEAN_ROUNDING
 from twohot.rows.preparation import row_norms
+from twohot.rows.selected import SelectedRows
 from twohot.rows.stores import fit_preparation
 
 # Few digits, so that an offset costs none of them.
@@ -118,6 +119,7 @@ def test_norms_of_any_size_beside_each_other():
     np.testing.assert_allclose(norms[0], 5e-320, rtol=1e-3)  # so small a number has few digits
 
 
+@pytest.mark.filterwarnings("ignore:X has row .* of norm:UserWarning")  # of a placeholder
 @pytest.mark.parametrize("period", [2, 3, 7])
 def test_no_order_of_rows_makes_a_fit_refuse_them(period):
     rng = np.random.default_rng(0)
@@ -131,3 +133,42 @@ def test_no_order_of_rows_makes_a_fit_refuse_them(period):
         found.preparation_.mean_error, shuffled.preparation_.mean_error, rtol=0.5
     )
     np.testing.assert_allclose(found.predict_proba(rows), shuffled.predict_proba(rows), atol=1e-5)
+
+
+def outlying(factor, row=123):
+    y = np.arange(400) % 4
+    X = np.random.default_rng(0).normal(size=(400, 20)) + 4 * np.eye(20)[y]
+    X[row] *= factor
+    return X, y
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, np.float32])
+def test_a_row_beside_which_all_others_vanish_is_named(kind, normalize):
+    X, y = outlying(1e12)
+    message = r"X has row 123 of norm 5e\+12, and half of the rows have 6 or less"
+    probe = LinearProbe(normalize=normalize, dtype="float64")
+    with pytest.warns(UserWarning, match=message):
+        probe.fit(kind(X), y)
+    X[5, 3] = 1e30
+    with pytest.warns(UserWarning, match=r"X has row 5 of norm 1e\+30"):
+        probe.fit(X, y)
+
+
+def test_a_row_is_named_by_its_place_in_the_users_data():
+    X, _ = outlying(1e12)
+    rows = SelectedRows(X, np.arange(100, 400))
+    with pytest.warns(UserWarning, match="X has row 123 of norm"):
+        fit_preparation(rows, center=True, normalize=True, weights=None)
+
+
+@pytest.mark.parametrize("factor", [1, 10, 100])
+def test_longer_rows_that_spoil_nothing_are_not_warned_of(factor):
+    X, y = outlying(factor)
+    assert LinearProbe().fit(X, y).score(*outlying(1)) > 0.95
+    LinearProbe().fit(np.abs(X), y)  # all on one side
+
+
+def test_a_row_without_weight_moves_no_mean():
+    X, y = outlying(1e12)
+    LinearProbe().fit(X, y, sample_weight=np.arange(400) != 123)

@@ -97,3 +97,19 @@ def test_a_worker_among_others_takes_its_share(backend):
     assert workers(joblib.delayed(count_threads)(3) for _ in range(2)) == [3, 3]
     with joblib.parallel_config(n_jobs=1):
         assert count_threads(None) == 1
+
+
+@pytest.mark.parametrize("n_started", [0, 1])
+def test_work_is_done_here_where_no_thread_can_be_started(monkeypatch, n_started):
+    start, started = threading.Thread.start, []
+
+    def start_few(thread):
+        if len(started) == n_started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_few)
+    assert list(ordered_map(lambda item: item**2, 30, 3, 6)) == [item**2 for item in range(30)]
+    with pytest.raises(ZeroDivisionError):
+        list(ordered_map(lambda item: 1 // (item - 20), 30, 3, 6))

@@ -188,3 +188,26 @@ def test_a_folder_that_is_none(tmp_path):
     pq.write_table(pa.table({"e": pa.array([], pa.float32())}), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=r"has no row in .*x\.parquet"):
         read_table(tmp_path)
+
+
+def test_a_column_that_is_there_twice_is_said_to_be(tmp_path):
+    cells = [pa.array([[0.0, 1.0]] * 4), *[pa.array(["a", "b"] * 2)] * 2]
+    twice = pa.Table.from_arrays(cells, names=["x", "label", "label"])
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "x.parquet", tmp_path / "folder" / "x.parquet"):
+        pq.write_table(twice, path)
+    for source in (tmp_path / "x.parquet", tmp_path / "folder"):
+        with pytest.raises(ValueError, match=r"x\.parquet has 2 columns named 'label': rename one"):
+            read_table(source)
+    with pytest.raises(ValueError, match=r"source has two columns of one name .Expected"):
+        read_table(twice)
+
+
+def test_a_damaged_page_names_its_file(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": [[0.0, 1.0]] * 40, "label": ["a", "b"] * 20}), path)
+    content = bytearray(path.read_bytes())
+    content[4:12] = [255] * 8  # the header of the first page
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"x\.parquet is damaged \(.+\): write it again"):
+        read_table([path])

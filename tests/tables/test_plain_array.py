@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from twohot.tables import read_table
+from twohot.tables import numpy_files, read_table
 from twohot.tables.numpy_files import load_arrays, map_array
 
 X = np.arange(12.0).reshape(4, 3)
@@ -97,3 +97,14 @@ def test_any_plain_array_is_read(tmp_path, compressed):
     for name, array in arrays.items():
         np.testing.assert_array_equal(found[name], array)
         assert found[name].dtype == array.dtype
+
+
+def test_an_archive_that_unpacks_beyond_memory_is_refused_before(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, X=np.zeros((1000, 1000)))
+    monkeypatch.setattr(numpy_files, "SURELY_HELD", 2**20)
+    monkeypatch.setattr(numpy_files, "memory_limit", lambda: 2**22)
+    with pytest.raises(ValueError, match=r"bomb\.npz has arrays of 8,000,\d+ bytes unpacked, and"):
+        read_table(path, labelled=False)
+    monkeypatch.setattr(numpy_files, "memory_limit", lambda: 2**24)
+    assert read_table(path, labelled=False).n_rows == 1000

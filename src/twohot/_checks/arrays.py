@@ -1,18 +1,32 @@
 """Arrays that a user passes: features, probabilities, coefficients."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike
 
-from twohot._checks.foreign_arrays import as_numpy
-from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.foreign_arrays import as_numpy, text_columns
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import FloatArray, IntArray, Matrix
 
 # Precisions that features may be stored in; anything else is converted to the first.
 STORED = [np.float64, np.float32, np.float16]
+# Kinds of dtypes that numpy would convert to numbers, or take some part of as one.
+NO_NUMBERS = {
+    "U": "text",
+    "S": "bytes",
+    "T": "text",
+    "M": "dates",
+    "m": "durations",
+    "V": "records",
+    "c": "complex numbers (Complex data not supported)",
+}
+NO_NUMBERS_ADVICE = {"c": "pass their real part, or abs(…)."}
+NO_NUMBER_TYPES = (str, bytes, complex, np.complexfloating, date, time, timedelta, np.datetime64)
 # Soft targets may miss one by what storing them as float16 costs.
 SOFT_TARGET_TOLERANCE = 1e-3
 
@@ -25,6 +39,56 @@ def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
             return precision
     problem = "is not a precision to compute in"
     raise ArgumentError({"dtype": dtype}, problem, "pass float32 or float64.")
+
+
+def check_real(name: str, values: Any, where: str = "") -> None:
+    """Raise if values are no real numbers, or lie under a mask; no cell is converted in silence.
+
+    `where` says which part of the argument they are, " in chunk 3" for instance.
+
+    Examples
+    --------
+    >>> check_real("X", np.array([["0.5"]]))
+    Traceback (most recent call last):
+    twohot._checks.messages.ArgumentError: X holds text (dtype <U3): pass real numbers.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = tuple(np.argwhere(np.ma.getmaskarray(values))[0].tolist())
+        problem = f"has masked cells{where}, the first at {place}"
+        advice = "fill them by X.filled(…), or drop their rows (numbers under a mask are not read)."
+        raise ArgumentError(name, problem, advice)
+    dtype = getattr(values, "dtype", None)
+    kind = getattr(dtype, "kind", "")
+    if kind in NO_NUMBERS:
+        problem = f"holds {NO_NUMBERS[kind]}{where} (dtype {dtype})"
+        raise ArgumentError(name, problem, NO_NUMBERS_ADVICE.get(kind, "pass real numbers."))
+    if kind == "O" and isinstance(values, np.ndarray):
+        for each in set(map(type, values.ravel().tolist())):
+            if issubclass(each, NO_NUMBER_TYPES):
+                problem = f"holds objects of type {each.__name__}{where}"
+                raise ArgumentError(name, problem, "pass real numbers.")
+
+
+def check_real_rows(X: Any) -> None:
+    """Raise if an array, a frame or lists of features hold text, dates or masked cells.
+
+    numpy would read "0.5" as a number, a date as a count of days, and a masked cell as what is
+    under its mask.
+    """
+    if texts := text_columns(X):
+        problem = f"is not numeric in the column {first_few(texts)}"
+        raise ArgumentError("X", problem, "pass numbers, one column per feature.")
+    if hasattr(X, "columns") and hasattr(X, "iloc"):  # objects may be text
+        for name, kind in zip(X.columns, X.dtypes, strict=True):
+            if kind.kind in ("O", "c"):
+                check_real("X", X[name].to_numpy(), f" in the column {name!r}")
+    elif isinstance(X, list | tuple):
+        listed = np.empty(0)
+        with suppress(ValueError, TypeError):  # ragged: what follows says so
+            listed = np.asanyarray(X)
+        check_real("X", listed)
+    else:
+        check_real("X", X)
 
 
 class NotFiniteError(ArgumentError):

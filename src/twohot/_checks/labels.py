@@ -8,8 +8,12 @@ Classes stand in one order everywhere: numbers by value, text that is a whole nu
 then all other text. Labels that differ in case or blanks alone are kept apart, and said.
 """
 
+import re
+import unicodedata
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,8 @@ from twohot._types import IntArray
 NO_LABEL = -1  # the code of a row without a label
 # Bytes: sorting an array of wider text would move all of it for one long label.
 WIDE_TEXT = 4096
+# A number of few digits, which a table may hold as "1" in one row and "1.0" in the next.
+PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
 # Texts that often mean that there is no label, and are classes here unless somebody says so.
 LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
 
@@ -220,7 +226,7 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
     groups = other_spellings(names)
     if groups:
         n_rows = sum(int(found.sizes[group].sum() - found.sizes[group].max()) for group in groups)
-        spelled = [" / ".join(repr(names[code]) for code in group) for group in groups]
+        spelled = [" / ".join(_told_apart([names[code] for code in group])) for group in groups]
         have = "row has" if n_rows == 1 else "rows have"
         notes.append(
             f"{n_rows} {have} a label that may be another spelling of a class: "
@@ -236,23 +242,43 @@ def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[st
 
 
 def other_spellings(names: Sequence[str]) -> list[list[int]]:
-    """Return the places of names that differ in capitals and blanks only, those of one together.
+    """Return the places of names that may be one name, those of one together.
+
+    They differ in capitals or blanks only, in how an accent is stored, or in how a number is
+    written.
 
     Examples
     --------
-    >>> other_spellings(["Billing", "bug", "billing "])
-    [[0, 2]]
+    >>> other_spellings(["Billing", "bug", "billing "]), other_spellings(["1", "1.0", "10"])
+    ([[0, 2]], [[0, 1]])
     """
     alike: dict[str, list[int]] = {}
     for place, name in enumerate(names):
-        alike.setdefault(" ".join(name.split()).casefold(), []).append(place)
+        alike.setdefault(_spelling(name), []).append(place)
     return [group for group in alike.values() if len(group) > 1]
+
+
+def _spelling(name: str) -> str:
+    """Return what all spellings of a name have in common."""
+    text = unicodedata.normalize("NFC", " ".join(name.split()).casefold())
+    return str(Decimal(text).normalize()) if PLAIN_NUMBER.fullmatch(text) else text
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Return names in quotes, by the codes of their characters where they look the same."""
+    looks = Counter(unicodedata.normalize("NFC", name) for name in names)
+    same = {name for name, count in looks.items() if count > 1}
+    return [
+        ascii(name) if unicodedata.normalize("NFC", name) in same else repr(name) for name in names
+    ]
 
 
 def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
     """Return the distinct values, and where each cell stands among them."""
     if cells.dtype.kind == "U" and cells.dtype.itemsize > WIDE_TEXT:
         cells = cells.astype(object)
+    if cells.dtype.kind in "cV":
+        raise ArgumentError(name, f"has dtype {cells.dtype}", "pass numbers or text.")
     if cells.dtype != object:
         found, index = np.unique(cells, return_inverse=True)
         return found, index
@@ -266,9 +292,18 @@ def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
         if not isinstance(value, str) and is_missing(value):
             value = None  # one for all of them, though no NaN equals another
         elif not isinstance(value, str | bool | int | float):
-            value = str(value)  # of a date, for instance
+            value = _name_of(value, row, name)
         index[row] = place.setdefault(value, len(place))
     return np.fromiter(place, dtype=object, count=len(place)), index
+
+
+def _name_of(value: object, row: int, name: str) -> str:
+    """Return the text of a date or the like; objects that have none but their address are none."""
+    text = str(value)
+    if callable(value) or isinstance(value, complex) or f"{id(value):x}" in text.lower():
+        problem = f"holds {text} in row {row}, which is no label"
+        raise ArgumentError(name, problem, "pass numbers or text.")
+    return text
 
 
 def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:

@@ -47,6 +47,15 @@ def check_flag(name: str, value: object) -> bool:
     raise ArgumentError({name: value}, "is not allowed", "pass True or False.")
 
 
+def check_random_state(name: str, value: Any) -> None:
+    """Raise unless random numbers can be drawn by a value: a seed, a generator or None."""
+    generators = (np.random.RandomState, np.random.Generator)
+    if value is None or isinstance(value, generators) or (is_integer(value) and value >= 0):
+        return
+    advice = "pass an integer of at least 0, a RandomState, a Generator or None."
+    raise ArgumentError({name: value}, "is not allowed", advice)
+
+
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return `value`, one of the allowed words."""
     if isinstance(value, str) and value in allowed:

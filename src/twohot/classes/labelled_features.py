@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from twohot._checks.arrays import STORED
+from twohot._checks.arrays import STORED, check_real_rows
 from twohot._checks.classes import check_codes, check_integers
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError, counted
@@ -78,6 +78,7 @@ def check_rows(X: Matrix) -> Matrix:
         check_collection(X)
         return open_chunks(X)
     X = open_store(X)
+    check_real_rows(X)
     if isinstance(X, SelectedRows | PartedRows) and X.dtype in STORED:
         return X
     try:

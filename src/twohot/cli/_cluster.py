@@ -1,28 +1,25 @@
 """The workers that a command uses, and what a fit will take of them."""
 
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
+from twohot._memory import SURELY_HELD, memory_limit
 from twohot.cli._terminal import say
+from twohot.judge.estimate import estimate_fit
+from twohot.judge.sample import SAMPLE_ROWS
 from twohot.rows.dask_tasks import ClusterTasks
-from twohot.select.estimate import estimate_fit
-from twohot.select.sampling import SEARCH_ROWS
 from twohot.tables import FeatureTable
 
 # Seconds until a scheduler that does not answer counts as not there.
 PATIENCE = 10
 # Of the memory, what a command may hold at once: others need some too.
 HELD_SHARE = 0.5
-# Bytes that any machine has: to ask how many there are takes a second.
-SURELY_HELD = 2**29
 
 
 @contextmanager
@@ -63,14 +60,7 @@ def workers_here() -> Iterator[Any]:
 
 def exceeds_memory(n_bytes: int) -> bool:
     """Return whether so many bytes are more than this process should hold."""
-    if n_bytes <= SURELY_HELD:
-        return False
-    try:
-        limit = import_module("distributed.system").MEMORY_LIMIT  # of a container, too
-    except ImportError:
-        pages = getattr(os, "sysconf", lambda _: 2**31)  # not on every system
-        limit = pages("SC_PAGE_SIZE") * pages("SC_PHYS_PAGES")
-    return bool(n_bytes > HELD_SHARE * limit)
+    return n_bytes > SURELY_HELD and n_bytes > HELD_SHARE * memory_limit()
 
 
 def tasks_of(client: Any) -> ClusterTasks | None:
@@ -83,7 +73,7 @@ def tasks_of(client: Any) -> ClusterTasks | None:
 
 def say_estimate(table: FeatureTable, client: Any, *, asked: bool) -> None:
     """Print what a fit will take, if that was asked for or rows are many."""
-    if not (asked or client is not None or table.n_rows > SEARCH_ROWS):
+    if not (asked or client is not None or table.n_rows > SAMPLE_ROWS):
         return
     memory = [] if client is None else [worker["memory_limit"] for worker in workers_of(client)]
     n_classes = len(np.unique(table.labels[table.labels >= 0]))

@@ -21,6 +21,7 @@ USER_ERRORS = (ValueError, OSError, ImportError)
 OTHER_NAMES = {
     "corruption": "matrix",
     "cv": "folds",
+    "groups": "group_column",
     "n_rounds": "rounds",
     "n_superclasses": "superclasses",
     "noise_rate": "rate",
@@ -37,6 +38,10 @@ def friendly(command: Callable[..., None]) -> Callable[..., None]:
             command(*args, **kwargs)
         except USER_ERRORS as error:
             say(f"Error: {_in_words(error, command)}", "red", stderr=True)
+            raise typer.Exit(1) from error
+        except MemoryError as error:
+            advice = "pass fewer rows or features, or run this where there is more."
+            say(f"Error: memory is used up ({error}): {advice}", "red", stderr=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt as error:
             say(NOTHING_LOST, "red", stderr=True)

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from twohot._checks.messages import ArgumentError
 from twohot.cli._terminal import say
 from twohot.distill.checkpoint import OtherFitError
+from twohot.rows.dask_errors import ClusterLostError
 
 Fitted = TypeVar("Fitted")
 
@@ -18,6 +20,9 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
     was_there = path.exists()
     try:
         fitted = fit(path)
+    except ClusterLostError as error:
+        kept = f"what is finished is kept in {path}" if path.exists() else "nothing was finished"
+        raise ArgumentError("", error.problem, f"start one and run this again: {kept}.") from error
     except OtherFitError:
         say(f"Note: {path} is not of this fit, and is replaced.", stderr=True)
         path.unlink()

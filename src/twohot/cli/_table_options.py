@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Argument, Option
 
+from twohot._checks.column_cells import is_missing
 from twohot._checks.labels import Labels, label_notes
-from twohot._checks.messages import ArgumentError, counted
+from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot.cli._errors import option_writer
 from twohot.cli._probe_features import check_same_features
 from twohot.cli._terminal import say
 from twohot.distill.fitted import FittedProbe
 from twohot.extract import LabelledItems, read_image_folder, read_item_table
+from twohot.judge.groups import check_groups
 from twohot.tables import FeatureTable, read_table
 from twohot.tables.header import table_header
 from twohot.tables.parquet_files import as_url
@@ -29,7 +31,7 @@ Missing: TypeAlias = Annotated[
 
 Folds: TypeAlias = Annotated[
     int | None,
-    Option(min=2, help="Hold out every row once, in this many parts; else about 2,000 rows."),
+    Option(min=2, help="Hold out every row once, in this many folds; five by default."),
 ]
 
 SpreadsheetSafe: TypeAlias = Annotated[
@@ -88,6 +90,7 @@ class FeatureOptions:
             feature_column=columns[0] if columns is not None and len(columns) == 1 else columns,
             id_column=self.id_column,
             item_column=self.item_column,
+            **self._columns(),
             **others,
         )
         say_columns(table.columns_in_words)
@@ -95,6 +98,10 @@ class FeatureOptions:
         if stray is not None:
             say(f"Note: {stray.note(option_writer(type(self)))}", stderr=True)
         return table
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns that only some commands name."""
+        return {}
 
     def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
         """Return the table with the features that a probe was fitted on, or say what differs.
@@ -219,6 +226,39 @@ class TableOptions(FeatureOptions):
             problem = f"{self.source} has no label in any of {rows}, and this command needs some"
             advice = "pass one per row by {labels}, or predict them by `twohot predict`."
             raise ArgumentError("", problem, advice, labels=...)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedTableOptions(TableOptions):
+    """Where a table is whose rows are held out, and which of them belong together."""
+
+    group_column: Annotated[
+        str | None,
+        Option(
+            help="Column of rows that belong together, a patient or a document: they are held out "
+            "together. It is no feature."
+        ),
+    ] = None
+
+    def groups_of(self, table: FeatureTable) -> NDArray[Any] | None:
+        """Return the group of every row of a table; None if no column was named."""
+        if table.groups is None:
+            return None
+        named = {"group_column": self.group_column}
+        cells = table.groups.tolist()
+        missing = [name for name, cell in zip(table.ids, cells, strict=True) if is_missing(cell)]
+        if missing:
+            problem = f"has no group in {counted(len(missing), 'row')} (id {first_few(missing)})"
+            advice = "fill the cells in: a row that belongs to no other is a group of its own."
+            raise ArgumentError(named, problem, advice)
+        try:
+            check_groups(table.groups, table.n_rows)
+        except ArgumentError as error:
+            raise ArgumentError(named, error.problem, error.advice, **error.mentions) from error
+        return table.groups
+
+    def _columns(self) -> dict[str, Any]:
+        return {"group_column": self.group_column}
 
 
 @dataclass(frozen=True, kw_only=True)

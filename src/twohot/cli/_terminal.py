@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from twohot.select.selection import MOST_TRIED
+from twohot.judge.auto_probe import MOST_TRIED
 
 # Seconds between two lines in a log.
 BETWEEN_LINES = 30.0

@@ -16,14 +16,13 @@ from twohot.audit.corrected_parts import CorrectedParts
 from twohot.audit.decision_file import read_decisions
 from twohot.audit.decisions import Applied, accept_above, apply_decisions
 from twohot.audit.issue_files import write_reviewed
-from twohot.audit.reviewed_parts import Review, open_review
 from twohot.audit.sorted_folder import write_sorted_folder
 from twohot.cli._part_outputs import check_apart, writing_parts
 from twohot.cli._table_options import SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.review.records import ReviewRows
 from twohot.tables.own_file import BEFORE
-from twohot.tables.parquet_files import as_url, is_parquet_source, open_files, read_record
+from twohot.tables.parquet_files import SUFFIX, as_url, is_parquet_source, open_files, read_record
 from twohot.tables.part_folder import begin_parts, parts_in_words
 from twohot.tables.row_ids import PATH
 
@@ -95,52 +94,40 @@ def apply(
     made = [] if decisions is None else read_decisions(decisions)
     fields = read_summary(folder / "summary.json")
     # Images of a folder are that, whatever else is in it.
-    if to is not None and fields["id_kind"] != PATH and (fields["issues"] or is_parquet_source(to)):
+    in_parts = (
+        to is not None
+        and fields["id_kind"] != PATH
+        and (is_parquet_source(to) or (fields["issues"] != "" and to.suffix == SUFFIX))
+    )
+    if in_parts:
         check_apart(target, [to, folder / ISSUE_PARTS])
-        review = open_review(folder, fields, made, accept_all)
-        labels: dict[str, Any] = {"label_column": label_column, "drop_excluded": drop_excluded}
-        parts = CorrectedParts(open_files([to]), to, review, **labels)
-        about = {"report": fields["report"], "accept_all": accept_all, **labels}
-        about["decisions"] = None if decisions is None else file_digest(decisions)
-        # The report of an audit in parts is named after the rows that it shows, not after all.
-        about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
-        done = _correct_parts(parts, target, about, force=force, quiet=quiet)
-        _say_done(target, done, parts.applied, review, left_out=drop_excluded)
-        return
-    rows = read_audit_folder(folder)
-    if to is None or not to.is_dir():
+    elif to is None or not to.is_dir():
         inputs = (decisions, to, *(folder / name for name in AUDIT_FILES))
         check_output(target, inputs, force=force)
+    rows = read_audit_folder(folder)
     if accept_all is not None:
         made += accept_above(rows, accept_all, made)
     applied = apply_decisions(rows, made)
     done = ""
+    columns: dict[str, Any] = {"label_column": label_column, "drop_excluded": drop_excluded}
     if to is None:
         guard = {"spreadsheet_safe": spreadsheet_safe}
         write_reviewed(target, rows, applied, drop_excluded=drop_excluded, **guard)
+    elif in_parts:
+        parts = CorrectedParts(open_files([to]), to, rows, applied, **columns)
+        about = {"report": fields["report"], "accept_all": accept_all, **columns}
+        about["decisions"] = None if decisions is None else file_digest(decisions)
+        # The report of an audit in parts is named after the rows that it shows, not after all.
+        about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
+        done = _correct_parts(parts, target, about, force=force, quiet=quiet)
     elif to.is_dir():
         done = _sort_folder(to, target, rows, applied, copy=copy)
     else:
-        columns = {"label_column": label_column, "drop_excluded": drop_excluded}
         done = _correct_file(to, target, rows, applied, columns)
-    left_out = drop_excluded or (to is not None and to.is_dir())
-    joined = drop_excluded and to is None
-    _say_done(target, done, applied, rows, left_out=left_out, joined=joined)
-
-
-def _say_done(
-    target: Path,
-    done: str,
-    applied: Applied,
-    rows: ReviewRows | Review,
-    *,
-    left_out: bool,
-    joined: bool = False,
-) -> None:
-    """Print what happened; `joined`: rows are left out of a file that --labels reads."""
+    left_out = drop_excluded or (to is not None and to.is_dir() and not in_parts)
     say(_account(applied, rows, left_out=left_out))
     say(f"Written to {target}{done}")
-    for note in _notes(applied, rows, joined=joined):
+    for note in _notes(applied, rows, joined=drop_excluded and to is None):
         say(f"Note: {note}", stderr=True)
 
 
@@ -175,10 +162,10 @@ def _correct_parts(
     with writing_parts(n_parts, n_there=n_parts - n_missing, quiet=quiet) as done:
         parts.write(folder, done)
     words = parts_in_words(folder, n_missing)
-    return f" ({words}){_where(parts.about(), parts.applied, parts.review)}"
+    return f" ({words}){_where(parts.about(), parts.applied, parts.rows)}"
 
 
-def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows | Review) -> str:
+def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
     """Return where the labels are, in words."""
     done = f": labels in column {written.label_column!r}, as they were in {written.before_column!r}"
     if written.before_column != BEFORE:
@@ -201,11 +188,13 @@ def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied, *, 
     if made.left_out:
         few = first_few(made.left_out)
         done += f". Without a label, excluded, or not audited, and left out: {few}"
+    if made.unusual:
+        done += f". Windows cannot hold folders named {first_few(made.unusual)}"
     return done
 
 
-def _notes(applied: Applied, rows: ReviewRows | Review, *, joined: bool) -> Iterator[str]:
-    """Yield what may not be meant."""
+def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:
+    """Yield what may not be meant; `joined`: rows are left out of a file that --labels reads."""
     for group in other_spellings(applied.classes):
         *others, last = (applied.classes[code] for code in group)
         if group[-1] >= len(rows.classes):  # new classes come last
@@ -215,7 +204,7 @@ def _notes(applied: Applied, rows: ReviewRows | Review, *, joined: bool) -> Iter
         yield f"rows that this file leaves out {keep}; without --drop-excluded they lose it."
 
 
-def _account(applied: Applied, rows: ReviewRows | Review, *, left_out: bool) -> str:
+def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
     """Return what happened, in words."""
     counts, new = applied.n_decided, applied.classes[len(rows.classes) :]
     relabelled = f"{counts['relabel'] + counts['new_class']} relabelled"

@@ -14,13 +14,14 @@ from twohot.audit.partly_labelled import naming_cells
 from twohot.audit.review_content import review_rows, review_summary
 from twohot.cli._cluster import connected, exceeds_memory, workers_here
 from twohot.cli._part_outputs import Scheduler, check_apart
-from twohot.cli._parted_audit import PartedAudit, check_enough_rows, held_bytes
+from twohot.cli._parted_audit import audit_in_parts, check_enough_rows, held_bytes
 from twohot.cli._printed_findings import print_findings, say_next
 from twohot.cli._table_options import SpreadsheetSafe, TableOptions
 from twohot.cli._terminal import choosing, say
 from twohot.distill.fitted import load
 from twohot.review.page import EMBED_LIMIT
 from twohot.tables import FeatureTable
+from twohot.tables.labelled_features import with_used_classes
 
 
 def audit(
@@ -48,10 +49,12 @@ def audit(
 ) -> None:
     """Find the wrong labels, correct them, and write a report to review them in."""
     # Before the work, so that nothing is computed for nobody.
-    check_audit_folder(output, force=force)
+    check_audit_folder(output, (*options.inputs, probe), force=force)
     check_flagging(budget, precision)
     judge = None if probe is None else load(probe)
     whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
+    if options.labels is not None and options.classes is None:
+        whole = with_used_classes(whole)
     rows = options.rows_of(whole)
     table = whole.take(rows)
     source = options.source.name
@@ -69,19 +72,21 @@ def audit(
             raise ArgumentError({"probe": probe}, problem, "leave it out, and one is chosen.")
         check_apart(output, options.inputs)
         check_enough_rows(table, options.source, scheduler)
-        own = options.labels is None
-        parted = PartedAudit(table, options.source, output, asked, has_labels=own)
         with workers_here() if scheduler is None else connected(scheduler) as client:
-            parted.run(client, about, pictures, force=force, quiet=quiet)
-        return
-    with naming_cells(table), choosing(quiet=quiet or judge is not None) as callback:
-        issues = find_label_issues(
-            table.features, table.coded, probe=judge, ids=table.ids, callback=callback, **asked
-        )
-    summary = review_summary(table.features, issues, **about)
-    content = review_rows(table, issues)
-    guard: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe}
-    name = write_audit_folder(output, content, summary, **guard, **pictures)
+            written: dict[str, Any] = {"about": about, "pictures": pictures, "force": force}
+            issues, summary, name, said = audit_in_parts(
+                table, options.source, output, asked, client=client, quiet=quiet, **written
+            )
+    else:
+        with naming_cells(table), choosing(quiet=quiet or judge is not None) as callback:
+            issues = find_label_issues(
+                table.features, table.coded, probe=judge, ids=table.ids, callback=callback, **asked
+            )
+        summary = review_summary(table.features, issues, **about)
+        content = review_rows(table, issues)
+        guard: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe}
+        name = write_audit_folder(output, content, summary, **guard, **pictures)
+        said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
     # What is odd about the labels was said when they were read.
     noted = label_notes(table.coded)
     flagged = issues.is_label_issue
@@ -90,7 +95,7 @@ def audit(
         Counter(pairs), [message for message in summary.messages if message not in noted]
     )
     say(f"Report {name}: open {output / 'report.html'} in a browser.")
-    say(f"Every row: {output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}.")
+    say(f"Every row: {said}")
     if flagged.any():
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)

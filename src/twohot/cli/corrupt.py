@@ -11,6 +11,7 @@ from twohot._checks.outputs import check_output
 from twohot.cli._table_options import TableOptions
 from twohot.cli._terminal import print_table, say
 from twohot.distill.estimators import LinearProbe
+from twohot.judge.out_of_fold import out_of_fold_probabilities
 from twohot.noise.corrupt_table import (
     corrupt_table,
     corrupt_table_at_boundary,
@@ -18,7 +19,6 @@ from twohot.noise.corrupt_table import (
     corruption_for,
     read_matrix,
 )
-from twohot.select.out_of_fold import out_of_fold_probabilities
 from twohot.tables.feature_file import write_features
 from twohot.tables.table import FeatureTable
 

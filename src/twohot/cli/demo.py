@@ -9,7 +9,6 @@ from typer import Option
 from twohot import digits_demo as digits
 from twohot._checks.messages import counted
 from twohot.cli._terminal import print_table, say
-from twohot.select.auto_probe import AutoProbe
 
 
 def demo(
@@ -27,21 +26,21 @@ def demo(
         Option("--output", "-o", help="Folder for the audit; that of a demo is replaced."),
     ] = Path("demo-audit"),
 ) -> None:
-    """Learn scikit-learn's digits from labels many of which are wrong, and find the wrong ones."""
+    """Train on scikit-learn's digits with noisy labels, and find the wrong ones."""
     digits.check_demo_folder(output)
     console = Console(stderr=True)
-    data, auto = digits.demo_data(noise, seed, kind), AutoProbe()
+    data = digits.demo_data(noise, seed, kind)
     wrong = data.given_labels != data.true_labels
     n_wrong = int(wrong.sum())
     say(
         f"scikit-learn's digits: {len(data.true_labels)} images to train on, "
         f"{n_wrong} of them with a wrong label, {len(data.test_labels)} to test on."
     )
-    with console.status("Fitting …"):
-        rows = list(digits.demo_rows(data, auto))
-    _print_methods(data, rows, n_wrong)
     with console.status("Auditing …"):
-        issues = digits.demo_audit(data, auto, output)
+        issues = digits.demo_audit(data, output)
+    with console.status("Fitting …"):
+        rows = list(digits.demo_rows(data, issues.probe))
+    _print_methods(data, rows, n_wrong)
     found, right = issues.is_label_issue, issues.predicted_label.astype(int) == data.true_labels
     say(
         f"Audit: {counted(issues.n_issues, 'label')} flagged, {(found & wrong).sum()} of the "

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Option
 
-from twohot._checks.outputs import check_output
+from twohot._checks.outputs import check_output, check_writable
 from twohot.classes.description import ClassStructure, describe_table, with_superclasses
 from twohot.classes.superclasses import PAPER_CUT
 from twohot.cli._outputs import write_report
@@ -38,6 +38,8 @@ def describe(
     force: Annotated[bool, Option("--force", help="Replace a feature file there.")] = False,
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
+    if output is not None:
+        check_writable(output, {"output": output})
     if write_superclasses is not None:
         inputs, name = options.inputs, "write_superclasses"
         check_output(write_superclasses, inputs, force=force, name=name, suffixes=[".features"])

@@ -1,7 +1,7 @@
 """`twohot evaluate`: how often a probe is right on trusted labels."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from typer import Argument, Option
@@ -40,7 +40,8 @@ def evaluate(
     if json is not None:
         check_output(json, inputs, force=force, name="json")
     if figure is not None:
-        check_output(figure, inputs, force=force, name="figure", suffixes=tuple(METADATA))
+        about: dict[str, Any] = {"suffixes": tuple(METADATA), "outputs": {"json": json}}
+        check_output(figure, inputs, force=force, name="figure", **about)
         load_extra("matplotlib.figure", "plot", "figures")
     fitted = load(probe)
     with features_for(fitted, probe, options, cache=cache, quiet=quiet) as whole:

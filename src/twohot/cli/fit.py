@@ -1,27 +1,30 @@
 """`twohot fit`: a probe chosen and fitted, written to a file."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from typer import Option
 
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.outputs import check_output
 from twohot._extras import load_extra
 from twohot._types import Matrix
+from twohot._unfinished import name_beside
 from twohot.audit.partly_labelled import naming_cells
 from twohot.cli._cluster import connected, say_estimate, workers_of
 from twohot.cli._resumed_fit import fit_with_checkpoint
-from twohot.cli._table_options import Folds, TableOptions
+from twohot.cli._table_options import Folds, GroupedTableOptions
 from twohot.cli._terminal import choosing, say
 from twohot.distill.fitted import FittedProbe
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.figures.file import METADATA, write_figure
 from twohot.forecast.plain_probe import fit_plain
-from twohot.select.auto_probe import AutoProbe
-from twohot.select.result import Choice
+from twohot.judge.auto_probe import AutoProbe
+from twohot.judge.choice import Choice
 from twohot.tables import FeatureTable
 from twohot.tables.dask_features import as_dask
 
@@ -29,7 +32,7 @@ from twohot.tables.dask_features import as_dask
 def fit(
     *,
     output: Annotated[Path, Option("--output", "-o", help="File for the probe, .safetensors.")],
-    options: TableOptions,
+    options: GroupedTableOptions,
     method: Annotated[
         Literal["auto", "plain"],
         Option(
@@ -53,12 +56,15 @@ def fit(
     check_output(output, options.inputs, force=force)
     if figure is not None:
         kinds = tuple(METADATA)
-        check_output(figure, options.inputs, force=force, name="figure", suffixes=kinds)
+        outputs = {"output": output}
+        about: dict[str, Any] = {"name": "figure", "suffixes": kinds, "outputs": outputs}
+        check_output(figure, options.inputs, force=force, **about)
         load_extra("matplotlib.figure", "plot", "figures")
-    checkpoint = output.with_name(f"{output.name}.checkpoint")
+    checkpoint = name_beside(output, ".checkpoint")
     whole = options.read()
     rows = options.rows_of(whole)
     table = whole.take(rows[whole.coded.labelled[rows]])
+    groups, held_out = options.groups_of(table), {"cv": folds, "random_state": seed}
     if scheduler is not None and method != "auto":
         problem = "is fitted here, and not by workers"
         raise ArgumentError({"method": method}, problem, "leave {scheduler} out.", scheduler=...)
@@ -67,12 +73,12 @@ def fit(
         if dry_run:
             return
         if method == "plain":
-            probe, choice = _fit_plain(table, folds, seed, quiet=quiet)
+            probe, choice = _fit_plain(table, groups, held_out, quiet=quiet)
         else:
             features = table.features
             if client is not None:
                 features = as_dask(features, options.source, n_workers=len(workers_of(client)))
-            choose = partial(_choose, table, features, folds, seed, quiet=quiet)
+            choose = partial(_choose, table, features, groups, held_out, quiet=quiet)
             probe, choice = fit_with_checkpoint(choose, checkpoint)
     origin = FeatureOrigin.of_table(whole)
     if origin is not None:
@@ -94,23 +100,24 @@ def fit(
 def _choose(
     table: FeatureTable,
     features: Matrix,
-    folds: int | None,
-    seed: int,
+    groups: NDArray[Any] | None,
+    held_out: Mapping[str, Any],
     checkpoint: Path,
     *,
     quiet: bool,
 ) -> tuple[FittedProbe, Choice]:
     """Return the probe that is chosen, fitted on the features of a table, wherever they are."""
-    auto = AutoProbe(cv=folds, random_state=seed)
+    auto = AutoProbe(**held_out)
+    how: dict[str, Any] = {"groups": groups, "checkpoint": checkpoint}
     with naming_cells(table), choosing(quiet=quiet) as callback:
-        auto.fit(features, table.coded.present(), callback=callback, checkpoint=checkpoint)
+        auto.fit(features, table.coded.present(), callback=callback, **how)
     return auto, auto.choice_
 
 
 def _fit_plain(
-    table: FeatureTable, folds: int | None, seed: int, *, quiet: bool
+    table: FeatureTable, groups: NDArray[Any] | None, held_out: Mapping[str, Any], *, quiet: bool
 ) -> tuple[FittedProbe, Choice]:
     """Return the plain probe, fitted, and what was tried."""
     with naming_cells(table), choosing(quiet=quiet) as callback:
         labels = table.coded.present()
-        return fit_plain(table.features, labels, cv=folds, random_state=seed, callback=callback)
+        return fit_plain(table.features, labels, groups=groups, callback=callback, **held_out)

@@ -9,11 +9,11 @@ from typer import Option
 
 from twohot._checks.labels import label_notes
 from twohot._checks.messages import counted
-from twohot._checks.outputs import check_output
+from twohot._checks.outputs import check_output, check_writable
 from twohot._files import write_json
 from twohot.audit.partly_labelled import naming_cells
 from twohot.cli._outputs import write_report
-from twohot.cli._table_options import Folds, TableOptions
+from twohot.cli._table_options import Folds, GroupedTableOptions
 from twohot.cli._terminal import choosing, print_table, say
 from twohot.figures.forecast import forecast_figure
 from twohot.forecast.advice import Action
@@ -25,11 +25,12 @@ from twohot.tables import FeatureTable
 
 # Classes that are shown, the ones with the smallest margin.
 WEAKEST_CLASSES = 5
+PICTURE = "forecast.png"
 
 
 def forecast(
     *,
-    options: TableOptions,
+    options: GroupedTableOptions,
     ridge: Annotated[float, Option(help="Penalty at which the theory is asked.")] = 10.0,
     rounds: Annotated[int, Option(min=2, help="Rounds that the theory is asked about.")] = 3,
     folds: Folds = None,
@@ -42,11 +43,16 @@ def forecast(
     ] = None,
 ) -> None:
     """Say whether a plain probe will do, which student will help, or that nothing will."""
+    if output is not None:
+        check_writable(output, {"output": output})
     if json is not None:
         # Like the files of --output, it is replaced; what was read never is.
-        check_output(json, options.inputs, force=True, name="json")
+        picture = None if output is None else output / PICTURE
+        outputs = {"output": picture}
+        check_output(json, options.inputs, force=True, name="json", outputs=outputs)
     whole = options.read()
     table = whole.take(options.rows_of(whole))
+    groups = options.groups_of(table)
     with naming_cells(table), choosing(quiet=quiet) as callback:
         found = make_forecast(
             table.features,
@@ -55,6 +61,7 @@ def forecast(
             ridge=ridge,
             n_rounds=rounds,
             cv=folds,
+            groups=groups,
             random_state=seed,
             callback=callback,
         )
@@ -114,17 +121,17 @@ def _print_estimates(found: Forecast) -> None:
 
 
 def _print_candidates(found: Forecast) -> None:
-    """Print the candidates side by side; the chosen one stands out."""
+    """Print the classifiers side by side; those of the label model stand out."""
     candidates = candidate_rows(found)
     rows = [
-        (row["candidate"], f"{row['agreement']:.1%}", _points(row["gain"], row["gain_error"]))
+        (row["candidate"], f"{row['agreement']:.1%} ±{row['agreement_error']:.1%}")
         for row in candidates
     ]
     print_table(
-        ("candidate", "agreement", "points over plain"),
+        ("classifier", "held-out labels predicted"),
         rows,
-        names=("candidate",),
-        title=f"{counted(len(found.comparison.given), 'row')} held out: agreement, accuracy gained",
+        names=("classifier",),
+        title=f"{counted(found.comparison.choice.n_rows, 'row')} in folds",
         bold=[number for number, row in enumerate(candidates) if row["chosen"]],
     )
 
@@ -160,12 +167,8 @@ def _write(
     written = []
     if output is not None:
         figure = forecast_figure(candidate_rows(found), class_rows(found), found.theory.ridge)
-        written = write_report(output / "forecast.json", record, {"forecast.png": figure})
+        written = write_report(output / "forecast.json", record, {PICTURE: figure})
     if json is not None:
         write_json(json, record)
         written.append(json)
     return written
-
-
-def _points(gain: float, error: float) -> str:
-    return "–" if np.isnan(gain) else f"{100 * gain:+.1f} ± {100 * error:.1f}"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from twohot._checks.messages import ArgumentError, counted
-from twohot._checks.outputs import check_output
+from twohot._checks.outputs import check_output, check_writable
 from twohot._files import file_digest
 from twohot.audit.partly_labelled import naming_cells
 from twohot.cli._cluster import connected, tasks_of
@@ -29,7 +29,7 @@ from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables import FeatureTable
 from twohot.tables.csv_file import write_csv
 from twohot.tables.dask_features import features_opener
-from twohot.tables.parquet_files import SUFFIX
+from twohot.tables.parquet_files import SUFFIX, as_url
 from twohot.tables.part_folder import begin_parts, parts_in_words, write_part, write_parts
 from twohot.tables.source_parts import known_by, source_parts
 
@@ -63,6 +63,8 @@ def predict(
     in_parts = is_part_folder(output)
     if in_parts:
         check_apart(output, sources)
+        if "://" not in as_url(output):
+            check_writable(output, {"output": output})
     else:
         check_output(output, (probe, *sources), force=force, suffixes=[".csv", SUFFIX])
     if scheduler is not None and not in_parts:

@@ -10,6 +10,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._checks.outputs import check_writable
 from twohot._extras import load_extra
 from twohot.cli._run_progress import show_progress
 from twohot.cli._terminal import print_table, say
@@ -97,6 +98,7 @@ def _check_places(output: Path, log: Path | None) -> None:
     if taken is not None:
         problem = "is a file" if taken == output else f"is inside {taken}, which is a file"
         raise ArgumentError({"output": output}, problem, "name a folder.")
+    check_writable(output, {"output": output})
     if log is not None and log.is_dir():
         problem = "is a folder"
         raise ArgumentError({"log": log}, problem, f"name a file, {log / 'runs.jsonl'} for one.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from twohot._unfinished import name_beside
 from twohot.extract.backbone import Backbone
 from twohot.extract.decoding import decoder_of
 from twohot.extract.items import LabelledItems
@@ -50,7 +51,7 @@ class ExtractionPlan:
     @property
     def workspace(self) -> Path:
         """The folder of unfinished work: it is removed once the output is there."""
-        return self.output.with_name(self.output.name + ".parts")
+        return name_beside(self.output, ".parts")
 
     def report(self, n_done: int, n_extracted: int = 0) -> None:
         """Call back with the number of items that are done, and of features that were made."""

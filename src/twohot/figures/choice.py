@@ -9,7 +9,7 @@ from twohot.figures.palette import method_colours
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from twohot.select.result import Choice, Tried
+    from twohot.judge.choice import Choice, Tried
 
 # Factor between the places of two kinds of the same ridge in the picture.
 ASIDE = 1.04
@@ -44,7 +44,7 @@ def choice_figure(choice: "Choice") -> Any:
             marker="o",
             markerfacecolor="white" if whiten else None,
             elinewidth=0.8,
-            linestyle=_line(entries),
+            linestyle="--" if whiten else "-",
         )
         for entry, place, height in zip(entries, places, heights, strict=True):
             if entry.chosen:
@@ -53,8 +53,8 @@ def choice_figure(choice: "Choice") -> Any:
     axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
     axes.set_xticks(RIDGE_TICKS, [f"{ridge:g}" for ridge in RIDGE_TICKS])
     axes.minorticks_off()
-    name = fill(choice.chosen.name, TITLE_WIDTH, break_on_hyphens=False)
-    axes.set_title(f"Chosen: {name}", fontsize=10)
+    axes.axhline(100 * choice.agreement, color="0.2", label="label model")
+    axes.set_title(fill(choice.name, TITLE_WIDTH, break_on_hyphens=False), fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure
@@ -67,19 +67,10 @@ def _draw_without_ridge(axes: Any, choice: "Choice", colours: "Mapping[str, str]
         if entry.ridge is None:
             best[entry.method] = entry
     for entry in best.values():
-        line, height = "-" if entry.chosen else ":", 100 * entry.agreement
-        axes.axhline(height, color=colours[entry.method], linestyle=line, label=entry.method)
-        if entry.chosen:
-            _ring(axes, RIDGE_TICKS[-1], height)
+        height = 100 * entry.agreement
+        axes.axhline(height, color=colours[entry.method], linestyle=":", label=entry.method)
 
 
 def _ring(axes: Any, place: float, height: float) -> None:
-    """Mark what was chosen."""
-    axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2", label="chosen")
-
-
-def _line(entries: "list[Tried]") -> str:
-    """Return the line of one kind: none for students, whose penalties are not a series."""
-    if any(entry.n_rounds > 1 for entry in entries):
-        return ""
-    return "--" if entries[0].whiten else "-"
+    """Mark a member of the label model."""
+    axes.plot(place, height, "o", ms=14, mfc="none", mec="0.2")

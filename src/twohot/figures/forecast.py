@@ -1,4 +1,4 @@
-"""The picture of a forecast: what every candidate gains, what the theory promises each class."""
+"""The picture of a forecast: what classifiers predict, and the margin of each class in theory."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -17,26 +17,28 @@ NAMED_CLASSES = 40
 
 
 def forecast_figure(candidates: Sequence[Row], classes: Sequence[Row], ridge: float) -> Any:
-    """Draw the gain of every candidate, and the margin of every class in theory at a ridge.
+    """Draw the agreement of every classifier, and the margin of every class in theory at a ridge.
 
     The rows are those of `twohot.forecast.as_json`.
     """
     figure = new_figure(12.0, 4.0)
-    gains, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))
-    _draw_gains(gains, candidates)
+    agreement, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))
+    _draw_agreement(agreement, candidates)
     _draw_margins(margins, classes, ridge)
     return figure
 
 
-def _draw_gains(axes: Any, rows: Sequence[Row]) -> None:
+def _draw_agreement(axes: Any, rows: Sequence[Row]) -> None:
     places = np.arange(len(rows))[::-1]
-    points, errors = ([100 * row[name] for row in rows] for name in ("gain", "gain_error"))
+    points, errors = (
+        [100 * row[name] for row in rows] for name in ("agreement", "agreement_error")
+    )
     axes.errorbar(points, places, xerr=errors, fmt="o", color=LAST, capsize=3)
-    axes.axvline(0, color="0.5", linewidth=1)
+    axes.axvline(points[0], color="0.5", linewidth=1)
     axes.set_yticks(places, [row["candidate"] for row in rows])
     for row, name in zip(rows, axes.get_yticklabels(), strict=True):
         name.set_fontweight("bold" if row["chosen"] else "normal")
-    axes.set(xlabel="points of accuracy over plain", title="Held-out rows (±1 s.e.)")
+    axes.set(xlabel="held-out labels predicted, %", title="Held-out rows (±1 s.e.)")
 
 
 def _draw_margins(axes: Any, rows: Sequence[Row], ridge: float) -> None:

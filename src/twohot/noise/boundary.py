@@ -42,7 +42,7 @@ def boundary_noise(
         True labels: integers or text. Samples without a label (None, NaN, empty) stay without.
     probabilities : array of shape (n_samples, n_classes)
         How likely each class is for each sample, from a probe fitted to true labels of other
-        samples; rows sum to one. See `twohot.select.out_of_fold`.
+        samples; rows sum to one. See `twohot.judge.out_of_fold`.
     noise_rate : float
         Expected share of the labels that change, from 0 to 0.95.
     random_state : int, numpy.random.Generator or None
@@ -64,7 +64,7 @@ def boundary_noise(
     --------
     >>> from sklearn.datasets import load_digits
     >>> from twohot import LinearProbe
-    >>> from twohot.select.out_of_fold import out_of_fold_probabilities
+    >>> from twohot.judge.out_of_fold import out_of_fold_probabilities
     >>> X, y = load_digits(return_X_y=True)
     >>> probabilities = out_of_fold_probabilities(LinearProbe(ridge=4), X, y, random_state=0)
     >>> noisy = boundary_noise(y, probabilities, 0.2, random_state=0)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.arrays import check_real
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import IntArray, Matrix
 from twohot.rows.dask_collection import precision_of
@@ -156,7 +157,8 @@ def open_chunks(X: Any, dtype: np.dtype[Any] | None = None) -> ChunkedFeatures:
         warnings.warn(f"X has {sizes}: it is read again each pass.", stacklevel=6)
         column = _column_read_again(tasks, X, dtype)
     else:
-        column = _column_of("X", tasks, X, as_rows, tasks.share(dtype))
+        about = tasks.share(dtype), X.shape[1]
+        column = _column_of("X", tasks, X, as_rows, *about, numbered=True)
     if not len(column):
         raise ArgumentError("X", "has no rows", "pass at least one.")
     return ChunkedFeatures(column, X.shape[1], dtype)
@@ -191,14 +193,25 @@ def open_column(name: str, values: Any, X: ChunkedFeatures) -> ChunkedColumn:
 
 
 def _column_of(
-    name: str, tasks: Tasks, data: Any, function: Callable[..., Any], *shared: Any
+    name: str,
+    tasks: Tasks,
+    data: Any,
+    function: Callable[..., Any],
+    *shared: Any,
+    numbered: bool = False,
 ) -> ChunkedColumn:
-    """Compute the chunks of a Dask collection; those without rows are left out."""
+    """Compute the chunks of a Dask collection; those without rows are left out.
+
+    With `numbered` the function is told the number of the chunk as well.
+    """
     if getattr(data, "ndim", 1) == 2 and hasattr(data, "rechunk"):
         data = data.rechunk({1: -1})
     chunks = tasks.adopt(list(np.ravel(data.to_delayed())))
     with tasks.naming_chunks(name, chunks):
-        chunks = tasks.keep(tasks.run(function, [(chunk, *shared) for chunk in chunks]))
+        calls = [
+            (chunk, *shared, *([number] if numbered else [])) for number, chunk in enumerate(chunks)
+        ]
+        chunks = tasks.keep(tasks.run(function, calls))
         found = tasks.results(tasks.run(len, [(chunk,) for chunk in chunks]))
     sizes = np.array(found, dtype=np.intp)
     kept = [chunk for chunk, size in zip(chunks, sizes.tolist(), strict=True) if size]
@@ -208,15 +221,15 @@ def _column_of(
 class ReadAgain(Sequence[Handle]):
     """Chunks of features that are computed whenever they are asked for, and kept by nobody."""
 
-    def __init__(self, tasks: Tasks, delayed: Sequence[Any], dtype: Handle) -> None:
-        self._tasks, self._delayed, self._dtype = tasks, delayed, dtype
+    def __init__(self, tasks: Tasks, delayed: Sequence[Any], about: tuple[Any, ...]) -> None:
+        self._tasks, self._delayed, self._about = tasks, delayed, about
 
     def __len__(self) -> int:
         return len(self._delayed)
 
     def __getitem__(self, number: Any) -> Any:
         (chunk,) = self._tasks.adopt([self._delayed[number]])
-        return self._tasks.run(as_rows, [(chunk, self._dtype)])[0]
+        return self._tasks.run(as_rows, [(chunk, *self._about, number)])[0]
 
 
 def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedColumn:
@@ -224,7 +237,9 @@ def _column_read_again(tasks: Tasks, X: Any, dtype: np.dtype[Any]) -> ChunkedCol
     whole = X.rechunk({1: -1})
     sizes = np.array(whole.chunks[0])
     delayed = [each for each, size in zip(np.ravel(whole.to_delayed()), sizes, strict=True) if size]
-    return ChunkedColumn(tasks, ReadAgain(tasks, delayed, tasks.share(dtype)), sizes[sizes > 0])
+    return ChunkedColumn(
+        tasks, ReadAgain(tasks, delayed, (tasks.share(dtype), X.shape[1])), sizes[sizes > 0]
+    )
 
 
 def _check_lengths(name: str, n_values: int, X: ChunkedFeatures) -> None:
@@ -255,9 +270,17 @@ def split_index(index: IntArray, bounds: IntArray) -> list[tuple[int, IntArray]]
 # Tasks -------------------------------------------------------------------------------------------
 
 
-def as_rows(chunk: Any, dtype: np.dtype[Any]) -> Chunk:
-    """Return a chunk of features, an array or a frame, as rows."""
-    return Chunk(np.ascontiguousarray(chunk, dtype=dtype))
+def as_rows(chunk: Any, dtype: np.dtype[Any], n_features: int, number: int) -> Chunk:
+    """Return a chunk of features, an array or a frame, as rows.
+
+    A chunk may be something else than its collection says, which Dask does not look at.
+    """
+    rows, where = np.asanyarray(chunk), f" in chunk {number}"
+    check_real("X", rows, where)
+    if rows.ndim != 2 or rows.shape[1] != n_features:
+        problem = f"has {counted(n_features, 'column')}, and shape {rows.shape}{where}"
+        raise ArgumentError("X", problem, "have every chunk made with the columns of all.")
+    return Chunk(np.ascontiguousarray(rows, dtype=dtype))
 
 
 def rows_of(chunk: Chunk) -> NDArray[Any]:

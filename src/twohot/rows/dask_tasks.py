@@ -42,11 +42,6 @@ class Tasks(ABC):
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
         """Return handles for what a function makes of each tuple of arguments."""
 
-    def lazy(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return delayed objects of Dask for what a function makes of each tuple of arguments."""
-        delayed = load_extra("dask", "dask", "Dask arrays").delayed(_unboxed, pure=False)
-        return [delayed(function, *call) for call in calls]
-
     @abstractmethod
     def keep(self, handles: Sequence[Handle]) -> list[Handle]:
         """Return handles for the same results, which are computed once and then kept."""
@@ -88,7 +83,8 @@ class LocalTasks(Tasks):
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
         """Return delayed objects."""
-        return self.lazy(function, calls)
+        delayed = self._dask.delayed(_unboxed, pure=False)
+        return [delayed(function, *call) for call in calls]
 
     def keep(self, handles: Sequence[Handle]) -> list[Handle]:
         """Compute now, and keep the results in this process."""

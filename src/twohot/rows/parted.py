@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from twohot._types import IntArray, Matrix
 from twohot.rows.selected import GatheredRows, SelectedRows
+from twohot.rows.threads import submitted
 
 # Bytes that are read at once: enough for any disk. Of many more, memory is asked of the system anew
 # each time, and that costs a tenth of a pass.
@@ -114,7 +115,7 @@ class PartedRows(GatheredRows):
             if self._reader is None:
                 self._reader = ThreadPoolExecutor(1, thread_name_prefix="twohot-reader")
             self.n_reads += 1
-            self._held[number] = self._reader.submit(self.read_part, number)
+            self._held[number] = submitted(self._reader, self.read_part, number)
         self._held.move_to_end(number)
         return self._held[number]
 

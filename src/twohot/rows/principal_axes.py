@@ -104,6 +104,7 @@ class PrincipalAxes:
             basis=WholeBasis(self._columns(first)),
             variances=self.variances[first:],
             mean_row=self.mean_row[first:],
+            scale=None if self.scale is None else self.scale[first:],
             floor=self._floor(intercept=intercept),
         )
 
@@ -120,7 +121,26 @@ class PrincipalAxes:
             variances=axes.variances * scale**2,
             mean_row=axes.mean_row * scale,
             mean_square=float(variances @ scale[:n_axes] ** 2),
-            scale=scale,
+            scale=scale if axes.scale is None else scale * axes.scale,
+        )
+
+    def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
+        """Return the axes, each times one power of two, along which rows are of about unit norm.
+
+        Fits along them are then the same, to the last bit, for rows times any power of two.
+        """
+        _, exponent = np.frexp(self.mean_square)
+        factor = 2.0 ** -(int(exponent) // 2)
+        scale = np.full(len(self.variances), factor)
+        if intercept:
+            scale[-1] = 1.0
+        return replace(
+            self,
+            variances=self.variances * scale**2,
+            mean_row=self.mean_row * scale,
+            mean_square=self.mean_square * factor**2,
+            scale=scale if self.scale is None else scale * self.scale,
+            floor=None if self.floor is None else self.floor * factor**2,
         )
 
     def _columns(self, first: int) -> FloatArray:

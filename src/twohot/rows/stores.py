@@ -1,5 +1,6 @@
 """Where rows live: which store holds the rows of a matrix, and what is known of them beforehand."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from twohot.rows.feature_scale import (
     safe_norm,
 )
 from twohot.rows.parted import in_parts
-from twohot.rows.preparation import Preparation
+from twohot.rows.preparation import Preparation, row_norms
 from twohot.rows.rows import Rows, Terms
 from twohot.rows.selected import SelectedRows
 
@@ -53,9 +54,11 @@ def fit_preparation(
         rows.attach("place", X.index)
     n_few = min(LOOK_ROWS, rows.n_samples)
     few = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_few, replace=False))
-    offset = large_offset(X[few]) if center else np.zeros(rows.n_columns)
+    looked_at = X[few]
+    offset = large_offset(looked_at) if center else np.zeros(rows.n_columns)
     total, deviations = rows.sum(mean_terms, few, offset)
     spread = deviations / n_few
+    _warn_of_outlier(rows, offset, total / rows.n_samples, _distances(looked_at, offset))
     size = safe_norm(spread)
     check_size(size, dtype, normalize=normalize)
     if not center:
@@ -65,6 +68,48 @@ def fit_preparation(
     if normalize:
         check_told_apart(error, mean, size, X.dtype)
     return Preparation(mean, normalize, error)
+
+
+def _warn_of_outlier(
+    rows: Rows, offset: FloatArray, shift: FloatArray, distances: FloatArray
+) -> None:
+    """Warn of a row that alone could move the mean further than half of the rows are from it.
+
+    Centred by such a mean, or compared with such a row, all others look alike. `distances` are
+    those of a few rows from the offset, and `shift` is that of the mean: unless it is further from
+    the offset than half of them, no row has moved it so far, and none is looked for.
+    """
+    usual = float(np.sort(distances)[len(distances) // 2])
+    if not 0 < usual < safe_norm(shift):
+        return
+    far, place = max(rows.map(furthest_row, offset))
+    if far > usual * rows.n_samples:
+        warnings.warn(
+            f"X has row {place} of norm {far:.1g}, and half of the rows have {usual:.1g} or less: "
+            "beside it they can hardly be told apart. Correct the row, or leave it out.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:
+    """Return the largest distance of a row from the offset, times its weight, and its place.
+
+    A kernel.
+    """
+    distances = _distances(block.x, offset)
+    if block.weights is not None:
+        distances *= block.weights[:, 0]
+    row = int(np.argmax(distances))
+    places = block.columns.get("place")
+    return float(distances[row]), block.first + row if places is None else int(places[row])
+
+
+def _distances(x: Matrix, offset: FloatArray) -> FloatArray:
+    """Return how far rows are from an offset."""
+    dense = x.toarray() if sp.issparse(x) else np.asarray(x)
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity are found elsewhere
+        return row_norms(dense.astype(np.float64) - offset)
 
 
 def mean_terms(block: Block, few: IntArray, offset: FloatArray) -> Terms:

@@ -37,11 +37,26 @@ def ordered_map(
             for item in range(n_items):
                 if len(waiting) >= n_ahead:
                     yield waiting.popleft().result()
-                waiting.append(pool.submit(function, item))
+                waiting.append(submitted(pool, function, item))
             while waiting:
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def submitted(
+    pool: ThreadPoolExecutor, function: Callable[[int], Result], item: int
+) -> Future[Result]:
+    """Return the future of a result; where no thread can be started, it is computed here."""
+    try:
+        return pool.submit(function, item)
+    except RuntimeError:  # no memory for another, or as many as the user may have
+        done: Future[Result] = Future()
+        try:
+            done.set_result(function(item))
+        except Exception as error:  # noqa: BLE001 (raised in its turn, as that of a thread is)
+            done.set_exception(error)
+        return done
 
 
 def map_on_cores(

@@ -1,6 +1,7 @@
 """Which columns of a table are features, label, id, item and split: the one rule.
 
 * A column that somebody named is what it was named as. Features may be named by patterns, "e*".
+  Groups have no usual name: their column is always named.
 * Else labels, true labels, splits, items and ids are looked for by their usual names. A column is
   an id by its name alone where that is "id". Where it only ends so, "ticket_id", it is one if no
   two rows share a value.
@@ -50,6 +51,7 @@ class ColumnChoice:
     true_label: str | None = None
     split: str | None = None
     item: str | None = None
+    group: str | None = None  # rows that belong together; nothing is looked for
     id: str | None = None  # "": none, rows go by their position
 
     @property
@@ -63,7 +65,7 @@ class ColumnChoice:
             return False
         if self.features is not None and not any(fnmatchcase(name, p) for p in self.patterns):
             return True
-        chosen = {self.label, self.true_label, self.split, self.item, self.id}
+        chosen = {self.label, self.true_label, self.split, self.item, self.group, self.id}
         usual = {*LABELS, *TRUE_LABELS, *SPLITS, *ITEMS}
         return name in chosen | usual or _names_rows(name)
 
@@ -77,6 +79,7 @@ class ColumnRoles:
     true_label: str | None = None
     split: str | None = None
     item: str | None = None
+    group: str | None = None
     id: str | None = None  # None: rows go by their position
     unused: tuple[str, ...] = ()
     repeating: tuple[str, ...] = ()  # columns named as ids, of which some rows share one or lack it
@@ -95,6 +98,7 @@ class ColumnRoles:
             "true label": self.true_label,
             "item": self.item,
             "split": self.split,
+            "group": self.group,
             "id": self._position() if self.id is None else self.id,
             "not used": first_few(self.unused, write=lambda name: name or "(no name)"),
         }
@@ -136,8 +140,13 @@ def assign_roles(
         "true_label": pick("true_label_column", choice.true_label, TRUE_LABELS, columns),
         "split": pick("split_column", choice.split, SPLITS, columns),
         "item": pick("item_column", choice.item, ITEMS, columns),
+        "group": pick("group_column", choice.group, (), columns),
     }
     features = _pick_features(columns, choice) if with_features else ()
+    if found["group"] in features:
+        advice = "leave it out of {feature_column}: groups are no feature."
+        problem = "is chosen as a feature too"
+        raise ArgumentError({"group_column": choice.group}, problem, advice, feature_column=...)
     taken = {*features, *found.values()}  # a set: there may be 100,000 columns
     free = {name: cells for name, cells in columns.items() if name not in taken}
     found["id"] = _pick_id(columns, free, choice.id)

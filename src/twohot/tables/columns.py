@@ -57,7 +57,7 @@ def table_from_columns(
         problem = f"no label column among {first_few(columns)}"
         advice = "name it by {label_column}, or pass {labels}."
         raise ArgumentError("", problem, advice, label_column=..., labels=...)
-    for name in (label, roles.true_label, split, item, roles.id):
+    for name in (label, roles.true_label, split, item, roles.group, roles.id):
         if name is not None and columns[name].shape != (len(features),):
             rows = f"{len(features)} rows of features: pass one value per row."
             raise ValueError(f"{name!r} has shape {columns[name].shape} for {rows}")
@@ -75,6 +75,7 @@ def table_from_columns(
         item_kind=item_kind(item, items or []),
         true_labels=None if true is None else true.codes,
         ids=POSITIONS if roles.id is None else RowIds.of_column(roles.id, columns[roles.id]),
+        groups=None if roles.group is None else columns[roles.group],
     )
 
 

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot._checks.messages import counted
-from twohot._files import whole_file
+from twohot._files import check_regular, whole_file
 from twohot.tables.number_cells import NumberCells, append_numbers, reads_as_number
-from twohot.tables.spreadsheet_cells import guard_lines, unguard_lines
+from twohot.tables.spreadsheet_cells import guard_lines, unguard_lines, unguarded
 
 # Characters that a field can hold only in quotes. A reader drops a byte order mark at the start.
 QUOTED = re.compile('[",\r\n\ufeff]')
@@ -72,9 +72,14 @@ def write_csv(
             file.write(csv_line(line).encode())
 
 
-def read_csv(path: str | os.PathLike[str]) -> list[list[str]]:
-    """Return the lines of a CSV file, the header first; blank lines are dropped."""
-    with _opened(Path(path)) as lines:
+def read_csv(
+    path: str | os.PathLike[str], delimiter: str = ",", *, is_guarded: bool = False
+) -> list[list[str]]:
+    """Return the lines of a CSV file, the header first; blank lines are dropped.
+
+    `is_guarded`: every cell is, as in a file that a review exports.
+    """
+    with _opened(Path(path), delimiter, is_guarded=is_guarded) as lines:
         return [line for line in lines if line]
 
 
@@ -161,8 +166,11 @@ def find_delimiter(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path, delimiter: str = ",") -> Iterator[Iterator[list[str]]]:
+def _opened(
+    path: Path, delimiter: str = ",", *, is_guarded: bool = False
+) -> Iterator[Iterator[list[str]]]:
     """Open a CSV file for reading line by line, or say that it is none."""
+    check_regular(path)
     # A long text exceeds the csv module's limit, which is one of the process.
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
@@ -170,7 +178,11 @@ def _opened(path: Path, delimiter: str = ",") -> Iterator[Iterator[list[str]]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             try:
-                yield unguard_lines(reader)
+                yield (
+                    (list(map(unguarded, line)) for line in reader)
+                    if is_guarded
+                    else (unguard_lines(reader))
+                )
             except csv.Error as error:
                 where = f"{error}, in line {reader.line_num}"
                 advice = "close quotation marks, and double those that are in a cell."

@@ -13,6 +13,7 @@ from twohot._checks.column_cells import as_cells
 from twohot._checks.foreign_arrays import is_polars_frame
 from twohot._checks.messages import ArgumentError
 from twohot._extras import load_extra
+from twohot.tables.parquet_files import check_once
 from twohot.tables.row_ids import COLUMN, RowIds
 
 
@@ -32,6 +33,9 @@ def frame_columns(frame: Any) -> dict[str, NDArray[Any]]:
         frame = frame.lazy().collect()
     try:
         columns = nw.from_native(frame, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        problem = f"has two columns of one name ({error})"
+        raise ArgumentError("source", problem, "rename one.") from error
     except TypeError as error:
         advice = "pass a path, or a table of pandas, polars or pyarrow."
         raise ArgumentError("source", f"is a {type(frame).__name__}", advice) from error
@@ -95,6 +99,7 @@ def check_same_index(name: str, data: Any, owner: str, index: Any) -> None:
 def parquet_columns(path: Path) -> dict[str, NDArray[Any]]:
     """Return the columns of a Parquet file."""
     with _reading_parquet(path) as parquet:
+        check_once(path, parquet.read_schema(path).names)
         return frame_columns(parquet.read_table(path))
 
 
@@ -113,7 +118,7 @@ def _reading_parquet(path: Path) -> Iterator[Any]:
     arrow = load_extra("pyarrow", "parquet", "Parquet files")
     try:
         yield load_extra("pyarrow.parquet", "parquet", "Parquet files")
-    except FileNotFoundError:
+    except (FileNotFoundError, ArgumentError):
         raise
     except (arrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} is not a Parquet file, or is cut short ({error}).") from error

@@ -80,7 +80,7 @@ def join_labels(
         roles = replace(roles, item=None)  # as in the files of an audit that knew no items
     places, ids = _places(file, roles, ids, skipped)
     found = {}
-    for name in (label, roles.true_label, roles.split, roles.item):
+    for name in (label, roles.true_label, roles.split, roles.item, roles.group):
         if name is not None:
             found[name] = np.full(len(ids), None, dtype=object)
             found[name][places[places >= 0]] = columns[name][places >= 0]
@@ -137,14 +137,14 @@ def _kept_in_words(n_kept: int, origin: str) -> str:
 
 def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
     """Return the choice of columns that are there."""
-    chosen = ("true_label", "split", "item", "id")
+    chosen = ("true_label", "split", "item", "group", "id")
     missing = [name for name in chosen if getattr(choice, name) not in (None, "", *columns)]
     return replace(choice, **dict.fromkeys(missing))
 
 
 def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
     """Return the choice of columns that the features do not have; ids may be in both."""
-    chosen = ("true_label", "split", "item")
+    chosen = ("true_label", "split", "item", "group")
     there = [name for name in chosen if getattr(choice, name) in columns]
     return replace(choice, **dict.fromkeys(there))
 
@@ -154,7 +154,7 @@ def with_labels(
 ) -> tuple[Columns, ColumnRoles]:
     """Return the columns of the features with the labels of a label file, and what they lacked."""
     found: dict[str, Any] = {"label": joined.roles.label}
-    for role in ("true_label", "split", "item"):
+    for role in ("true_label", "split", "item", "group"):
         ours, theirs = getattr(roles, role), getattr(joined.roles, role)
         if ours and theirs and role != "item":  # an audit's files repeat the items
             problem = f"and the features both have a column {theirs!r}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from twohot._checks.column_cells import as_text
-from twohot._checks.labels import Labels, missing_texts
+from twohot._checks.labels import NO_LABEL, Labels, missing_texts
 from twohot._checks.messages import ArgumentError, first_few
 from twohot.tables.class_names import code_by_name, new_classes, noted_missing
 from twohot.tables.column_roles import ColumnChoice
@@ -53,7 +53,7 @@ def _without_classes(table: FeatureTable, missing: Collection[str]) -> FeatureTa
 
 def _check_says_itself(path: Path, choice: ColumnChoice, classes: Any) -> None:
     """Raise if columns of a feature file are chosen, and not those of a label file beside it."""
-    beside = replace(choice, label=None, id=None, item=None)
+    beside = replace(choice, label=None, id=None, item=None, group=None)
     if beside != ColumnChoice() or classes is not None:
         problem = f"{path} is a feature file, which says itself what its columns are"
         advice = "leave {classes} and the names of columns out."
@@ -66,6 +66,7 @@ def _check_same_names(table: FeatureTable, choice: ColumnChoice) -> None:
         ("label", choice.label, table.label_column),
         ("id", choice.id, table.ids.column),
         ("item", choice.item, table.item_column),
+        ("group", choice.group, None),
     ):
         if chosen not in (None, known):
             own = f", whose {role} is {known!r}" if known else ""
@@ -94,4 +95,24 @@ def _relabelled(table: FeatureTable, labels: Any, choice: ColumnChoice) -> Featu
     if item is not None and (table.items is None or choice.item is not None):
         items = [as_text(cell) for cell in joined.columns[item].tolist()]
         changed |= {"items": items, "item_kind": item_kind(item, items)}
+    if joined.roles.group is not None:
+        changed |= {"groups": joined.columns[joined.roles.group]}
     return replace(table, labels=coded.codes, classes=names, ids=joined.ids, **changed)
+
+
+def with_used_classes(table: FeatureTable) -> FeatureTable:
+    """Return a table without the classes that none of its labels, given or true, names.
+
+    Those of a source say nothing about labels of another file: an audit would offer them all.
+    """
+    true = table.true_labels
+    named = table.labels if true is None else np.concatenate([table.labels, true])
+    used = np.bincount(named[named >= 0], minlength=len(table.classes)) > 0
+    if used.all() or not used.any():
+        return table
+    place = np.append(np.where(used, np.cumsum(used) - 1, NO_LABEL), NO_LABEL)
+    true = None if true is None else place[true]
+    names = tuple(np.array(table.classes, dtype=object)[used].tolist())
+    groups = None if table.superclass is None else table.superclass[used]
+    labels = place[table.labels]
+    return replace(table, labels=labels, classes=names, true_labels=true, superclass=groups)

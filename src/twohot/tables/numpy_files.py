@@ -19,6 +19,9 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from twohot._checks.messages import ArgumentError
+from twohot._files import check_regular
+from twohot._memory import SURELY_HELD, memory_limit
 from twohot.tables.column_roles import (
     FEATURES,
     LABELS,
@@ -55,6 +58,7 @@ def map_array(path: Path) -> NDArray[Any]:
     >>> map_array(Path("ones.npy"))
     memmap([1., 1.])
     """
+    check_regular(path)
     with _friendly(path):
         with path.open("rb") as file:
             check_array_header("the array", file, path.stat().st_size)
@@ -71,13 +75,24 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     >>> list(load_arrays(Path("pets.npz")))
     ['X', 'y']
     """
+    check_regular(path)
     with _friendly(path), zipfile.ZipFile(path) as archive:
+        _check_size(path, archive)
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(members) < len(archive.infolist()):
             names = (info.filename.removesuffix(".npy") for info in archive.infolist())
             twice = Counter(names).most_common(1)[0][0]
             raise ValueError(f"two arrays are named {twice!r}")
         return {name: _member(archive, name, info) for name, info in members.items()}
+
+
+def _check_size(path: Path, archive: zipfile.ZipFile) -> None:
+    """Raise if an archive unpacks to more than memory holds, as a small one may."""
+    unpacked = sum(info.file_size for info in archive.infolist())
+    if unpacked > SURELY_HELD and unpacked > memory_limit():
+        sizes = f"{unpacked:,} bytes unpacked, and this process may hold {memory_limit():,}"
+        problem = f"{path} has arrays of {sizes}"
+        raise ArgumentError("", problem, "write them by np.save, which is read in parts.")
 
 
 def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
@@ -90,6 +105,8 @@ def _friendly(path: Path) -> Iterator[None]:
     """Say which file could not be read, whatever is wrong with it."""
     try:
         yield
+    except ArgumentError:
+        raise
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # of the system, which names the file
@@ -120,11 +137,16 @@ def archive_columns(arrays: Columns, choice: ColumnChoice) -> tuple[Columns, Col
         "split": np.repeat(list(sizes), list(sizes.values())),
     }
     columns["label"] = _joined("label_column", choice.label, LABELS, arrays, sizes)
-    others = {"true_label": (choice.true_label, LABELS), "item": (choice.item, ())}
+    others = {
+        "true_label": (choice.true_label, LABELS),
+        "item": (choice.item, ()),
+        "group": (choice.group, ()),
+    }
     found = {name: pair for name, pair in others.items() if pair[0] in arrays}
     for name, (chosen, usual) in found.items():
         columns[name] = _joined(f"{name}_column", chosen, usual, arrays, sizes)
-    return columns, replace(choice, features="X", label=None, **dict.fromkeys(found))
+    named = dict.fromkeys(found) | {name: name for name in found if name == "group"}
+    return columns, replace(choice, features="X", label=None, **named)
 
 
 def _split_features(arrays: Columns, chosen: str | Sequence[str] | None) -> dict[str, str]:

@@ -7,8 +7,9 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -97,7 +98,7 @@ class ParquetFiles:
     def read_group(self, number: int, columns: Sequence[str] | None) -> Any:
         """Return some columns of a row group, or all of them, as a table of pyarrow."""
         file, group = self.groups[number]
-        with self._open(file) as stored:
+        with self._open(file) as stored, _reading(self.paths[file]):
             # One thread: others read and compute at the same time.
             return stored.read_row_group(
                 group, columns=columns and list(columns), use_threads=False
@@ -108,7 +109,7 @@ class ParquetFiles:
         arrow = load_extra("pyarrow", "parquet", "Parquet files")
         parts = []
         for file in range(len(self.paths)):
-            with self._open(file) as stored:
+            with self._open(file) as stored, _reading(self.paths[file]):
                 parts.append(stored.read(columns=list(columns), use_threads=False))
         return arrow.concat_tables(parts)
 
@@ -116,7 +117,7 @@ class ParquetFiles:
         """Return some of the first rows, as a table of pyarrow."""
         for file, footer in enumerate(self.footers):
             if footer.num_rows:
-                with self._open(file) as stored:
+                with self._open(file) as stored, _reading(self.paths[file]):
                     arrow = load_extra("pyarrow", "parquet", "Parquet files")
                     batch = next(stored.iter_batches(HEAD_ROWS, use_threads=False))
                     return arrow.Table.from_batches([batch])
@@ -240,8 +241,29 @@ def _parquet_file(filesystem: Any, path: str, footer: Any = None) -> Any:
         raise ValueError(f"{path} is not a Parquet file, or is cut short ({error}).") from error
 
 
+def check_once(path: Any, names: Sequence[str]) -> None:
+    """Raise if a Parquet file has two columns of one name."""
+    name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        raise ArgumentError("", f"{path} has {count} columns named {name!r}", "rename one.")
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Name the file whose content cannot be read though its end could."""
+    arrow = load_extra("pyarrow", "parquet", "Parquet files")
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (arrow.ArrowException, OSError) as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"{path} is damaged ({said}): write it again.") from error
+
+
 def _check_one_schema(paths: Sequence[str], footers: Sequence[Any]) -> None:
     first = footers[0].schema.to_arrow_schema()
+    check_once(paths[0], first.names)
     for path, footer in zip(paths, footers, strict=True):
         other = footer.schema.to_arrow_schema()
         if other.equals(first):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from twohot._checks.column_cells import as_text
+from twohot._files import check_regular
 from twohot.tables.class_names import code_by_name, new_classes, noted_missing
 from twohot.tables.column_roles import ColumnChoice, ColumnRoles, Columns, assign_roles
 from twohot.tables.column_source import checked_suffix, parquet_sources, read_columns
@@ -31,6 +32,7 @@ def read_table(
     split_column: str | None = None,
     item_column: str | None = None,
     id_column: str | None = None,
+    group_column: str | None = None,
     classes: Sequence[object] | str | os.PathLike[str] | None = None,
     missing: Collection[str] = (),
     labelled: bool = True,
@@ -64,6 +66,8 @@ def read_table(
         What each row is called; by default the column "id", or one whose name ends so and that
         differs in every row, else the index of a data frame, else the position of the row, from 0.
         Pass "" to go by position anyway.
+    group_column : str, optional
+        Which rows belong together: one patient, document or video. It is never a feature.
     classes : sequence or path, optional
         The classes in their order, or a text file with one per line; by default what the file
         says, else the labels that occur: numbers by value, then text.
@@ -93,6 +97,7 @@ def read_table(
         true_label=true_label_column,
         split=split_column,
         item=item_column,
+        group=group_column,
         id=id_column,
     )
     parts = parquet_sources(source)
@@ -162,4 +167,6 @@ def _class_names(classes: Any) -> Sequence[object]:
     """Return classes as they were given, or the lines of a file."""
     if not isinstance(classes, str | os.PathLike):
         return list(classes)
-    return Path(classes).read_text(encoding="utf-8-sig").splitlines()
+    path = Path(classes)
+    check_regular(path)
+    return path.read_text(encoding="utf-8-sig").splitlines()

@@ -6,7 +6,7 @@ depend on which rows of the source are used: a part may have none of them.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from twohot.rows.chunked import split_index
 from twohot.rows.selected import SelectedRows
 from twohot.tables.parquet_features import ParquetFeatures
 from twohot.tables.parquet_files import PART_BYTES
+from twohot.tables.row_ids import RowIds
 from twohot.tables.table import FeatureTable
 
 # Rows that are read at once to know a source by them.
@@ -84,16 +85,21 @@ def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
 
 def known_by(table: FeatureTable, parts: SourceParts) -> dict[str, str]:
     """Return what a table is known by: its columns, its rows, and what these are called."""
-    names = hashlib.sha256()
-    for first in range(0, table.n_rows, BLOCK_ROWS):
-        block = slice(first, first + BLOCK_ROWS)
-        items = None if table.items is None else list(table.items[block])
-        names.update(json.dumps([list(map(str, table.ids.cells(block))), items]).encode())
     return {
         "columns": table.columns_in_words,
         "source": parts.digest(),
-        "ids": names.hexdigest(),
+        "ids": names_digest(table.ids, table.items),
     }
+
+
+def names_digest(ids: RowIds, items: Sequence[str] | None = None) -> str:
+    """Return what the ids of rows are known by, with the items that they came from if known."""
+    names = hashlib.sha256()
+    for first in range(0, len(ids), BLOCK_ROWS):
+        block = slice(first, first + BLOCK_ROWS)
+        own = None if items is None else list(items[block])
+        names.update(json.dumps([list(map(str, ids.cells(block))), own]).encode())
+    return names.hexdigest()
 
 
 def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:

@@ -56,6 +56,7 @@ class FeatureTable:
     item_kind: str = ""  # "image" (items are paths), "text", or "" if not known
     true_labels: IntArray | None = None  # (n_rows,), positions in classes; -1: not known
     ids: RowIds = POSITIONS  # (n_rows,), what each row is called in the user's data
+    groups: NDArray[Any] | None = None  # (n_rows,), rows of one belong together; in no feature file
     provenance: Mapping[str, Any] = field(default_factory=dict)  # JSON: how the table was made
 
     def __repr__(self) -> str:
@@ -85,6 +86,9 @@ class FeatureTable:
         if self.items is not None and len(self.items) != n_rows:
             problem = f"has {counted(len(self.items), 'entry', 'entries')} for {n_rows} rows"
             raise ArgumentError("items", problem, "pass one path or text per row, or None.")
+        if self.groups is not None and len(self.groups) != n_rows:
+            problem = f"has {counted(len(self.groups), 'entry', 'entries')} for {n_rows} rows"
+            raise ArgumentError("groups", problem, "pass one group per row, or None.")
         if self.ids is POSITIONS:
             object.__setattr__(self, "ids", RowIds.by_position(n_rows))
         if len(self.ids) != n_rows:
@@ -190,7 +194,7 @@ class FeatureTable:
             features = self.features
         elif _is_range(chosen) and not isinstance(self.features, GatheredRows):
             features = self.features[chosen[0] : chosen[-1] + 1]
-        codes = {name: getattr(self, name) for name in ("labels", "split", "true_labels")}
+        codes = {name: getattr(self, name) for name in ("labels", "split", "true_labels", "groups")}
         taken = {name: array[chosen] for name, array in codes.items() if array is not None}
         items = None if self.items is None else tuple(self.items[row] for row in chosen)
         ids = self.ids.take(chosen)
