@@ -150,7 +150,7 @@ class Oracle:
 
 def test_a_classifier_that_predicts_all_labels_and_cannot_be_cloned_is_refused():
     assert not can_be_cloned(Oracle(Y))
-    with pytest.raises(ValueError, match="probe predicts every label, as if .*: pass probabilit"):
+    with pytest.raises(ValueError, match=r"probe predicts every label, as if .*: pass probabilit"):
         find_label_issues(X, Y, probe=Oracle(Y))
     # One that errs judges, and so does one that is right of few rows.
     issues = find_label_issues(X, Y, probe=Oracle(DATA.true_labels))

@@ -128,7 +128,7 @@ def test_rows_without_a_label(issues, probe, first):
     rows, labels = [more, X], [[None] * 150, Y.tolist()]
     if not first:
         rows, labels = rows[::-1], labels[::-1]
-    rows, labels = np.concatenate(rows), sum(labels, [])
+    rows, labels = np.concatenate(rows), [label for part in labels for label in part]
     found = find_label_issues(rows, labels, n_jobs=1)
     labelled = np.array([label is not None for label in labels])
     assert_same_verdicts(found[labelled], issues)
