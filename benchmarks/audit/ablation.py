@@ -4,7 +4,7 @@
 
 DIR holds real features as npz files. A Markdown table is printed. Each cell has the accuracy of the
 held-out prediction on the true labels of the training rows, the F1 of the flags, and how far the
-share wrong is off. All variants of a setting share one library, so that only the named part differs.
+share wrong is off. All variants of a setting share one library: only the named part differs.
 """
 
 import argparse
