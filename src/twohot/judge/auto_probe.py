@@ -414,7 +414,7 @@ def _fit_parts(
 def _all_targets(anchored: Anchored, codes: IntArray) -> Any:
     """Return the posterior of all rows as targets, which stands beside them or is computed."""
     sample = anchored.sample
-    if len(sample.index) == len(codes) and sample.whole.rows.is_here:
+    if len(sample.index) == len(codes):
         targets = np.asarray(anchored.targets, np.float32)
         sample.whole.rows.attach(SOFT, targets)
         return StoredTargets(SOFT)
