@@ -14,7 +14,7 @@ from twohot._checks.labels import NO_LABEL, Labels
 from twohot.judge import sample as sample_module
 from twohot.judge import verdict as verdict_module
 from twohot.judge.verdict import (
-    Verdict,
+    LabelVerdict,
     count_transitions,
     flag_for_f1,
     flag_for_precision,
@@ -43,7 +43,7 @@ def make_verdict(doubt, codes, first, **changes):
         "learnt": True,
         "n_classes": 3,
     }
-    return Verdict(**(made | changes))
+    return LabelVerdict(**(made | changes))
 
 
 # Flags -------------------------------------------------------------------------------------------

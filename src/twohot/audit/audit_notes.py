@@ -5,7 +5,7 @@ import numpy as np
 from twohot._checks.labels import Labels
 from twohot._checks.messages import counted, first_few
 from twohot._types import BoolArray
-from twohot.judge.verdict import Verdict
+from twohot.judge.verdict import LabelVerdict
 
 SURELY = 0.5  # probability from which on a label is wrong rather than right
 
@@ -15,7 +15,7 @@ NOTHING_LEARNT = (
 )
 
 
-def flag_notes(verdict: Verdict, flagged: BoolArray, precision: float | None) -> list[str]:
+def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | None) -> list[str]:
     """Say what the labels cannot tell of those that are flagged."""
     if not verdict.learnt:
         return [NOTHING_LEARNT]
@@ -38,7 +38,7 @@ def flag_notes(verdict: Verdict, flagged: BoolArray, precision: float | None) ->
     return said
 
 
-def row_notes(labels: Labels, verdict: Verdict) -> list[str]:
+def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
     """Say which rows were not counted, and which were kept together."""
     said = []
     n_unlabelled = np.count_nonzero(~labels.labelled)

@@ -39,7 +39,7 @@ from twohot.judge.given import (
 from twohot.judge.groups import check_groups
 from twohot.judge.recalibration import Checked, check_checked, recalibrate
 from twohot.judge.sample import N_FOLDS
-from twohot.judge.verdict import Verdict, reach_verdict
+from twohot.judge.verdict import LabelVerdict, reach_verdict
 from twohot.rows.chunked import ChunkedFeatures, is_dask
 from twohot.rows.threads import count_threads
 from twohot.tables.frames import check_same_index, pandas_index
@@ -228,7 +228,7 @@ def _judge_unseen(
     groups: Any,
     callback: Callable[[str], None] | None,
     checkpoint: str | os.PathLike[str] | None,
-) -> Verdict:
+) -> LabelVerdict:
     """Fit a probe; return the verdict by fits that have not seen each row's label.
 
     Checked rows are fitted with their true label; of those that are only known to be wrong, none.
@@ -252,7 +252,7 @@ def _check_checked(checked: Any, labels: Labels, ids: RowIds) -> Checked | None:
     return check_checked(read_checked(checked), labels.codes, labels.classes, ids=ids)
 
 
-def _with_checked(verdict: Verdict, checked: Checked | None) -> Verdict:
+def _with_checked(verdict: LabelVerdict, checked: Checked | None) -> LabelVerdict:
     """Return the verdict with checked rows as they were checked, and the others recalibrated."""
     if checked is None:
         return verdict
@@ -279,7 +279,7 @@ def _with_checked(verdict: Verdict, checked: Checked | None) -> Verdict:
     )
 
 
-def _judge_by(blocks: Iterator[FloatArray], labels: Labels) -> Verdict:
+def _judge_by(blocks: Iterator[FloatArray], labels: Labels) -> LabelVerdict:
     """Return the verdict by given probabilities."""
     log_p = np.concatenate([log_probabilities(block) for block in blocks])
     return judge_given(log_p, labels.codes)
@@ -287,7 +287,7 @@ def _judge_by(blocks: Iterator[FloatArray], labels: Labels) -> Verdict:
 
 def _judge_by_probe(
     probe: Any, X: Matrix, labels: Labels, groups: Any, n_jobs: int | None
-) -> tuple[Verdict, tuple[str, ...]]:
+) -> tuple[LabelVerdict, tuple[str, ...]]:
     """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels."""
     n_rows = len(labels.codes)
     if not can_be_cloned(probe):
@@ -336,7 +336,7 @@ def _check_request(probe: Any, probabilities: ArrayLike | None, classes: ArrayLi
 
 
 def _issues(
-    verdict: Verdict,
+    verdict: LabelVerdict,
     offered: OfferedClasses,
     budget: int | None,
     precision: float | None,
@@ -364,7 +364,7 @@ def _issues(
     )
 
 
-def _flags(verdict: Verdict, budget: int | None, precision: float | None) -> NDArray[np.bool_]:
+def _flags(verdict: LabelVerdict, budget: int | None, precision: float | None) -> NDArray[np.bool_]:
     """Return the labels to look at: as many as is asked for, or as make the best F1.
 
     Of checked rows those that are wrong are flagged, and no others.

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from twohot._checks.classes import check_corruption
 from twohot._checks.messages import ArgumentError, counted
 from twohot._types import FloatArray, IntArray
-from twohot.judge.verdict import Verdict
+from twohot.judge.verdict import LabelVerdict
 from twohot.noise import symmetric
 
 
@@ -48,7 +48,7 @@ class NoiseEstimate:
         return agreement / self.slope if self.slope > 0 else float("nan")
 
 
-def expected_noise(verdict: Verdict) -> NoiseEstimate:
+def expected_noise(verdict: LabelVerdict) -> NoiseEstimate:
     """Count each label as wrong as probably as the audit has it; the share of wrong ones is its.
 
     A wrong one is of the likeliest other class.

@@ -37,7 +37,7 @@ from twohot.judge.groups import check_groups
 from twohot.judge.label_model import LabelModel, combine, fit_even_noise
 from twohot.judge.library import RIDGES, Library, Member, VotesRecipe
 from twohot.judge.sample import draw_sample
-from twohot.judge.verdict import GIVEN, BlockJudge, PosteriorTargets, Verdict, reach_verdict
+from twohot.judge.verdict import GIVEN, BlockJudge, LabelVerdict, PosteriorTargets, reach_verdict
 from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures, open_column
 from twohot.rows.chunked_labels import ChunkedLabels
 from twohot.rows.preparation import AS_THEY_ARE, Preparation
@@ -200,7 +200,7 @@ class AutoProbe(FittedProbe):
         *,
         groups: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
-    ) -> tuple[Anchored, Verdict]:
+    ) -> tuple[Anchored, LabelVerdict]:
         """Fit on checked rows and labels in memory, of which some may be missing.
 
         Return the label model and the verdict on every label.
@@ -428,7 +428,7 @@ def _fit_discriminant(anchored: Anchored, recipe: DiscriminantRecipe) -> Round:
     return discriminant_round(anchored.sample.whole, moments, recipe.shrinkage, 0.0)
 
 
-def choice_of(anchored: Anchored, verdict: Verdict, parts: list[ProbePart]) -> Choice:
+def choice_of(anchored: Anchored, verdict: LabelVerdict, parts: list[ProbePart]) -> Choice:
     """Return what is kept of a label model in a probe."""
     sample, last = anchored.sample, anchored.last
     agrees = last.model.log_probabilities(last.logits).argmax(axis=1) == sample.codes

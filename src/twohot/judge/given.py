@@ -17,7 +17,7 @@ from twohot.judge.folds import assign_folds
 from twohot.judge.label_model import anchor_counts, confusions, fit_even_noise, shrink
 from twohot.judge.library import Library, Member, VotesRecipe
 from twohot.judge.sample import N_FOLDS, Sample
-from twohot.judge.verdict import Verdict, judge_logits, verdict_of
+from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
 
 # Share of given probabilities that goes to all classes alike: of ten neighbours none may have the
 # right label, and no temperature mends a zero.
@@ -34,7 +34,7 @@ def log_probabilities(probabilities: FloatArray) -> FloatArray:
     return np.asarray(np.log(certain), dtype=np.float32)
 
 
-def judge_given(log_p: FloatArray, codes: IntArray) -> Verdict:
+def judge_given(log_p: FloatArray, codes: IntArray) -> LabelVerdict:
     """Return the verdict on labels (n_rows,) by given log-probabilities (n_rows, n_classes)."""
     labelled = np.flatnonzero(codes >= 0)
     anchored = _anchored(log_p[labelled], codes[labelled])

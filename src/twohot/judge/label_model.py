@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, gammaln, log_softmax, logit
 
 from twohot._types import FloatArray, IntArray
+from twohot.solve.loss_kernels import softmax
 
 # Share of the rows of a predicted class that are its anchor rows. Any share from a tenth to a third
 # gives the same flags within sampling error: a small one has few counts, a large one has overlap.
@@ -75,14 +76,6 @@ def posterior(log_p: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArr
     return np.asarray(joint)
 
 
-def softmax(logits: FloatArray) -> FloatArray:
-    """Return the probabilities (n, K) of logits, in their precision; the logits are overwritten."""
-    logits -= logits.max(axis=1, keepdims=True)
-    np.exp(logits, out=logits)
-    logits /= logits.sum(axis=1, keepdims=True)
-    return logits
-
-
 # One member alone ------------------------------------------------------------------------------
 
 
@@ -108,7 +101,7 @@ def fit_even_noise(logits: FloatArray, codes: IntArray, weights: FloatArray | No
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         inverse, rate = np.exp(-parameters[0]), expit(parameters[1])
-        p = softmax(centred * np.float32(inverse))
+        p, _ = softmax(centred * np.float32(inverse))
         own = p[rows, codes].astype(np.float64)
         # The logit of the own class, less the mean logit: how log p_g grows with 1/t.
         gain = inverse * (centred[rows, codes] - np.einsum("ij,ij->i", p, centred))
@@ -231,7 +224,7 @@ def weigh(
     flat = logits.reshape(len(logits), -1)
 
     def loss(w: FloatArray) -> tuple[float, FloatArray]:
-        p = softmax((w.astype(np.float32) @ flat).reshape(by_label.shape))
+        p, _ = softmax((w.astype(np.float32) @ flat).reshape(by_label.shape))
         joint = p * by_label
         total = joint.sum(axis=1, dtype=np.float64) + SMALLEST
         joint *= (share / total).astype(np.float32)[:, np.newaxis]

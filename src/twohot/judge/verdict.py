@@ -39,7 +39,7 @@ PARTS = (0.0, 0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class LabelVerdict:
     """What is found about every row."""
 
     codes: IntArray  # (n_rows,), given labels; NO_LABEL without one
@@ -94,7 +94,7 @@ class Verdict:
 # From the label models --------------------------------------------------------------------------
 
 
-def reach_verdict(anchored: Anchored, codes: IntArray) -> Verdict:
+def reach_verdict(anchored: Anchored, codes: IntArray) -> LabelVerdict:
     """Return the verdict on given labels (n_rows,) of all rows, of which some are the sample."""
     sample, last = anchored.sample, anchored.last
     columns = judge_logits(last.logits, last.model, codes[sample.index])
@@ -107,14 +107,14 @@ def reach_verdict(anchored: Anchored, codes: IntArray) -> Verdict:
     return verdict_of(anchored, columns, codes)
 
 
-def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Verdict:
+def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> LabelVerdict:
     """Return the verdict made of the columns of `judge_logits` for all rows."""
     sample = anchored.sample
     first, second, confidence, runner_up, doubt = columns.T
     labelled = codes >= 0
     probability_wrong = np.full(len(codes), np.nan)
     probability_wrong[labelled] = shifted(doubt[labelled].astype(np.float64), anchored.shift)
-    return Verdict(
+    return LabelVerdict(
         codes=codes,
         first=first.astype(np.intp),
         second=second.astype(np.intp),
