@@ -10,7 +10,7 @@ from label_tables import column, everything, run, write_table
 from parquet_source import GIVEN, IDS, WRONG, X, small_parts, write_source
 
 from twohot._checks.messages import FileThereError
-from twohot.audit import issue_parts, opinions
+from twohot.audit import issue_parts
 from twohot.audit.audit_folder import FILES, begin_audit_parts
 from twohot.cli import _cluster, _parted_audit
 from twohot.tables import read_table
@@ -19,8 +19,6 @@ from twohot.tables import read_table
 @pytest.fixture
 def source(tmp_path, monkeypatch):
     small_parts(monkeypatch, 2)
-    # Features are few, of which rows in memory would be judged by the nearest ones, too.
-    monkeypatch.setattr(opinions, "has_votes", lambda *rows: False)  # noqa: ARG005
     return write_source(tmp_path / "embeddings")
 
 

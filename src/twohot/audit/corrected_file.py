@@ -86,9 +86,9 @@ def write_corrected_file(
     >>> from twohot.audit.decisions import Decision, apply_decisions
     >>> from twohot.audit.review_content import review_rows
     >>> from twohot.tables import read_table
-    >>> _ = Path("pets.csv").write_text("id,x,label\nA,1.5,cat\nB,2.5,dog\n")
+    >>> _ = Path("pets.csv").write_text("id,x,label\nA,1.5,cat\nB,2.5,dog\nC,1,cat\n")
     >>> table = read_table("pets.csv")
-    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 1]])
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 1, 0]])
     >>> rows = review_rows(table, issues)
     >>> accepted = Decision(rows.report_id(), "A", "accept", "")
     >>> applied = apply_decisions(rows, [accepted])
@@ -98,6 +98,7 @@ def write_corrected_file(
     id,x,label,given_label
     A,1.5,dog,cat
     B,2.5,dog,dog
+    C,1,cat,cat
     <BLANKLINE>
     """
     file = open_own_file(source)

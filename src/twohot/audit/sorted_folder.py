@@ -66,21 +66,22 @@ def write_sorted_folder(
     >>> from twohot.audit.decisions import Decision, apply_decisions
     >>> from twohot.audit.review_content import review_rows
     >>> from twohot.tables import FeatureTable, RowIds
-    >>> for name in ("cat", "dog"):
-    ...     Path("pets", name).mkdir(parents=True)
-    ...     _ = Path("pets", name, f"{name}.jpg").write_bytes(b"")
+    >>> images = ["cat/cat.jpg", "cat/tom.jpg", "dog/dog.jpg"]
+    >>> for image in images:
+    ...     Path("pets", image).parent.mkdir(parents=True, exist_ok=True)
+    ...     _ = Path("pets", image).write_bytes(b"")
     >>> table = FeatureTable(
-    ...     features=np.eye(2), labels=np.array([0, 1]), classes=("cat", "dog"),
-    ...     ids=RowIds(["cat/cat.jpg", "dog/dog.jpg"], "path"),
+    ...     features=np.eye(3), labels=np.array([0, 0, 1]), classes=("cat", "dog"),
+    ...     ids=RowIds(images, "path"),
     ... )
-    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 1]])
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1]])
     >>> rows = review_rows(table, issues)
     >>> accepted = Decision(rows.report_id(), "cat/cat.jpg", "accept", "")
     >>> applied = apply_decisions(rows, [accepted])
     >>> write_sorted_folder(Path("pets"), Path("clean"), rows, applied).n_images
-    2
+    3
     >>> sorted(path.as_posix() for path in Path("clean").rglob("*.jpg"))
-    ['clean/dog/cat.jpg', 'clean/dog/dog.jpg']
+    ['clean/cat/tom.jpg', 'clean/dog/cat.jpg', 'clean/dog/dog.jpg']
     """
     names = _checked_names(source, target, rows)
     labels = applied.labels
