@@ -108,6 +108,19 @@ def test_penalties_too_small_for_a_ratio_have_its_logarithm(l2: str) -> None:
         rounds_needed(HALF, separation=separation_at(LEVELS, l2=float(l2)))
 
 
+@pytest.mark.parametrize("l2", [1e-6, 1e-9, 1e-11, 1e-12, 1e-15])
+def test_a_ratio_gives_the_rounds_exactly_or_not_at_all(l2: float) -> None:
+    kept = shrinkage(
+        superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=l2
+    )
+    if l2 < 1e-10:
+        with pytest.raises(ArgumentError, match=r"has too few digits: .* pass log_separation="):
+            rounds_needed(HALF, separation=kept.separation)
+    else:
+        exact = rounds_needed(HALF, log_separation=kept.log_separation).overall
+        assert abs(rounds_needed(HALF, separation=kept.separation).overall - exact) <= 1
+
+
 @pytest.mark.parametrize("given", [{}, {"separation": 2.0, "log_separation": 0.7}])
 def test_the_ratio_is_given_once(given: dict[str, float]) -> None:
     with pytest.raises(ArgumentError, match="pass exactly one of them"):

@@ -26,6 +26,10 @@ from twohot.theory.guarantees import ClassVerdicts, class_verdicts
 # than this they are equal as far as the inputs can tell.
 CONDITION_TOLERANCE = 1e-12
 
+# q/p is the quotient of two quotients, and off by a few ulps.
+RATIO_ERROR = 10 * float(np.finfo(np.float64).eps)
+USE_LOGARITHM = "pass log_separation=log_separation_at(levels, l2=...) or Shrinkage.log_separation."
+
 
 @dataclass(frozen=True, eq=False)
 class RoundsCondition(ClassVerdicts):
@@ -130,8 +134,8 @@ def rounds_needed(
     """Count the rounds until Theorem 4.1 holds, in closed form: ⌊ln(1 + 1/gap) / ln(q/p)⌋ + 1.
 
     Like the theorem, it is about balanced given labels; `rounds_until_right` is about any. Numbers
-    of rounds are exact to 12 digits from `log_separation`. From `separation` they are as exact as
-    q/p - 1 is: at q/p = 1.000001 the last six of its 16 digits are lost.
+    of rounds are exact to 12 digits from `log_separation`. From `separation` they are exact to one
+    round, up to some ten million rounds. Beyond that q/p - 1 has too few digits, and is refused.
 
     Parameters
     ----------
@@ -151,6 +155,8 @@ def rounds_needed(
     gaps = label_gaps(shares)
     open_gaps = np.where(gaps > CONDITION_TOLERANCE, gaps, np.nan)
     ties_at = np.log1p(1 / open_gaps) / log_ratio
+    if separation is not None:
+        _check_digits(separation, float(np.nanmax(ties_at, initial=0.0)) / log_ratio)
     # A real number of rounds at which the condition is an equality; right from the next whole
     # number on. Rounding just below a whole number must not turn a tie into a success.
     whole = np.rint(ties_at)
@@ -174,9 +180,17 @@ def _log_ratio(separation: float | None, log_separation: float | None) -> float:
         return math.log(ratio)
     advice = (
         "pass a q/p above 1. A penalty so small that q/p is 1 to rounding has a logarithm all the"
-        " same: pass log_separation=log_separation_at(levels, l2=...) or Shrinkage.log_separation."
+        f" same: {USE_LOGARITHM}"
     )
     raise ArgumentError({"separation": separation}, "is not allowed", advice)
+
+
+def _check_digits(separation: float, rounds_per_log: float) -> None:
+    """Raise if rounding of q/p moves the number of rounds, which falls so fast with ln(q/p)."""
+    off = RATIO_ERROR * rounds_per_log
+    if off > 1:
+        problem = f"has too few digits: by rounding the number of rounds may be off by {off:.2g}"
+        raise ArgumentError({"separation": separation}, problem, USE_LOGARITHM)
 
 
 def _clean(shares: FloatArray) -> BoolArray:
