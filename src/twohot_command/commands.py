@@ -20,8 +20,8 @@ PANELS = {
     },
     "Understand": {
         "describe": "Describe classes, their correlations and superclasses, by the given labels.",
-        "forecast": "Say whether a plain probe will do, which student will help, or that nothing "
-        "will.",
+        "forecast": "Say which probe to fit and how many labels are wrong, or that nothing will "
+        "help.",
         "explain": "Explain a word of the messages, and say which page has more.",
     },
     "Clean": {
@@ -35,8 +35,7 @@ PANELS = {
         "evaluate": "Compare what a probe predicts with labels that are known to be right.",
     },
     "Research": {
-        "demo": "Learn scikit-learn's digits from labels many of which are wrong, and find the "
-        "wrong ones.",
+        "demo": "Train on scikit-learn's digits with noisy labels, and find the wrong ones.",
         "corrupt": "Make labels wrong on purpose; the right ones are kept apart in the file.",
         "reproduce": "Reproduce the paper: run what is missing, draw the figures and judge the "
         "claims.",

@@ -22,7 +22,7 @@ from twohot.cli._terminal import choosing, say
 from twohot.distill.fitted import FittedProbe
 from twohot.extract.feature_origin import FeatureOrigin
 from twohot.figures.file import METADATA, write_figure
-from twohot.forecast.plain_probe import fit_plain
+from twohot.forecast.comparison import fit_plain
 from twohot.judge.auto_probe import AutoProbe
 from twohot.judge.choice import Choice
 from twohot.tables import FeatureTable

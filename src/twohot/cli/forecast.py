@@ -1,5 +1,6 @@
 """`twohot forecast`: will it help here, and with what."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typer import Option
 
-from twohot._checks.labels import label_notes
 from twohot._checks.messages import counted
 from twohot._checks.outputs import check_output, check_writable
 from twohot._files import write_json
@@ -17,10 +17,9 @@ from twohot.cli._table_options import Folds, GroupedTableOptions
 from twohot.cli._terminal import choosing, print_table, say
 from twohot.figures.forecast import forecast_figure
 from twohot.forecast.advice import Action
-from twohot.forecast.as_json import candidate_rows, class_rows, forecast_record
 from twohot.forecast.forecast import Forecast
 from twohot.forecast.forecast import forecast as make_forecast
-from twohot.forecast.noise_estimate import NoiseEstimate
+from twohot.judge.choice import HEADINGS
 from twohot.tables import FeatureTable
 
 # Classes that are shown, the ones with the smallest margin.
@@ -35,6 +34,9 @@ def forecast(
     rounds: Annotated[int, Option(min=2, help="Rounds that the theory is asked about.")] = 3,
     folds: Folds = None,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    verbose: Annotated[
+        bool, Option("--verbose", "-v", help="Print the evidence, its limits and all tables.")
+    ] = False,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     json: Annotated[Path | None, Option(help="File for all that was found, as JSON.")] = None,
     output: Annotated[
@@ -42,7 +44,7 @@ def forecast(
         Option("--output", "-o", help="Folder for forecast.json and forecast.png."),
     ] = None,
 ) -> None:
-    """Say whether a plain probe will do, which student will help, or that nothing will."""
+    """Say which probe to fit and how many labels are wrong, or that nothing will help."""
     if output is not None:
         check_writable(output, {"output": output})
     if json is not None:
@@ -65,9 +67,11 @@ def forecast(
             random_state=seed,
             callback=callback,
         )
-    # What is odd about the labels was said when they were read.
-    noted = {f"- {note}" for note in label_notes(table.coded)}
-    _print_forecast(options.source, options.as_words(), found, noted)
+    _print_advice(options, found, folds, seed)
+    if verbose:
+        _print_details(found)
+    else:
+        say("Add --verbose for the evidence, its limits and the tables.")
     for path in _write(found, table, json, output):
         say(f"Wrote {path}")
 
@@ -80,34 +84,35 @@ def _superclass(table: FeatureTable) -> NDArray[np.intp] | None:
     return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
-def _print_forecast(source: Path, named: str, found: Forecast, noted: set[str]) -> None:
-    """Print estimates, candidates, the weakest classes, and advice but for what was noted.
-
-    `named` is the table as a command line has it.
-    """
+def _print_advice(
+    options: GroupedTableOptions, found: Forecast, folds: int | None, seed: int
+) -> None:
+    """Print the advice: what to fit, how many labels are wrong, and the next command."""
+    advice, named = found.advice, options.as_words()
     rows = counted(int(found.given_sizes.sum()), "row")
-    say(f"{source.name}: {rows} with a label, {counted(len(found.classes), 'class', 'classes')}")
-    _print_estimates(found)
-    _print_candidates(found)
-    _print_weakest(found)
-    summary, *reasons = str(found).splitlines()
-    say(summary, "bold")
-    for line in reasons:
-        if line not in noted:
-            say(line)
-    if found.advice.code:
-        method = " --method plain" if found.advice.action is Action.PLAIN else ""
-        say(f"To fit it: twohot fit{method}, with the table, --folds and --seed of this forecast.")
-    if found.advice.audit:
-        say(f"To find the wrong labels: twohot audit {named} -o audit/")
+    classes = counted(len(found.classes), "class", "classes")
+    say(f"{options.source.name}: {rows} with a label, {classes}")
+    say(f"Advice: {advice.summary}", "bold")
+    say(f"Labels: {advice.wrong_labels}")
+    if advice.action is Action.NOTHING:
+        say(f"Next:   twohot describe {replace(options, group_column=None).as_words()}")
+    else:
+        plain = " --method plain" if advice.action is Action.PLAIN else ""
+        held_out = (f" --folds {folds}" if folds else "") + (f" --seed {seed}" if seed else "")
+        say(f"Next:   twohot fit {named}{plain}{held_out} -o probe.safetensors")
+    some_wrong = found.comparison.choice.learnt and found.noise.rate * found.given_sizes.sum() >= 1
+    # An audit has no groups.
+    if some_wrong and options.group_column is None:
+        say(f"Also:   twohot audit {named} -o audit/   (lists the labels to check)")
 
 
-def _print_estimates(found: Forecast) -> None:
-    """Print what was estimated of the data set as a whole."""
-    correlation, theory = found.correlation, found.theory
+def _print_details(found: Forecast) -> None:
+    """Print the evidence and its limits, estimates, candidates and the weakest classes."""
+    for sentence in (*found.advice.evidence, *found.advice.cautions):
+        say(f"- {sentence}")
+    correlation, noise, theory = found.correlation, found.noise, found.theory
     right = ", ".join(f"{guarantee.accuracy:.0%}" for guarantee in theory.guarantees)
     entries = {
-        "labels that are wrong": _share_wrong(found.noise),
         "correlation, same class": _number(correlation.same_class),
         "correlation, same superclass": _number(correlation.same_superclass),
         "correlation, elsewhere": _number(correlation.elsewhere),
@@ -116,40 +121,26 @@ def _print_estimates(found: Forecast) -> None:
         "theory: training labels right, by round": right,
         "theory: rounds until all are": _number(theory.rounds_needed.overall),
     }
-    headings, title = ("what", "estimate"), "Estimated from the noisy labels"
-    print_table(headings, entries.items(), names=headings, title=title)
-
-
-def _print_candidates(found: Forecast) -> None:
-    """Print the classifiers side by side; those of the label model stand out."""
-    candidates = candidate_rows(found)
+    about = ("what", "estimate")
+    print_table(about, entries.items(), names=about, title="Estimated from the given labels")
+    choice = found.comparison.choice
+    chosen = [number for number, entry in enumerate(choice.tried) if entry.chosen]
+    title = f"{counted(choice.n_rows, 'row')} in {counted(choice.n_folds, 'fold')}"
+    cells = [(mark.strip(), *rest) for mark, *rest in choice.cells()]
+    print_table(HEADINGS, cells, names=HEADINGS[:2], title=title, bold=chosen)
+    first, last = theory.guarantees[0].margins, theory.guarantees[-1].margins
     rows = [
-        (row["candidate"], f"{row['agreement']:.1%} ±{row['agreement_error']:.1%}")
-        for row in candidates
+        (
+            found.classes[k],
+            found.given_sizes[k],
+            f"{noise.corruption[k, k]:.0%}",
+            _number(first[k]),
+            _number(last[k]),
+        )
+        for k in np.argsort(last, kind="stable")[:WEAKEST_CLASSES]
     ]
-    print_table(
-        ("classifier", "held-out labels predicted"),
-        rows,
-        names=("classifier",),
-        title=f"{counted(found.comparison.choice.n_rows, 'row')} in folds",
-        bold=[number for number, row in enumerate(candidates) if row["chosen"]],
-    )
-
-
-def _print_weakest(found: Forecast) -> None:
-    """Print the classes that the theory is least sure of."""
     headings = ("class", "rows", "labels right", "margin, round 1", "margin, last round")
-    rows = [
-        (row["class"], row["rows"], f"{row['labels_right']:.0%}", _number(first), _number(last))
-        for row in class_rows(found)[:WEAKEST_CLASSES]
-        for first, *_, last in [row["margin_by_round"]]
-    ]
-    print_table(headings, rows, names=headings, title="Weakest classes")
-
-
-def _share_wrong(noise: NoiseEstimate) -> str:
-    low, high = noise.interval
-    return f"{noise.rate:.1%}" + ("" if noise.given else f" ({low:.0%} to {high:.0%})")
+    print_table(headings, rows, names=headings, title="Weakest classes in theory")
 
 
 def _number(value: float) -> str:
@@ -163,11 +154,11 @@ def _write(
     found: Forecast, table: FeatureTable, json: Path | None, output: Path | None
 ) -> list[Path]:
     """Write the files asked for, and return their paths."""
-    record = {**forecast_record(found), "columns": table.columns_in_words}
+    record = {**found.to_json(), "columns": table.columns_in_words}
     written = []
     if output is not None:
-        figure = forecast_figure(candidate_rows(found), class_rows(found), found.theory.ridge)
-        written = write_report(output / "forecast.json", record, {PICTURE: figure})
+        pictures = {PICTURE: forecast_figure(found)}
+        written = write_report(output / "forecast.json", record, pictures)
     if json is not None:
         write_json(json, record)
         written.append(json)

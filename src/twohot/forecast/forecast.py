@@ -1,14 +1,14 @@
-"""Will it help here: what AutoProbe's search and the theory say about noisy labels.
+"""Will it help here: what to expect of probes on a data set, from its noisy labels alone.
 
-1. comparison    the members of AutoProbe's library predict held-out rows
+1. comparison    AutoProbe and a plain probe predict held-out rows
 2. noise         what the label model says of the labels, as in an audit
 3. correlation   of the classes, with the noise taken out
 4. theory        margin of every class after each round, for these correlations and this noise
-5. advice        in plain words
+5. advice        in words
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,29 +18,32 @@ from twohot._checks.classes import check_superclass
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.numbers import check_count, check_positive
+from twohot._files import json_safe
 from twohot._notebooks import notebook_table
 from twohot._types import IntArray, Matrix
 from twohot.audit.class_probabilities import check_probabilities, column_classes
-from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
+from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows
 from twohot.classes import class_correlation, cluster_classes
-from twohot.distill._inputs import check_features
 from twohot.distill.base import STUDENT_RIDGE
 from twohot.forecast.advice import Advice, advise
-from twohot.forecast.gains import Comparison, compare
-from twohot.forecast.noise_estimate import NoiseEstimate, expected_noise, take_noise
+from twohot.forecast.comparison import Comparison, judge_rows
 from twohot.forecast.theory_answer import TheoryAnswer, ask_theory
-from twohot.forecast.true_correlations import CorrelationEstimate, unmix
-from twohot.judge.auto_probe import AutoProbe, anchor, choice_of, probe_parts
+from twohot.forecast.true_classes import (
+    CorrelationEstimate,
+    NoiseEstimate,
+    expected_noise,
+    take_noise,
+    unmix,
+)
+from twohot.judge.auto_probe import AutoProbe
 from twohot.judge.choice import HEADINGS
 from twohot.judge.given import judge_given, log_probabilities
-from twohot.judge.verdict import reach_verdict
-from twohot.rows.threads import one_blas_thread
 from twohot.tables.frames import check_same_index, pandas_index
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast:
-    """What is to be expected of probes on a data set, and the evidence."""
+    """What to expect of probes on a data set, and the evidence."""
 
     classes: NDArray[Any]  # (n_classes,)
     given_sizes: IntArray  # (n_classes,), rows with each label
@@ -52,20 +55,49 @@ class Forecast:
 
     def __str__(self) -> str:
         advice = self.advice
-        code = [f"  {advice.code}"] if advice.code else []
+        code = [f"  {advice.code}"] * bool(advice.code)
         reasons = [f"- {sentence}" for sentence in (*advice.evidence, *advice.cautions)]
-        return "\n".join([advice.summary, *code, *reasons])
+        return "\n".join([advice.summary, *code, advice.wrong_labels, *reasons])
 
     def _repr_html_(self) -> str:
-        advice, tried = self.advice, self.comparison.choice
-        notes = (*[advice.code] * bool(advice.code), *advice.evidence, *advice.cautions)
-        return notebook_table(advice.summary, HEADINGS, tried.cells(), notes)
+        cells = self.comparison.choice.cells()
+        return notebook_table(self.advice.summary, HEADINGS, cells, str(self).splitlines()[1:])
 
     def __repr__(self) -> str:
-        return (
-            f"<Forecast: {self.advice.action}; {self.given_sizes.sum()} rows, "
-            f"{len(self.classes)} classes, about {self.noise.rate:.0%} of the labels wrong>"
+        rows, classes = self.given_sizes.sum(), len(self.classes)
+        learnt = self.comparison.choice.learnt
+        wrong = f", about {self.noise.rate:.0%} of the labels wrong" if learnt else ""
+        return f"<Forecast: {self.advice.action}; {rows} rows, {classes} classes{wrong}>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields in types that JSON has; what is not finite becomes null.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> record = forecast(*load_iris(return_X_y=True)).to_json()
+        >>> list(record)
+        ['classes', 'given_sizes', 'comparison', 'noise', 'correlation', 'theory', 'advice']
+        >>> record["noise"]["rate"] < 0.05
+        True
+        """
+        return dict(
+            json_safe({each.name: _plain(getattr(self, each.name)) for each in fields(self)})
         )
+
+
+def _plain(value: Any) -> Any:
+    """Return a record as a dict of its fields, and of its properties that are a number."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if not is_dataclass(value):
+        return value
+    found = {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    names = [name for name, each in vars(type(value)).items() if isinstance(each, property)]
+    derived = {name: getattr(value, name) for name in names}
+    return found | {name: each for name, each in derived.items() if isinstance(each, int | float)}
 
 
 def forecast(
@@ -84,21 +116,21 @@ def forecast(
     n_jobs: int | None = None,
     callback: Callable[[str], None] | None = None,
 ) -> Forecast:
-    """Say whether students will help on this data set, and which, from its noisy labels alone.
+    """Say which probe to fit on a data set and how many of its labels are wrong, from these alone.
 
     Parameters
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
     y : array, list, series or Labels of shape (n_rows,)
-        Given labels; rows without one (None, NaN, NA, empty or blank text) are not used.
+        Given labels. Rows without one (None, NaN, NA, empty or blank text) are not used.
     corruption : array of shape (n_classes, n_classes), optional
-        Share of each given label (column) in each true class (row), if it is known: the transpose
-        of cleanlab's noise matrix. By default labels are judged as `find_label_issues` does, and
-        as many are wrong as it says. Here and below the classes are those that rows have, numbers
-        by value and then text, or as a `Labels` record orders them.
+        Share of each given label (column) in each true class (row), if you know it: the transpose
+        of cleanlab's noise matrix. By default it is estimated as in `find_label_issues`. Here and
+        below the classes are those that rows have, numbers by value and then text, or as a
+        `Labels` record orders them.
     probabilities : array of shape (n_rows, n_classes), optional
-        Predictions to judge labels by, rows that sum to one, each of a probe that was not fitted on
-        that row. A data frame may have its columns in any order, by the names of classes.
+        Predictions to judge the labels by. Rows sum to one; each comes from a classifier that was
+        not fitted on that row. A data frame may have its columns in any order, named by class.
     superclass : array of shape (n_classes,), optional
         Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
     ridge : float
@@ -108,12 +140,11 @@ def forecast(
     cv, groups, random_state
         Folds and groups of rows, as for `AutoProbe`: with the same, it fits the same label model.
     missing : collection of str
-        Texts that mean no label, as "NA": they are classes otherwise.
+        Texts that mean no label, such as "NA". Otherwise they are classes.
     n_jobs : int, optional
         Threads; by default all cores.
     callback : callable, optional
-        Called with one line of text per classifier that was tried. By default a notebook shows a
-        bar.
+        Called with one line of text per candidate. By default a notebook shows a bar.
 
     Returns
     -------
@@ -148,18 +179,13 @@ def forecast(
             raise ArgumentError("corruption", problem, "pass one of them.")
         known = take_noise(corruption, sizes)
     probe = AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs)
-    # Judged as AutoProbe does; nothing is fitted on all rows.
-    with naming_rows(X), one_blas_thread():
-        rows = check_features(probe, X, reset=True)
-        _, anchored, _ = anchor(probe, rows, labels, callback=callback, groups=groups)
-        verdict = reach_verdict(anchored, labels.codes)
-    comparison = compare(anchored, choice_of(anchored, verdict, probe_parts(anchored)))
+    comparison, verdict = judge_rows(probe, X, labels, groups=groups, callback=callback)
     noise = known or expected_noise(verdict)
     # From here on there are no other rows than those with a label.
     X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
     correlation = _correlate(X, labels, noise, superclasses, n_jobs)
     theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
-    advice = advise(comparison, noise, correlation, labels, theory=str(theory))
+    advice = advise(comparison, noise, correlation, labels)
     advice = replace(advice, cautions=(*advice.cautions, *label_notes(labels)))
     return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
 

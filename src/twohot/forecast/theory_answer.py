@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from twohot._checks.messages import counted
-from twohot.forecast.noise_estimate import NoiseEstimate
-from twohot.forecast.true_correlations import CorrelationEstimate
+from twohot.forecast.true_classes import CorrelationEstimate, NoiseEstimate
 from twohot.theory import (
     CorrelationModel,
     Guarantee,
@@ -39,26 +35,6 @@ class TheoryAnswer:
         spectrum = self.model.spectrum()
         return float(spectrum.between[-2] - spectrum.within.max())
 
-    def __str__(self) -> str:
-        first, last = self.guarantees[0].accuracy, self.guarantees[-1].accuracy
-        return (
-            "Theory, if rows differed from others of their class by chance alone, at ridge "
-            f"{self.ridge:g}: {first:.0%} of the training labels right after one round, "
-            f"{last:.0%} after {len(self.guarantees)}; all of them {self._all_right()}."
-        )
-
-    def _all_right(self) -> str:
-        """Say in which rounds all training labels are right."""
-        needed, n_asked = self.rounds_needed, len(self.guarantees)
-        if np.isfinite(needed.overall):
-            found = f"after {counted(int(needed.overall), 'round')}"
-            lasts = needed.overall_until
-            return f"{found}, and no longer after {lasts + 1:.0f}" if np.isfinite(lasts) else found
-        held = [number for number, each in enumerate(self.guarantees, start=1) if each.holds]
-        if held:
-            return f"after {counted(held[-1], 'round')}, but not after {n_asked} or any later one"
-        return "after no number of rounds"
-
 
 def ask_theory(
     correlation: CorrelationEstimate, noise: NoiseEstimate, *, ridge: float, n_rounds: int
@@ -67,12 +43,13 @@ def ask_theory(
 
     Examples
     --------
-    >>> from twohot.forecast.true_correlations import unmix
+    >>> import numpy as np
+    >>> from twohot.forecast.true_classes import unmix
     >>> noise = NoiseEstimate(np.array([[0.7, 0.3], [0.3, 0.7]]), np.array([50, 50]), given=True)
     >>> correlation = unmix(np.array([[0.1, -0.1], [-0.1, 0.1]]), noise, np.array([0, 0]))
-    >>> print(ask_theory(correlation, noise, ridge=10.0, n_rounds=2))
-    Theory, if rows differed from others of their class by chance alone, at ridge 10: 100% of the
-    training labels right after one round, 100% after 2; all of them after 1 round.
+    >>> answer = ask_theory(correlation, noise, ridge=10.0, n_rounds=2)
+    >>> [guarantee.accuracy for guarantee in answer.guarantees], answer.rounds_needed.overall
+    ([1.0, 1.0], 1.0)
     """
     model = CorrelationModel.from_correlation(correlation.estimated, class_sizes=noise.class_sizes)
     l2 = ridge / (model.n_classes * model.n_samples)

@@ -1,0 +1,145 @@
+"""AutoProbe and a plain probe on the same held-out rows.
+
+The share of held-out labels that a classifier predicts, its agreement, ranks classifiers as their
+accuracy does, if the labels of each class are right more often than they are any one other class.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from twohot._checks.labels import Labels
+from twohot._checks.messages import ArgumentError
+from twohot._types import IntArray, Matrix
+from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
+from twohot.distill._inputs import check_features
+from twohot.distill.fitted import FittedProbe
+from twohot.distill.recipe import TEACHER
+from twohot.judge.anchored import Anchored, Stage, fit_weights
+from twohot.judge.auto_probe import AutoProbe, anchor, choice_of, probe_parts
+from twohot.judge.choice import Choice, Tried
+from twohot.judge.label_model import combine
+from twohot.judge.library import VotesRecipe
+from twohot.judge.verdict import LabelVerdict, reach_verdict, row_likelihoods
+from twohot.rows.threads import one_blas_thread
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """AutoProbe and a plain probe on rows that neither was fitted on."""
+
+    choice: Choice  # what was tried, as `AutoProbe.choice_`
+    plain: Tried | None  # the teacher by which labels are likeliest; None: too few rows for a fit
+    n_rows: int  # that both predicted
+    agreement: float  # share of the labels that AutoProbe predicts
+    plain_agreement: float  # and the plain probe
+    gain_error: float  # standard error of the difference
+    likelihood: float  # mean log-likelihood of the labels by the label model
+    frequency_likelihood: float  # and by the class frequencies alone
+    looks_like: IntArray  # (n_classes,), what rows of each label are predicted as most often
+
+    @property
+    def gain(self) -> float:
+        """What AutoProbe predicts more than the plain probe."""
+        return self.agreement - self.plain_agreement
+
+
+def judge_rows(
+    probe: AutoProbe,
+    X: Matrix,
+    labels: Labels,
+    *,
+    groups: Any = None,
+    callback: Callable[[str], None] | None = None,
+) -> tuple[Comparison, LabelVerdict]:
+    """Fit the label model of an AutoProbe, and compare; nothing is fitted on all rows."""
+    with naming_rows(X), one_blas_thread():
+        rows = check_features(probe, X, reset=True)
+        _, anchored, _ = anchor(probe, rows, labels, callback=callback, groups=groups)
+        verdict = reach_verdict(anchored, labels.codes)
+    return compare(anchored, choice_of(anchored, verdict, probe_parts(anchored))), verdict
+
+
+def compare(anchored: Anchored, choice: Choice) -> Comparison:
+    """Return what is known about held-out rows; nothing is fitted or predicted.
+
+    AutoProbe is judged by the linear members of its label model, before the rounds or after them,
+    whichever agrees less: after rounds, a row's own label has leaked into its prediction through
+    other folds, so that their gain is no evidence, but a loss is.
+    """
+    codes, first = anchored.sample.codes, anchored.first
+    rows: IntArray = np.arange(len(codes))
+    plain, predicted_plain = None, None
+    if any(entry.method == TEACHER for entry in choice.tried):
+        plain = choice.best(TEACHER)
+        member = anchored.library.members[plain.recipe]
+        # A member that is not chosen may have been compared on some folds alone.
+        rows = rows if len(member.logits) == len(codes) else member.scored
+        predicted_plain = member.logits.argmax(axis=1)
+    given = codes[rows]
+    predicted = min(
+        (_predict(anchored, stage)[rows] for stage in (first, anchored.last)),
+        key=lambda each: float(np.mean(each == given)),
+    )
+    if predicted_plain is None:
+        predicted_plain = predicted
+    rights, plain_rights = predicted == given, predicted_plain == given
+    difference = rights.astype(np.float64) - plain_rights
+    n_classes = anchored.sample.n_classes
+    # Of two that are predicted as often, the label itself.
+    counts = 0.5 * np.eye(n_classes)
+    np.add.at(counts, (given, predicted), 1)
+    shares = np.bincount(codes, minlength=n_classes) / len(codes)
+    return Comparison(
+        choice=choice,
+        plain=plain,
+        n_rows=len(rows),
+        agreement=float(rights.mean()),
+        plain_agreement=float(plain_rights.mean()),
+        gain_error=float(difference.std() / np.sqrt(len(rows))),
+        likelihood=float(row_likelihoods(first.model, first.logits, codes).mean()),
+        frequency_likelihood=float(np.log(shares[codes]).mean()),
+        looks_like=counts.argmax(axis=1),
+    )
+
+
+def _predict(anchored: Anchored, stage: Stage) -> IntArray:
+    """Return what the linear members of a stage predict together: AutoProbe has no voters."""
+    linear = [each for each in stage.members if not isinstance(each.recipe, VotesRecipe)]
+    logits = [each.logits for each in linear]
+    scales = np.array([1 / each.temperature for each in linear])
+    weights = fit_weights(anchored.sample, logits, stage.model.noise, scales).weights
+    return np.asarray(combine(logits, weights).argmax(axis=1))
+
+
+def fit_plain(
+    X: Matrix,
+    y: Any,
+    *,
+    cv: Any = None,
+    groups: Any = None,
+    random_state: Any = 0,
+    callback: Callable[[str], None] | None = None,
+) -> tuple[FittedProbe, Choice]:
+    """Fit the plain probe that a forecast with the same arguments compares with, and may advise.
+
+    Also return all that was tried, as `AutoProbe.choice_`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import forecast
+    >>> X, y = load_digits(return_X_y=True)
+    >>> probe, choice = fit_plain(X, y)
+    >>> str(probe) == forecast(X, y).advice.code
+    True
+    """
+    X, labels = check_rows_and_labels(X, y, ())
+    probe = AutoProbe(cv=cv, random_state=random_state)
+    found, _ = judge_rows(probe, X, labels, groups=groups, callback=callback)
+    if found.plain is None:
+        raise ArgumentError("y", "has fewer than two rows per class", "pass more rows.")
+    X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
+    return found.plain.probe().fit(X, labels), found.choice
