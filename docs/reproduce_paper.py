@@ -8,13 +8,14 @@ from typing import Any
 
 from twohot.experiment import Log, Progress
 from twohot.figures.file import write_figure
-from twohot.reproduce.data_set import DataSet
+from twohot.reproduce.data_set import STRENGTHS, DataSet
 from twohot.reproduce.exhibit import choose_exhibits
 from twohot.reproduce.feature_files import find_feature_files, read_data_sets
 from twohot.reproduce.grid_notes import convergence
 from twohot.reproduce.maker import Results
 from twohot.reproduce.output import write_text
-from twohot.reproduce.probe_grid import ProbeGrid
+from twohot.reproduce.probe_grid import ProbeGrid, titles
+from twohot.reproduce.probe_run import ProbeRun
 from twohot.reproduce.report import show
 from twohot.reproduce.reproduction import Reproduction
 from twohot.reproduce.starts_run import StartsRun
@@ -73,6 +74,17 @@ def spread_of_starts(results: Results) -> str:
     return f": {between}, single probabilities by up to {most:.2f}"
 
 
+def in_words(runs: Sequence[ProbeRun], data: Sequence[DataSet]) -> str:
+    """Return which data sets lack runs of which kind of noise and penalty, in words."""
+    names, by_key = titles(data), {each.key: each for each in data}
+    lacking: dict[str, list[str]] = {}
+    for run in runs:
+        strengths = (each for each in STRENGTHS if by_key[run.data].l2(each) == run.l2)
+        kind = f"{run.corruption} noise at the {next(strengths, 'equivalent')} penalty"
+        lacking.setdefault(kind, []).append(names[run.data])
+    return "; ".join(f"{kind} of {', '.join(dict.fromkeys(of))}" for kind, of in lacking.items())
+
+
 def tell(progress: Progress) -> None:
     """Say which run has ended, and how."""
     record = progress.record
@@ -101,13 +113,14 @@ def main() -> None:
             write_figure(folder / f"{stem}.svg", figure)
     preface = (RECORDS.parent / "preface.md").read_text("utf-8")
     plan, results = list(dict.fromkeys(planned(list(data.values())))), work.results()
-    finished = sum(run in results for run in plan)
+    unfinished = [run for run in plan if run not in results]
     # The page says how many models are solved, not that all are.
     solved = convergence(results[run] for run in plan if run in results)
     preface = preface.replace("{converged}", solved).replace("{starts}", spread_of_starts(results))
-    if finished < len(plan):
-        counts = f"{finished} of the {len(plan)} runs that are planned on real features"
-        preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone.\n"
+    if unfinished:
+        counts = f"{len(plan) - len(unfinished)} of the {len(plan)} runs planned on real features"
+        preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone. Not"
+        preface += f" finished: {in_words(unfinished, list(data.values()))}.\n"
     write_text(FOLDER / "reproduction.md", report.to_markdown(preface, folder="reproduction"))
     for name, text in report.pages().items():
         write_text(RECORDS.parent / f"{name}.md", text)
