@@ -94,6 +94,14 @@ def test_what_holds_elsewhere_stands_beside_a_condition():
     assert "is birds, food or pets: 30 of 30, elsewhere 0 of 10." in judged.evidence
 
 
+def test_what_is_not_confirmed_is_counted_by_data_set_kind_and_rate():
+    judged = judge_settings(tried(lambda place: place.noise_rate > 0.8), "Gain")
+    assert "By data set: birds 2 of 10, cars 2 of 10, " in judged.evidence
+    assert "By kind of noise: superclass 4 of 20, symmetric 4 of 20." in judged.evidence
+    assert "By noise rate: 0.1 0 of 8, 0.3 0 of 8, " in judged.evidence
+    assert "By" not in judge_settings(tried(lambda _: True), "Gain").evidence
+
+
 def test_conditions_that_cover_equally_many_are_all_named():
     # Four data sets at four rates, one kind of noise.
     square = [

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement
+from typing import Any
 
 from twohot._checks.messages import counted
 from twohot.reproduce.claim import Answer, ClaimVerdict, not_testable
@@ -87,6 +88,7 @@ def judge_settings(
     shown = partial(ClaimVerdict, table=_table(judged, title), advice=advice, basis=_basis(judged))
     if held >= NEARLY_ALL * len(judged):
         return shown(Answer.CONFIRMED, evidence)
+    evidence += _counts_by_group(judged)
     found = _widest(judged)
     if not found:
         return shown(Answer.REFUTED, evidence)
@@ -101,6 +103,23 @@ def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -
         f"{sum(each.holds for each in part)} of {len(part)}" for part in (covered, others)
     )
     return f"{inside}, elsewhere {outside}"
+
+
+def _counts_by_group(judged: Sequence[JudgedSetting]) -> str:
+    """Return in how many settings it holds by data set, kind of noise and rate, in sentences."""
+    sentences = []
+    for words, field in (
+        ("data set", "data"),
+        ("kind of noise", "corruption"),
+        ("noise rate", "noise_rate"),
+    ):
+        groups: dict[Any, list[bool]] = {}
+        for each in judged:
+            groups.setdefault(getattr(each.setting, field), []).append(each.holds)
+        if len(groups) > 1:
+            counts = [f"{name} {sum(held)} of {len(held)}" for name, held in sorted(groups.items())]
+            sentences.append(f" By {words}: {', '.join(counts)}.")
+    return "".join(sentences)
 
 
 def _basis(judged: Sequence[JudgedSetting]) -> str:
