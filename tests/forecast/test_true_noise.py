@@ -4,19 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from twohot.audit.opinions import Opinions
-from twohot.audit.verdict import reach_verdict
 
 import problems
 from twohot import find_label_issues, forecast
-from twohot._checks.labels import code_labels
-from twohot.forecast.noise_estimate import (
+from twohot.forecast.true_classes import (
     NoiseEstimate,
     count_noise,
     expected_noise,
     take_noise,
 )
-from twohot.noise import corrupt_labels, superclass_noise, symmetric
+from twohot.judge.verdict import LabelVerdict
+from twohot.noise import corrupt_labels, pair_flip, superclass_noise, symmetric
 
 
 def test_counts_are_shares_where_rows_are_many():
@@ -59,14 +57,26 @@ def test_the_share_of_wrong_labels_is_that_of_the_audit():
 
 
 def test_wrong_labels_are_of_the_likeliest_other_class():
-    # Labels 0, 0 and 1 of rows that look like 0, like 1, and like 1 before 2.
-    outputs = np.log(np.array([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.9, 0.09]]))
-    labels = code_labels([0, 0, 1, 2, 2]).take([0, 1, 2])
-    opinions = Opinions(outputs, outputs)
-    verdict = reach_verdict(opinions, labels, fewest_rows=1)
-    np.testing.assert_array_equal(verdict.likeliest_other, [1, 1, 2])
+    # Of 3000 rows of each class, a third has the label of the next class.
+    true, n_rows = np.arange(9000) % 3, 9000
+    codes = np.where(np.arange(n_rows) % 9 < 3, (true + 1) % 3, true)
+    wrong = codes != true
+    verdict = LabelVerdict(
+        codes=codes,
+        first=true,
+        second=(true + 2) % 3,
+        confidence=np.full(n_rows, 0.9),
+        runner_up=np.full(n_rows, 0.1),
+        doubt=wrong.astype(float),
+        share=1 / 3,
+        interval=(0.3, 0.4),
+        learnt=True,
+        n_classes=3,
+    )
     found = expected_noise(verdict)
-    assert found.rate <= verdict.doubt.sum() / 3 + 1e-12
+    assert found.rate == pytest.approx(1 / 3)
+    assert found.interval == (0.3, 0.4)
+    np.testing.assert_allclose(found.corruption, pair_flip(3, 1 / 3), atol=0.01)
 
 
 def test_known_noise_says_how_large_the_true_classes_are():
@@ -76,6 +86,7 @@ def test_known_noise_says_how_large_the_true_classes_are():
     np.testing.assert_allclose(found.class_sizes, sizes)
     assert found.rate == pytest.approx((10 + 90) / 400)
     assert found.given
+    assert found.interval == (found.rate, found.rate)
 
 
 def test_the_slope_turns_agreement_into_accuracy():
