@@ -1,6 +1,7 @@
 """`twohot forecast` prints the forecast of a file, and writes it."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from problems import digits
-from twohot import LinearProbe, load
+from twohot import AutoProbe, LinearProbe, load
 from twohot.cli import app
 from twohot.cli._table_options import TableOptions
 from twohot.cli.forecast import _superclass
@@ -37,24 +38,42 @@ def result(folder):
     return run(folder / "digits.npz", "--json", folder / "f.json", "-o", folder / "out")
 
 
-def test_the_forecast_of_a_file_is_printed(folder, result):
+def test_the_first_screen_is_the_advice(folder, result):
     data = digits(0.6)
-    expected = forecast(data.X, data.given_labels)
+    advice = forecast(data.X, data.given_labels).advice
+    path = folder / "digits.npz"
     assert result.exit_code == 0, result.output
-    assert "digits.npz: 1000 rows with a label, 10 classes" in result.output
-    assert expected.advice.summary in result.output
-    assert expected.advice.code in result.output
-    assert f"To find the wrong labels: twohot audit {folder / 'digits.npz'} -o" in result.output
+    printed = result.stdout.splitlines()
+    assert len(printed) <= 25
+    start = printed.index("digits.npz: 1000 rows with a label, 10 classes") + 1
+    assert printed[start : start + 5] == [
+        f"Advice: {advice.summary}",
+        f"Labels: {advice.wrong_labels}",
+        f"Next:   twohot fit {path} -o probe.safetensors",
+        f"Also:   twohot audit {path} -o audit/   (lists the labels to check)",
+        "Add --verbose for the evidence, its limits and the tables.",
+    ]
+
+
+def test_a_table_is_named_as_a_command_line_has_it():
     options = TableOptions(source=Path("a b.csv"), label_column="kind", missing=["NA", "?"])
     expected_words = "'a b.csv' --label-column kind --missing NA --missing '?'"
     assert options.as_words() == expected_words
-    assert f"{expected.noise.rate:.1%}" in result.output
-    assert f"{expected.theory.separation:.3g}" in result.output
-    printed = [" ".join(line.split()) for line in result.output.splitlines()]
+
+
+def test_evidence_and_tables_are_printed_where_asked(folder):
+    data = digits(0.6)
+    expected = forecast(data.X, data.given_labels)
+    output = run(folder / "digits.npz", "--verbose", "--quiet").output
+    for sentence in (*expected.advice.evidence, *expected.advice.cautions):
+        assert f"- {sentence}" in output
+    assert f"{expected.theory.separation:.3g}" in output
+    printed = [" ".join(line.split()) for line in output.splitlines()]
     for entry in expected.comparison.choice.tried:
-        assert any(f"{entry.name} │ {entry.agreement:.1%} │" in line for line in printed)
+        agreement = f"{entry.name} │ {entry.agreement:.1%} ± {entry.agreement_error:.1%} │"
+        assert any(agreement in line for line in printed)
     weakest = int(expected.theory.guarantees[-1].margins.argmin())
-    assert f"[b]{weakest}[/b]" in result.output
+    assert f"[b]{weakest}[/b]" in output
 
 
 def test_files_are_written_where_asked(folder, result):
@@ -65,23 +84,48 @@ def test_files_are_written_where_asked(folder, result):
     assert (folder / "out" / "forecast.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_rows_of_a_split_are_looked_at(tmp_path):
+@pytest.fixture(scope="module")
+def csv(tmp_path_factory):
+    """Rows with a split, in groups of ten."""
     data = digits(0.6)
     frame = {f"x{i}": column for i, column in enumerate(data.X.T)}
     frame["label"] = data.given_labels
     frame["split"] = np.where(np.arange(1000) < 600, "train", "test")
+    frame["patient"] = [f"p{row // 10}" for row in range(1000)]
     rows = [frame, *zip(*frame.values(), strict=True)]
-    (tmp_path / "d.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
-    assert "d.csv: 600 rows" in run(tmp_path / "d.csv", "--rounds", 2).output
-    chosen = run(tmp_path / "d.csv", "--split", "test", "--folds", 3, "--seed", 1)
+    path = tmp_path_factory.mktemp("csv") / "d.csv"
+    path.write_text("\n".join(",".join(map(str, row)) for row in rows))
+    return path
+
+
+def test_rows_of_a_split_are_looked_at(csv):
+    data = digits(0.6)
+    assert "d.csv: 600 rows" in run(csv, "--rounds", 2).output
+    chosen = run(csv, "--split", "test", "--folds", 3, "--seed", 1)
     assert "d.csv: 400 rows" in chosen.output
-    assert "400 rows held out" in chosen.output
-    expected = forecast(data.X[600:], data.given_labels[600:], cv=3, random_state=1)
-    assert str(expected) in chosen.output
-    wrong = run(tmp_path / "d.csv", "--split", "validation")
+    expected = forecast(data.X[600:], data.given_labels[600:].astype(str), cv=3, random_state=1)
+    assert f"Advice: {expected.advice.summary}" in chosen.output
+    assert f"Labels: {expected.advice.wrong_labels}" in chosen.output
+    assert f"twohot fit {csv} --split test" in chosen.output
+    assert "--folds 3 --seed 1 -o probe.safetensors" in chosen.output
+    wrong = run(csv, "--split", "validation")
     assert wrong.exit_code == 1
     assert "split='validation' is not in this table, which has" in wrong.output
-    assert "d.csv: 1000 rows" in run(tmp_path / "d.csv", "--split", "all", "--quiet").output
+    assert "d.csv: 1000 rows" in run(csv, "--split", "all", "--quiet").output
+
+
+def test_groups_are_held_out_together_and_named_in_the_next_command(csv):
+    data = digits(0.6)
+    output = run(csv, "--split", "all", "--group-column", "patient", "--quiet").output
+    groups = np.arange(1000) // 10
+    expected = forecast(data.X, data.given_labels.astype(str), groups=groups)
+    assert f"Advice: {expected.advice.summary}" in output
+    assert f"Labels: {expected.advice.wrong_labels}" in output
+    assert f"twohot fit {csv} --split all --group-column patient " in output
+    assert "twohot audit" not in output
+    missing = run(csv, "--group-column", "doctor")
+    assert missing.exit_code == 1
+    assert "doctor" in missing.output
 
 
 def test_superclasses_are_those_of_the_classes_that_have_rows():
@@ -120,9 +164,9 @@ def test_features_and_classes_can_be_chosen(tmp_path):
     result = run(tmp_path / "d.npz", *arguments, "--json", tmp_path / "f.json")
     assert result.exit_code == 0, result.output
     record = json.loads((tmp_path / "f.json").read_text())
-    assert {row["class"] for row in record["classes"]} == {f"digit {k}" for k in range(10)}
+    assert record["classes"] == [f"digit {k}" for k in range(10)]
     expected = forecast(data.X, data.given_labels)
-    assert f"{expected.theory.separation:.3g}" in result.output
+    assert record["theory"]["separation"] == pytest.approx(expected.theory.separation)
 
 
 @pytest.mark.parametrize(
@@ -144,38 +188,38 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     assert "none.npz" in result.output
 
 
-@pytest.mark.parametrize(
-    ("noise", "choice"), [(0.05, []), (0.6, []), (0.6, ["--folds", 3, "--seed", 1])]
-)
-def test_what_is_advised_is_what_fit_then_fits(tmp_path, noise, choice):
-    """The code of the advice is that of the probe which the command beside it writes."""
+@pytest.mark.parametrize(("noise", "choice"), [(0.0, []), (0.6, ["--folds", 3, "--seed", 1])])
+def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, choice):
+    """It is run as it is printed."""
+    monkeypatch.chdir(tmp_path)
     data = digits(noise)
-    path = tmp_path / "digits.npz"
-    np.savez(path, X=data.X, y=data.given_labels)
-    said = run(path, "--quiet", *choice, "--json", tmp_path / "f.json").output
-    advice = json.loads((tmp_path / "f.json").read_text())["advice"]
-    plain = advice["action"] == "use a plain probe"
-    assert plain == (noise < 0.1)
-    method = ["--method", "plain"] if plain else []
-    assert f"To fit it: {' '.join(['twohot fit', *method])}, with" in said
-    made = CliRunner().invoke(
-        app,
-        ["fit", str(path), "-o", str(tmp_path / "p"), "--quiet", *method, *map(str, choice)],
-        env=WIDE,
-    )
+    np.savez("digits.npz", X=data.X, y=data.given_labels)
+    said = run("digits.npz", "--quiet", *choice, "--json", "f.json").output
+    advice = json.loads(Path("f.json").read_text())["advice"]
+    assert advice["action"] == ("use AutoProbe" if noise else "use a plain probe")
+    (line,) = (line for line in said.splitlines() if line.startswith("Next:"))
+    _, _, *words = shlex.split(line)
+    made = CliRunner().invoke(app, [*words, "--quiet"], env=WIDE)
     assert made.exit_code == 0, made.output
-    fitted = load(tmp_path / "p")
-    code = str(fitted) if plain else "AutoProbe()"
-    assert " ".join(code.split()) == advice["code"]
-    if plain:
+    fitted = load("probe.safetensors")
+    if noise:
+        assert advice["code"] == "AutoProbe()"
+        expected = AutoProbe(cv=3, random_state=1).fit(data.X, data.given_labels.astype(str))
+        assert fitted.choice_ == expected.choice_
+    else:
+        assert " ".join(str(fitted).split()) == advice["code"]
         expected = LinearProbe(**fitted.get_params()).fit(data.X, data.given_labels.astype(str))
         np.testing.assert_array_equal(fitted.coef_, expected.coef_)
 
 
-def test_nothing_is_to_be_fitted_where_nothing_helps(tmp_path):
+def test_nothing_is_to_be_fitted_where_nothing_helps(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     data = digits(0.6)
     shuffled = np.random.default_rng(1).permutation(data.given_labels)
-    np.savez(tmp_path / "digits.npz", X=data.X, y=shuffled)
-    said = run(tmp_path / "digits.npz", "--quiet").output
-    assert "no linear method will help" in said
-    assert "To fit it" not in said
+    np.savez("digits.npz", X=data.X, y=shuffled)
+    said = run("digits.npz", "--quiet").output
+    assert "Advice: no linear method will help: " in said
+    assert "Labels: How many labels are wrong cannot be estimated" in said
+    assert "Next:   twohot describe digits.npz" in said
+    assert "twohot fit" not in said
+    assert "twohot audit" not in said

@@ -90,7 +90,7 @@ def _choose(
     points = f"{gain:.1f} ± {error:.1f} points"
     if comparison.gain > REFUTED * comparison.gain_error:
         return Action.ANCHORED, f"its estimated accuracy is {points} above a plain probe's."
-    return Action.PLAIN, f"AutoProbe is not more accurate by a test at 5% (by {points})."
+    return Action.PLAIN, (f"AutoProbe is not more accurate by a test at 5% (difference {points}).")
 
 
 def confused_classes(noise: NoiseEstimate) -> IntArray:
