@@ -15,10 +15,12 @@ from twohot._checks import outputs
 from twohot._checks.outputs import check_output, check_writable
 from twohot._files import whole_file
 from twohot._unfinished import name_beside, new_unfinished, remove_abandoned
+from twohot.audit.audit_folder import read_summary
 from twohot.audit.decision_file import read_decisions
 from twohot.tables import read_table
 from twohot.tables.csv_file import read_csv
 from twohot.tables.numpy_files import load_arrays, map_array
+from twohot.tables.parquet_files import open_files
 
 
 def write(path, content=b"new"):
@@ -159,11 +161,23 @@ def test_two_outputs_of_one_name_are_refused(tmp_path):
         check_output(path, force=True, name="figure", outputs={"output": tmp_path / "." / "x.png"})
 
 
-@pytest.mark.parametrize("read", [read_csv, map_array, load_arrays, read_decisions])
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_csv,
+        map_array,
+        load_arrays,
+        read_decisions,
+        read_summary,
+        lambda path: open_files([path]),
+        lambda path: read_table(path.with_name("x.npy"), labels=path),
+    ],
+)
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path, read):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="pipe is not a regular file: pass the name of one"):
-        read(tmp_path / "pipe")
+    np.save(tmp_path / "x.npy", np.eye(3))
+    os.mkfifo(tmp_path / "pipe.parquet")
+    with pytest.raises(OSError, match=r"pipe\.parquet is not a regular file: pass the name of one"):
+        read(tmp_path / "pipe.parquet")
 
 
 def test_pipes_of_labels_and_classes_are_refused(tmp_path):

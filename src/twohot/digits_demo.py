@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from twohot._checks.outputs import check_writable
 from twohot._files import whole_file
 from twohot.audit.audit_folder import write_audit_folder
 from twohot.audit.find_issues import find_label_issues
@@ -114,6 +115,7 @@ def check_demo_folder(folder: Path) -> None:
     if title != TITLE and folder.exists() and any(folder.iterdir()):
         problem = f"{folder} holds other files than those of a demo"
         raise FileExistsError(f"{problem}: choose another folder, or empty it.")
+    check_writable(folder, {"output": folder})
 
 
 def demo_audit(data: DemoData, folder: Path) -> LabelIssues:

@@ -172,6 +172,8 @@ def test_errors_of_readers_through_the_command_line(arguments, message):
         (KeyboardInterrupt(), 130, "Interrupted. Nothing was half written: run it again."),
         (FileNotFoundError(2, "No such file", "a.csv"), 1, "Error: a.csv is not there: check"),
         (FileNotFoundError("b.csv is gone: look."), 1, "Error: b.csv is gone: look."),
+        (PermissionError(13, "Permission denied", "a.csv"), 1, "Error: a.csv cannot be read or"),
+        (OSError(28, "No space left on device"), 1, "Error: a file or the output cannot be"),
     ],
 )
 def test_what_stops_a_command_is_said_in_words(error, code, said, capsys):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
-from twohot import DiscriminantProbe, DistilledProbe, LinearProbe
+from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe
 from twohot.rows.feature_scale import MEAN_ROUNDING
 from twohot.rows.preparation import row_norms
 from twohot.rows.selected import SelectedRows
@@ -145,13 +145,13 @@ def outlying(factor, row=123):
 @pytest.mark.parametrize("normalize", [True, False])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, np.float32])
 def test_a_row_beside_which_all_others_vanish_is_named(kind, normalize):
-    X, y = outlying(1e12)
-    message = r"X has row 123 of norm 5e\+12, and half of the rows have 6 or less"
+    X, y = outlying(1e8)
+    message = r"X has row 123 of norm 5e\+08, and half of the rows have 6 or less"
     probe = LinearProbe(normalize=normalize, dtype="float64")
     with pytest.warns(UserWarning, match=message):
         probe.fit(kind(X), y)
-    X[5, 3] = 1e30
-    with pytest.warns(UserWarning, match=r"X has row 5 of norm 1e\+30"):
+    X[5, 3] = 1e13
+    with pytest.warns(UserWarning, match=r"X has row 5 of norm 1e\+13"):
         probe.fit(X, y)
 
 
@@ -167,6 +167,14 @@ def test_longer_rows_that_spoil_nothing_are_not_warned_of(factor):
     X, y = outlying(factor)
     assert LinearProbe().fit(X, y).score(*outlying(1)) > 0.95
     LinearProbe().fit(np.abs(X), y)  # all on one side
+
+
+@pytest.mark.filterwarnings("ignore:X has row 123 of norm:UserWarning")
+@pytest.mark.parametrize("factor", [1e20, 1e100, 1e200, 1e307])
+@pytest.mark.parametrize("probe", [LinearProbe(normalize=False, dtype="float64"), AutoProbe()])
+def test_a_fit_in_which_all_other_rows_vanish_is_refused(probe, factor):
+    with pytest.raises(ValueError, match="X has rows "):
+        probe.fit(*outlying(factor))
 
 
 def test_a_row_without_weight_moves_no_mean():

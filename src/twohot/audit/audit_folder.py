@@ -29,7 +29,7 @@ from twohot._checks.messages import ArgumentError, FileThereError, cause_of
 from twohot._checks.names import check_names
 from twohot._checks.numbers import check_choice
 from twohot._checks.outputs import check_writable
-from twohot._files import final_path, json_safe, parse_json, write_json
+from twohot._files import check_regular, final_path, json_safe, parse_json, write_json
 from twohot.audit.issue_files import read_issues, write_findings, write_issues, write_labels
 from twohot.audit.issue_parts import read_issue_parts
 from twohot.audit.shares import taken_unseen
@@ -204,6 +204,7 @@ def read_summary(path: Path) -> dict[str, Any]:
     if not path.exists():
         advice = "pass the folder that `twohot audit` wrote (--audit)."
         raise FileNotFoundError(f"{path} is not there: {advice}")
+    check_regular(path)
     try:
         fields = parse_json(path.read_text(encoding="utf-8"))
         version = fields["format_version"]

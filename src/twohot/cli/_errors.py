@@ -51,11 +51,14 @@ def friendly(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _in_words(error: Exception, command: Callable[..., Any]) -> str:
-    """Return the message of an error; that of the system for a missing file says too little."""
+    """Return the message of an error; that of the system for a file says too little."""
     if isinstance(error, ArgumentError):
         return error.worded(option_writer(command))
     if isinstance(error, FileNotFoundError) and error.errno is not None:
         return f"{error.filename} is not there: check the path."
+    if isinstance(error, OSError) and error.errno is not None:
+        what = "a file or the output" if error.filename is None else error.filename
+        return f"{what} cannot be read or written: {error.strerror}."
     return str(error)
 
 

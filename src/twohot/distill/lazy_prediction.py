@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._types import FloatArray
+from twohot._types import FloatArray, Matrix
+from twohot.rows.chunked import as_rows
+from twohot.rows.dask_collection import precision_of
 from twohot.rows.preparation import Preparation
 from twohot.rows.rows import Kernel, Rows
 from twohot.rows.threads import one_blas_thread
@@ -26,12 +28,28 @@ def predict_lazily(
     about: dict[str, Any] = {"dtype": made.dtype, "chunks": chunks, "meta": made[:0]}
     if made.ndim == 1:
         about["drop_axis"] = 1
-    return whole.map_blocks(predict_chunk, kernel=kernel, shared=shared, **about)
+    stored, n_features = precision_of(whole), whole.shape[1]
+    # A step of its own: before a step that drops an axis, Dask joins chunks along it.
+    checked = whole.map_blocks(
+        checked_chunk,
+        stored=stored,
+        n_features=n_features,
+        dtype=stored,
+        meta=np.empty((0, 0), stored),
+    )
+    return checked.map_blocks(predict_chunk, kernel=kernel, shared=shared, **about)
 
 
-def predict_chunk(chunk: Any, *, kernel: Kernel, shared: tuple[Any, ...]) -> NDArray[Any]:
+def checked_chunk(
+    chunk: Any, *, stored: np.dtype[Any], n_features: int, block_id: tuple[int, ...]
+) -> Matrix:
+    """Return the rows of a chunk, whose number Dask passes as `block_id`."""
+    return as_rows(chunk, stored, n_features, block_id[0]).x
+
+
+def predict_chunk(chunk: Matrix, *, kernel: Kernel, shared: tuple[Any, ...]) -> NDArray[Any]:
     """Return what a kernel makes of the rows of a chunk."""
-    rows = Rows(np.asarray(chunk), n_classes=len(shared[1]))
+    rows = Rows(chunk, n_classes=len(shared[1]))
     empty = shared[3](np.zeros((0, len(shared[1])), shared[1].dtype))
     with one_blas_thread():
         return np.concatenate([empty, *rows.map(kernel, *shared)])

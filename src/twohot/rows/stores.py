@@ -58,30 +58,32 @@ def fit_preparation(
     offset = large_offset(looked_at) if center else np.zeros(rows.n_columns)
     total, deviations = rows.sum(mean_terms, few, offset)
     spread = deviations / n_few
-    _warn_of_outlier(rows, offset, total / rows.n_samples, _distances(looked_at, offset))
-    size = safe_norm(spread)
-    check_size(size, dtype, normalize=normalize)
+    distances = np.sort(_distances(looked_at, offset))
+    furthest = _warn_of_outlier(rows, offset, total / rows.n_samples, distances)
+    check_size(max(safe_norm(spread), furthest), dtype, normalize=normalize)
     if not center:
         return Preparation(None, normalize)
     mean = offset + total / rows.n_samples
     error = mean_rounding(mean, spread, X.dtype)
-    if normalize:
-        check_told_apart(error, mean, size, X.dtype)
+    # Of all but the furthest, which alone tells nothing apart.
+    size = float(distances[:-1].mean()) if n_few > 1 else 0.0
+    check_told_apart(error, mean, size, X.dtype)
     return Preparation(mean, normalize, error)
 
 
 def _warn_of_outlier(
     rows: Rows, offset: FloatArray, shift: FloatArray, distances: FloatArray
-) -> None:
+) -> float:
     """Warn of a row that alone could move the mean further than half of the rows are from it.
 
-    Centred by such a mean, or compared with such a row, all others look alike. `distances` are
-    those of a few rows from the offset, and `shift` is that of the mean: unless it is further from
-    the offset than half of them, no row has moved it so far, and none is looked for.
+    Centred by such a mean, or compared with such a row, all others look alike. `distances`, sorted,
+    are those of a few rows from the offset, and `shift` is that of the mean: unless it is further
+    from the offset than half of them, no row has moved it so far, and none is looked for. Returned
+    is the distance of that row, or zero.
     """
-    usual = float(np.sort(distances)[len(distances) // 2])
+    usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):
-        return
+        return 0.0
     far, place = max(rows.map(furthest_row, offset))
     if far > usual * rows.n_samples:
         warnings.warn(
@@ -90,6 +92,8 @@ def _warn_of_outlier(
             UserWarning,
             stacklevel=2,
         )
+        return float(far)
+    return 0.0
 
 
 def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:

@@ -206,6 +206,8 @@ def _files_of(source: str) -> list[tuple[Any, str]]:
         _check_whole(source, len(paths))
     elif not filesystem.exists(path):
         raise FileNotFoundError(f"{source} is not a file: pass Parquet files or a folder of them.")
+    elif not filesystem.isfile(path):  # a pipe, which a reader would wait for without end
+        raise OSError(f"{source} is not a regular file: pass the name of one.")
     return [(filesystem, each) for each in paths]
 
 
