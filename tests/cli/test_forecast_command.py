@@ -192,7 +192,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, choice):
     """It is run as it is printed."""
     monkeypatch.chdir(tmp_path)
-    data = digits(noise)
+    data = digits(noise, 1000 if noise else 1797)
     np.savez("digits.npz", X=data.X, y=data.given_labels)
     said = run("digits.npz", "--quiet", *choice, "--json", "f.json").output
     advice = json.loads(Path("f.json").read_text())["advice"]

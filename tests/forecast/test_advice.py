@@ -23,7 +23,7 @@ ALIKE = unmix(np.array([[0.1, 0.2], [0.2, 0.1]]), CLEAN, np.zeros(2, dtype=int))
 PLAIN = Tried(Recipe(CrossEntropy(), ridge=10.0), 0.8, 0.01, -0.4, 0.1, 1.0, 9.0)
 
 
-def compared(gain=0.0, gain_error=0.01, *, learnt=True, n_rows=1000, looks_like=(0, 1)):
+def compared(gain=0.0, likelier=2.0, *, learnt=True, n_rows=1000, looks_like=(0, 1)):
     """AutoProbe and a plain probe that predicts four labels in five."""
     choice = Choice(
         tried=(PLAIN,),
@@ -43,7 +43,8 @@ def compared(gain=0.0, gain_error=0.01, *, learnt=True, n_rows=1000, looks_like=
         n_rows=n_rows,
         agreement=0.8 + gain,
         plain_agreement=0.8,
-        gain_error=gain_error,
+        gain_error=0.01,
+        likelier=likelier,
         likelihood=-0.4,
         frequency_likelihood=-0.7,
         looks_like=np.array(looks_like),
@@ -51,19 +52,18 @@ def compared(gain=0.0, gain_error=0.01, *, learnt=True, n_rows=1000, looks_like=
 
 
 @pytest.mark.parametrize(
-    ("gain", "error", "noise", "action", "points"),
+    ("gain", "likelier", "noise", "action", "points"),
     [
-        (0.017, 0.01, CLEAN, Action.ANCHORED, "1.7 ± 1.0 points"),  # test at 5 %: 1.645 errors
-        (0.016, 0.01, CLEAN, Action.PLAIN, "1.6 ± 1.0 points"),
-        (0.004, 0.001, CLEAN, Action.ANCHORED, "0.4 ± 0.1 points"),
-        (-0.03, 0.01, CLEAN, Action.PLAIN, "-3.0 ± 1.0 points"),
-        (0.0, 0.0, CLEAN, Action.PLAIN, "0.0 ± 0.0 points"),
+        (0.01, 1.65, CLEAN, Action.ANCHORED, "1.0 ± 1.0 points"),  # test at 5 %: 1.645 errors
+        (0.01, 1.64, CLEAN, Action.PLAIN, "1.0 ± 1.0 points"),
+        (0.0, 5.0, CLEAN, Action.PLAIN, "0.0 ± 1.0 points"),
+        (-0.03, 5.0, CLEAN, Action.PLAIN, "-3.0 ± 1.0 points"),
         # A point of accuracy is half a point of agreement if a quarter of two classes is wrong.
-        (0.02, 0.01, QUARTER, Action.ANCHORED, "4.0 ± 2.0 points"),
+        (0.02, 5.0, QUARTER, Action.ANCHORED, "4.0 ± 2.0 points"),
     ],
 )
-def test_auto_probe_is_advised_if_it_is_better_by_a_test(gain, error, noise, action, points):
-    found = advise(compared(gain, error), noise, APART, LABELS)
+def test_auto_probe_is_advised_if_it_is_better_by_a_test(gain, likelier, noise, action, points):
+    found = advise(compared(gain, likelier), noise, APART, LABELS)
     assert found.action is action
     assert found.summary.startswith(f"{action}: ")
     assert points in found.summary
@@ -75,6 +75,9 @@ def test_the_evidence_has_the_numbers_of_the_summary():
     likelihood, agreement, worth = found.evidence
     assert "is -0.400, by the class frequencies alone -0.700: better" in likelihood
     assert "predicts 82.0% of 1000 held-out labels, teacher (ridge 10) 80.0%" in agreement
+    assert (
+        "The labels are likelier by AutoProbe, by a test at 5% (2.0 standard errors)" in agreement
+    )
     assert "shows as 0.50 points" in worth
 
 

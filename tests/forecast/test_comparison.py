@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from problems import digits, synthetic
 from twohot import AutoProbe, forecast
@@ -68,6 +69,27 @@ def test_the_gain_is_paired(anchored, found):
     assert found.gain_error == pytest.approx(difference.std() / np.sqrt(len(codes)))
 
 
+def test_the_likelihoods_that_are_compared_are_beside_the_same_noise(anchored, found):
+    """By a grid over temperatures, and not by a search."""
+    codes, noise = anchored.sample.codes, anchored.first.model.noise
+    rows = np.arange(len(codes))
+    linear = [m for m in anchored.first.members if not isinstance(m.recipe, VotesRecipe)]
+    scales = np.array([1 / each.temperature for each in linear])
+    logits = [each.logits for each in linear]
+    weights = fit_weights(anchored.sample, logits, noise, scales).weights
+    both = combine(logits, weights), anchored.library.members[found.plain.recipe].logits
+    best = []
+    for each in both:
+        tried = [
+            np.log((softmax(each * scale, axis=1) @ noise)[rows, codes])
+            for scale in np.geomspace(0.01, 100, 400)
+        ]
+        best.append(max(tried, key=np.mean))
+    difference = best[0] - best[1]
+    expected = difference.mean() / difference.std() * np.sqrt(len(codes))
+    assert found.likelier == pytest.approx(expected, abs=0.1)
+
+
 def test_likelihoods_are_those_of_the_test_of_what_was_learnt(anchored, found):
     codes, first = anchored.sample.codes, anchored.first
     p = np.exp(first.model.log_probabilities(first.logits))
@@ -79,7 +101,7 @@ def test_likelihoods_are_those_of_the_test_of_what_was_learnt(anchored, found):
 
 @pytest.mark.parametrize("noise_rate", [0.3, 0.6, 0.7])
 def test_the_gain_on_true_labels_is_within_its_error(noise_rate):
-    """Rows whose labels leak through rounds would promise twice what there is at 70 % noise."""
+    """Labels that leak through rounds would make it twice what there is at 70 % noise."""
     data = digits(noise_rate)
     expected = forecast(data.X, data.given_labels, n_jobs=1)
     gain, error = (

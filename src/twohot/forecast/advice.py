@@ -40,9 +40,11 @@ def advise(
 ) -> Advice:
     """Choose the probe by what is predicted of held-out rows.
 
-    AutoProbe is advised if it predicts more held-out labels than a plain probe by a one-sided test
-    at level 5 %: it costs more fits. The theory takes no part: it knows classes by their means
-    alone, and promises too much where the rows of a class differ.
+    AutoProbe is advised if held-out labels are likelier by it than by a plain probe, by a one-sided
+    test at level 5 % since it costs more fits, and if it predicts more of them. The test is of
+    likelihoods: with much noise, few rows do not tell a gain in agreement from chance. The theory
+    takes no part: it knows classes by their means alone, and promises too much where the rows of a
+    class differ.
     """
     action, summary = _choose(comparison, noise, correlation)
     plain = comparison.plain
@@ -88,9 +90,12 @@ def _choose(
         100 * noise.as_accuracy(value) for value in (comparison.gain, comparison.gain_error)
     )
     points = f"{gain:.1f} ± {error:.1f} points"
-    if comparison.gain > REFUTED * comparison.gain_error:
-        return Action.ANCHORED, f"its estimated accuracy is {points} above a plain probe's."
-    return Action.PLAIN, (f"AutoProbe is not more accurate by a test at 5% (difference {points}).")
+    if comparison.gain > 0 and comparison.likelier > REFUTED:
+        return Action.ANCHORED, (
+            "held-out labels are likelier by it than by a plain probe (test at 5%), with an "
+            f"estimated gain of {points} of accuracy."
+        )
+    return Action.PLAIN, f"no gain of AutoProbe is shown (estimated {points} of accuracy)."
 
 
 def confused_classes(noise: NoiseEstimate) -> IntArray:
@@ -122,9 +127,11 @@ def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
     )
     if plain is None:
         return (learnt,)
+    verb = "" if comparison.likelier > REFUTED else "not "
     agreement = (
         f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels, "
-        f"{plain.name} {comparison.plain_agreement:.1%}."
+        f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier by "
+        f"AutoProbe, by a test at 5% ({comparison.likelier:.1f} standard errors)."
     )
     if not noise.slope > 0:
         return learnt, agreement

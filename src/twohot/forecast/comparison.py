@@ -12,7 +12,7 @@ import numpy as np
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
-from twohot._types import IntArray, Matrix
+from twohot._types import FloatArray, IntArray, Matrix
 from twohot.audit.partly_labelled import check_rows_and_labels, labelled_rows, naming_rows
 from twohot.distill._inputs import check_features
 from twohot.distill.fitted import FittedProbe
@@ -20,9 +20,9 @@ from twohot.distill.recipe import TEACHER
 from twohot.judge.anchored import Anchored, Stage, fit_weights
 from twohot.judge.auto_probe import AutoProbe, anchor, choice_of, probe_parts
 from twohot.judge.choice import Choice, Tried
-from twohot.judge.label_model import combine
+from twohot.judge.label_model import combine, fit_even_noise, weigh
 from twohot.judge.library import VotesRecipe
-from twohot.judge.verdict import LabelVerdict, reach_verdict, row_likelihoods
+from twohot.judge.verdict import LabelVerdict, reach_verdict, row_likelihoods, z_score
 from twohot.rows.threads import one_blas_thread
 
 
@@ -36,6 +36,7 @@ class Comparison:
     agreement: float  # share of the labels that AutoProbe predicts
     plain_agreement: float  # and the plain probe
     gain_error: float  # standard error of the difference
+    likelier: float  # by how many standard errors labels are likelier by AutoProbe, with one noise
     likelihood: float  # mean log-likelihood of the labels by the label model
     frequency_likelihood: float  # and by the class frequencies alone
     looks_like: IntArray  # (n_classes,), what rows of each label are predicted as most often
@@ -63,55 +64,65 @@ def judge_rows(
 
 
 def compare(anchored: Anchored, choice: Choice) -> Comparison:
-    """Return what is known about held-out rows; nothing is fitted or predicted.
+    """Return what is known about held-out rows; no probe is fitted.
 
     AutoProbe is judged by the linear members of its label model, before the rounds or after them,
     whichever agrees less: after rounds, a row's own label has leaked into its prediction through
-    other folds, so that their gain is no evidence, but a loss is.
+    other folds, so that their gain is no evidence, but a loss is. Likelihoods are those before.
     """
     codes, first = anchored.sample.codes, anchored.first
+    logits, predicted = _predict(anchored, first)
+    _, after = _predict(anchored, anchored.last)
     rows: IntArray = np.arange(len(codes))
-    plain, predicted_plain = None, None
+    plain, plain_logits = None, logits
     if any(entry.method == TEACHER for entry in choice.tried):
         plain = choice.best(TEACHER)
         member = anchored.library.members[plain.recipe]
         # A member that is not chosen may have been compared on some folds alone.
         rows = rows if len(member.logits) == len(codes) else member.scored
-        predicted_plain = member.logits.argmax(axis=1)
+        plain_logits = member.logits
     given = codes[rows]
-    predicted = min(
-        (_predict(anchored, stage)[rows] for stage in (first, anchored.last)),
-        key=lambda each: float(np.mean(each == given)),
-    )
-    if predicted_plain is None:
-        predicted_plain = predicted
-    rights, plain_rights = predicted == given, predicted_plain == given
-    difference = rights.astype(np.float64) - plain_rights
+    rights, rights_after = predicted[rows] == given, after[rows] == given
+    if rights_after.mean() < rights.mean():
+        predicted, rights = after, rights_after
+    plain_rights = plain_logits.argmax(axis=1) == given
     n_classes = anchored.sample.n_classes
     # Of two that are predicted as often, the label itself.
     counts = 0.5 * np.eye(n_classes)
-    np.add.at(counts, (given, predicted), 1)
+    np.add.at(counts, (codes, predicted), 1)
     shares = np.bincount(codes, minlength=n_classes) / len(codes)
+    likelihoods, plain_likelihoods = (
+        _likelihoods(each, given, first.model.noise) for each in (logits[rows], plain_logits)
+    )
     return Comparison(
         choice=choice,
         plain=plain,
         n_rows=len(rows),
         agreement=float(rights.mean()),
         plain_agreement=float(plain_rights.mean()),
-        gain_error=float(difference.std() / np.sqrt(len(rows))),
+        gain_error=float(np.std(rights.astype(np.float64) - plain_rights) / np.sqrt(len(rows))),
+        likelier=z_score(likelihoods - plain_likelihoods),
         likelihood=float(row_likelihoods(first.model, first.logits, codes).mean()),
         frequency_likelihood=float(np.log(shares[codes]).mean()),
         looks_like=counts.argmax(axis=1),
     )
 
 
-def _predict(anchored: Anchored, stage: Stage) -> IntArray:
-    """Return what the linear members of a stage predict together: AutoProbe has no voters."""
+def _predict(anchored: Anchored, stage: Stage) -> tuple[FloatArray, IntArray]:
+    """Return logits and predictions of a stage's linear members alone: AutoProbe has no voters."""
     linear = [each for each in stage.members if not isinstance(each.recipe, VotesRecipe)]
     logits = [each.logits for each in linear]
     scales = np.array([1 / each.temperature for each in linear])
-    weights = fit_weights(anchored.sample, logits, stage.model.noise, scales).weights
-    return np.asarray(combine(logits, weights).argmax(axis=1))
+    model = fit_weights(anchored.sample, logits, stage.model.noise, scales)
+    total = combine(logits, model.weights)
+    return total, total.argmax(axis=1)
+
+
+def _likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
+    """Return the log-likelihood of each label, with given noise and the best temperature."""
+    temperature = fit_even_noise(logits, codes, None).temperature
+    model = weigh([logits], codes, noise, np.array([1 / temperature]))
+    return row_likelihoods(model, [logits], codes)
 
 
 def fit_plain(
