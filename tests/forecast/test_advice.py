@@ -54,12 +54,12 @@ def compared(gain=0.0, likelier=2.0, *, learnt=True, n_rows=1000, looks_like=(0,
 @pytest.mark.parametrize(
     ("gain", "likelier", "noise", "action", "points"),
     [
-        (0.01, 1.65, CLEAN, Action.ANCHORED, "1.0 ± 1.0 points"),  # test at 5 %: 1.645 errors
-        (0.01, 1.64, CLEAN, Action.PLAIN, "1.0 ± 1.0 points"),
-        (0.0, 5.0, CLEAN, Action.PLAIN, "0.0 ± 1.0 points"),
-        (-0.03, 5.0, CLEAN, Action.PLAIN, "-3.0 ± 1.0 points"),
+        (0.01, 1.65, CLEAN, Action.ANCHORED, "+1.0 ± 1.0 points"),  # test at 5 %: 1.645 errors
+        (0.01, 1.64, CLEAN, Action.PLAIN, "+1.0 ± 1.0 points"),
+        (-0.016, 5.0, CLEAN, Action.ANCHORED, "-1.6 ± 1.0 points"),
+        (-0.017, 5.0, CLEAN, Action.PLAIN, "-1.7 ± 1.0 points"),
         # A point of accuracy is half a point of agreement if a quarter of two classes is wrong.
-        (0.02, 5.0, QUARTER, Action.ANCHORED, "4.0 ± 2.0 points"),
+        (0.02, 5.0, QUARTER, Action.ANCHORED, "+4.0 ± 2.0 points"),
     ],
 )
 def test_auto_probe_is_advised_if_it_is_better_by_a_test(gain, likelier, noise, action, points):

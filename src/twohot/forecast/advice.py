@@ -41,10 +41,10 @@ def advise(
     """Choose the probe by what is predicted of held-out rows.
 
     AutoProbe is advised if held-out labels are likelier by it than by a plain probe, by a one-sided
-    test at level 5 % since it costs more fits, and if it predicts more of them. The test is of
-    likelihoods: with much noise, few rows do not tell a gain in agreement from chance. The theory
-    takes no part: it knows classes by their means alone, and promises too much where the rows of a
-    class differ.
+    test at level 5 % since it costs more fits, unless it predicts fewer of them, by the same test.
+    Likelihoods are compared because with much noise, few rows do not tell a gain in agreement from
+    chance. The theory takes no part: it knows classes by their means alone, and promises too much
+    where the rows of a class differ.
     """
     action, summary = _choose(comparison, noise, correlation)
     plain = comparison.plain
@@ -89,13 +89,11 @@ def _choose(
     gain, error = (
         100 * noise.as_accuracy(value) for value in (comparison.gain, comparison.gain_error)
     )
-    points = f"{gain:.1f} ± {error:.1f} points"
-    if comparison.gain > 0 and comparison.likelier > REFUTED:
-        return Action.ANCHORED, (
-            "held-out labels are likelier by it than by a plain probe (test at 5%), with an "
-            f"estimated gain of {points} of accuracy."
-        )
-    return Action.PLAIN, f"no gain of AutoProbe is shown (estimated {points} of accuracy)."
+    points = f"estimated accuracy {gain:+.1f} ± {error:.1f} points over a plain probe"
+    worse = comparison.gain < -REFUTED * comparison.gain_error
+    if comparison.likelier > REFUTED and not worse:
+        return Action.ANCHORED, f"held-out labels are likelier by it (test at 5%); {points}."
+    return Action.PLAIN, f"no gain of AutoProbe is shown (test at 5%); its {points}."
 
 
 def confused_classes(noise: NoiseEstimate) -> IntArray:
