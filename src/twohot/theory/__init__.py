@@ -34,7 +34,7 @@ from twohot.theory.exact_softmax_by_type import (
     population_rounds,
     softmax_error,
 )
-from twohot.theory.finite_samples import PredictionBound, prediction_bound
+from twohot.theory.finite_samples import PredictionBound, prediction_bound, prediction_spread
 from twohot.theory.guarantees import Guarantee, Verdict, judge
 from twohot.theory.lasting_rounds import rounds_until_right
 from twohot.theory.lemma_4_1 import Shrinkage, lemma_outputs, shrinkage
@@ -125,6 +125,7 @@ __all__ = [
     "population_partial_labels",
     "population_rounds",
     "prediction_bound",
+    "prediction_spread",
     "printed_condition",
     "repair_gram",
     "rounds_condition",

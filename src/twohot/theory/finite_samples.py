@@ -1,8 +1,12 @@
 """How far a prediction may be off because class correlations are estimated from a few rows.
 
-Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a: Gaussian, with
-‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the mean products of
-pairs, Ŵ. With D = diag(√n) and B = D W D + diag(δ), which decides all outputs,
+`prediction_bound` needs a handful of numbers and is proved, and wide. `prediction_spread` needs the
+rows and is an estimate: a half of n rows differs from all of them as these differ from the truth,
+since the variance of a mean of n/2 rows, drawn from n without replacement, is σ²(2/n - 1/n) = σ²/n.
+
+The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
+Gaussian, with ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the
+mean products of pairs, Ŵ. With D = diag(√n) and B = D W D + diag(δ), which decides all outputs,
 
     B̂ - B = H + Hᵀ + Q,   H = D [μ]ᵀ G,   Q = Gᵀ G - diag(δ),   column a of G ~ N(0, Σ_a).
 
@@ -19,28 +23,31 @@ f(B̂) - f(B) = x (x + B̂)⁻¹ (B̂ - B) (x + B)⁻¹, f(z) = z/(x + z), and f
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from twohot._checks.classes import RandomState, as_array, check_codes, check_generator
 from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_within
+from twohot._checks.numbers import check_count, check_within
 from twohot.theory import _checks
 from twohot.theory._checks import FloatArray
 from twohot.theory.averaging import power_of_ratio
 from twohot.theory.class_reduction import ClassReduction
 from twohot.theory.correlation_models import CorrelationModel, check_model
-from twohot.theory.outputs import after_rounds
+from twohot.theory.outputs import TypeOutputs, after_rounds, type_outputs
 
 # A net of directions in K dimensions of width 1/4 has at most 9ᴷ of them, and a quadratic form is
 # at most twice its largest value on it.
 NET_SIZE, NET_FACTOR = 9, 2
+FEWEST_HALVED = 4  # rows of a class whose halves have pairs
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionBound:
-    """What predictions may be off by; see `prediction_bound`."""
+    """What predictions may be off by; see `prediction_bound` and `prediction_spread`."""
 
     outputs: FloatArray  # (n_classes,) largest error of an output of the samples of each class
     gram_error: float  # β, the error of the class Gram matrix in the spectral norm
@@ -77,6 +84,10 @@ def prediction_bound(
     confidence : float
         Probability with which the bound holds, above 0 and below 1.
 
+    See Also
+    --------
+    prediction_spread : An estimate from the rows, many times narrower.
+
     Examples
     --------
     With 50 rows of each class, and with 500:
@@ -96,11 +107,8 @@ def prediction_bound(
     check_model(model)
     shares = _checks.corruption_matrix(corruption, model.n_classes)
     power = _checks.round_count(n_rounds)
-    level = check_within("confidence", confidence, 0, 1)
+    level = _confidence(confidence)
     norm = _checks.scale_number("within_norm", within_norm)
-    if not 0 < level < 1:
-        advice = "pass a probability above 0 and below 1; 1 takes an infinite bound."
-        raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
     if model.class_sizes.min() < 2:
         advice = "correlations inside a class need pairs: drop classes of fewer than 2 rows."
         raise ArgumentError("model", "has a class with fewer than 2 rows", advice)
@@ -112,15 +120,125 @@ def prediction_bound(
     of_own = _own_error(model, reduction, norm, 1 - level, power)
     # Neither part of an output can be off by more than 1: both are averages of labels.
     outputs = np.minimum(of_own + of_means / reduction.root, 1.0)
-    predicted = after_rounds(reduction, shares, power)
-    margins, weights = predicted.margins(), shares * model.class_sizes[:, None] / model.n_samples
-    apart = 2 * outputs[:, None]  # of two outputs
+    return _bound(after_rounds(reduction, shares, power), outputs, gram_error, level)
+
+
+def prediction_spread(
+    features: ArrayLike,
+    true_labels: ArrayLike,
+    corruption: ArrayLike,
+    *,
+    l2: float,
+    n_rounds: int,
+    confidence: float = 0.95,
+    n_draws: int = 100,
+    random_state: RandomState = 0,
+) -> PredictionBound:
+    """Estimate the error of `type_outputs` that comes from these rows being few.
+
+    Correlations are estimated from all rows, and again from random halves of each class. The error
+    is that which the share `confidence` of the halves does not exceed, one number for all classes.
+    As `prediction_bound`, it is about the prediction, not about a trained classifier.
+
+    Parameters
+    ----------
+    features : (n_samples, n_features)
+        As the classifier is trained on them, centred and of unit norm for instance.
+    true_labels : (n_samples,)
+        Codes of the true classes, at least four rows of each.
+    corruption, l2, n_rounds
+        As for `type_outputs`.
+    confidence : float
+        Share of data sets for which the error is to be large enough, above 0 and below 1.
+    n_draws : int
+        Number of halves.
+    random_state : int or numpy generator, optional
+        Draws the halves.
+
+    Examples
+    --------
+    >>> corruption = 0.6 * np.eye(3) + 0.4 / 3 * np.ones((3, 3))
+    >>> for n_per_class in (20, 500):
+    ...     labels = np.repeat(np.arange(3), n_per_class)
+    ...     noise = np.random.default_rng(0).normal(size=(len(labels), 40)) / 5
+    ...     how = {"l2": 0.5 / (9 * n_per_class), "n_rounds": 3}
+    ...     found = prediction_spread(noise + np.eye(3, 40)[labels], labels, corruption, **how)
+    ...     print(n_per_class, f"±{found.outputs.max():.2f}")
+    20 ±0.04
+    500 ±0.01
+    """
+    rows = _checks.real_array(features, "features", ndim=2)
+    shares = _checks.corruption_matrix(corruption)
+    codes = check_codes("true_labels", as_array(true_labels), len(rows), len(shares), least=0)
+    groups = [rows[codes == label] for label in range(len(shares))]
+    if min(map(len, groups)) < FEWEST_HALVED:
+        few = f"has a class with fewer than {FEWEST_HALVED} rows"
+        advice = "half of them need pairs: drop such classes, or add rows."
+        raise ArgumentError("true_labels", few, advice)
+    power, level = _checks.round_count(n_rounds), _confidence(confidence)
+    generator, sizes = check_generator(random_state), [len(each) for each in groups]
+    whole = _estimated(groups, sizes)
+    predicted = type_outputs(whole, shares, l2=l2, n_rounds=power)
+    errors = np.empty((check_count("n_draws", n_draws, 1), 2))  # of outputs and of the Gram matrix
+    for error in errors:
+        halves = [generator.permutation(each)[: len(each) // 2] for each in groups]
+        half = _estimated(halves, sizes)
+        other = type_outputs(half, shares, l2=l2, n_rounds=power)
+        error[0] = _largest_difference(other, predicted)
+        error[1] = np.linalg.norm(half.class_gram() - whole.class_gram(), 2)
+    outputs, gram_error = np.quantile(errors, level, axis=0)
+    return _bound(predicted, np.full(len(sizes), outputs), float(gram_error), level)
+
+
+def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> CorrelationModel:
+    """Return the model of so many rows a class, with the correlations of those in `groups`.
+
+    Mean products are of pairs of different rows, so that they are right on average. Negative
+    eigenvalues, which only noise makes, are cut off.
+    """
+    counts = np.array([len(each) for each in groups])
+    means = np.array([each.mean(axis=0) for each in groups])
+    norms = np.array([np.einsum("ij,ij->", each, each) / len(each) for each in groups])
+    correlation = means @ means.T
+    pairs = (counts * np.diag(correlation) - norms) / (counts - 1)
+    np.fill_diagonal(correlation, pairs)
+    root = np.sqrt(sizes)
+    values, vectors = np.linalg.eigh(root[:, None] * correlation * root)
+    scaled = vectors / root[:, None]
+    kept = (scaled * np.maximum(values, 0.0)) @ scaled.T
+    return CorrelationModel.from_correlation(
+        kept, class_sizes=sizes, squared_norms=np.diag(kept) + norms - pairs
+    )
+
+
+def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
+    """Return the largest difference of an output, without the table of all of them."""
+    own = (one.own - other.own)[:, None]
+    elsewhere = one.shared - other.shared - own / len(own)  # than at the given label
+    return float(max(np.abs(elsewhere).max(), np.abs(elsewhere + own).max()))
+
+
+def _confidence(confidence: float) -> float:
+    level = check_within("confidence", confidence, 0, 1)
+    if 0 < level < 1:
+        return level
+    advice = "pass a probability above 0 and below 1; 1 takes an infinite bound."
+    raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
+
+
+def _bound(
+    predicted: TypeOutputs, outputs: FloatArray, gram_error: float, level: float
+) -> PredictionBound:
+    """Return the record, with the accuracies that errors of the outputs leave open."""
+    weights = predicted.corruption * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
+    margins, apart = predicted.margins(), 2 * outputs[:, None]  # of two outputs
+    accuracy = predicted.accuracy()
     return PredictionBound(
         outputs=outputs,
         gram_error=gram_error,
-        accuracy=predicted.accuracy(),
-        lowest_accuracy=float(weights[margins > apart].sum()),
-        highest_accuracy=float(1 - weights[margins < -apart].sum()),
+        accuracy=accuracy,
+        lowest_accuracy=min(float(weights[margins > apart].sum()), accuracy),
+        highest_accuracy=max(float(1 - weights[margins < -apart].sum()), accuracy),
         confidence=level,
     )
 
