@@ -145,6 +145,11 @@ def test_an_output_that_cannot_be_written_is_known_before_the_work(tmp_path, mon
             check_output(tmp_path / "labels.csv", force=True)
         with pytest.raises(ValueError, match=problem):
             check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
+    for url in ("s3://bucket/folder", Path("s3://bucket/folder")):
+        with pytest.raises(ValueError, match="is no path of this machine: choose a folder here"):
+            check_writable(Path(url), {"output": url})
+        with pytest.raises(ValueError, match="is no path of this machine: choose a folder here"):
+            check_output(Path(url), force=True)
     (tmp_path / "file").touch()
     inside = tmp_path / "file" / "folder"
     with pytest.raises(ValueError, match=r"is inside .*file, which is a file: choose"):

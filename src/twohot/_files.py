@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import stat
 import uuid
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,9 @@ import numpy as np
 
 from twohot._extras import load_extra
 from twohot._unfinished import KEPT, new_unfinished
+
+# What a path of pathlib has made of a URL: one of two slashes is gone.
+SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
 
 
 @contextmanager
@@ -92,6 +96,17 @@ def why_not_written(url: str) -> str:
     if filesystem is None and not Path(path).parent.is_dir():
         return "is in a folder that is not there"
     return ""
+
+
+def as_url(source: Any) -> str:
+    """Return a path as text; of a URL both slashes.
+
+    Examples
+    --------
+    >>> as_url(Path("s3://bucket/x")), as_url("data/x")
+    ('s3://bucket/x', 'data/x')
+    """
+    return SHORT_URL.sub(r"\1://", str(source))
 
 
 def _place(url: str) -> tuple[Any, str]:

@@ -84,8 +84,13 @@ def check_real_rows(X: Any) -> None:
                 check_real("X", X[name].to_numpy(), f" in the column {name!r}")
     elif isinstance(X, list | tuple):
         listed = np.empty(0)
-        with suppress(ValueError, TypeError):  # ragged: what follows says so
-            listed = np.asanyarray(X)
+        with suppress(TypeError):  # of what is no array: what follows says so
+            try:
+                listed = np.asanyarray(X)
+            except ValueError as error:
+                problem = "has rows of different lengths"
+                advice = "pass as many numbers in each row as there are features."
+                raise ArgumentError("X", problem, advice) from error
         check_real("X", listed)
     else:
         check_real("X", X)

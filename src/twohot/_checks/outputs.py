@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from twohot._checks.messages import ArgumentError, FileThereError
-from twohot._files import final_path
+from twohot._files import as_url, final_path
 from twohot._unfinished import new_unfinished
 
 
@@ -32,7 +32,7 @@ def check_output(
     if suffixes and path.suffix not in suffixes:
         endings = " or ".join(suffixes)
         raise ArgumentError(argument, f"does not end in {endings}", "choose a name that does.")
-    if not path.parent.is_dir():
+    if not path.parent.is_dir() and "://" not in as_url(path):
         raise ArgumentError(argument, "is in a folder that is not there", "make it first.")
     if path.is_dir():
         raise ArgumentError(argument, "is a folder", "pass the name of a file.")
@@ -50,6 +50,9 @@ def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
 
     Permissions alone do not tell: the disk may be one that nobody writes to. So a file is made.
     """
+    if "://" in as_url(folder):
+        problem = "is no path of this machine"
+        raise ArgumentError(argument, problem, "choose a folder here, and copy it there.")
     there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     if there == folder.absolute() and not there.is_dir():
         raise ArgumentError(argument, "is a file", "pass the name of a folder.")

@@ -10,8 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from typer import Option
 
 from twohot._checks.messages import ArgumentError
+from twohot._files import as_url
 from twohot.cli._terminal import PacedLines, shown
-from twohot.tables.parquet_files import as_url
 
 Scheduler: TypeAlias = Annotated[
     str | None,

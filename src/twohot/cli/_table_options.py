@@ -12,6 +12,7 @@ from typer import Argument, Option
 from twohot._checks.column_cells import is_missing
 from twohot._checks.labels import Labels, label_notes
 from twohot._checks.messages import ArgumentError, counted, first_few
+from twohot._files import as_url
 from twohot.cli._errors import option_writer
 from twohot.cli._probe_features import check_same_features
 from twohot.cli._terminal import say
@@ -20,7 +21,6 @@ from twohot.extract import LabelledItems, read_image_folder, read_item_table
 from twohot.judge.groups import check_groups
 from twohot.tables import FeatureTable, read_table
 from twohot.tables.header import table_header
-from twohot.tables.parquet_files import as_url
 from twohot.tables.table import ALL_ROWS, TRAINING
 
 TEST = "test"  # the split that is meant where a probe is evaluated and none is named

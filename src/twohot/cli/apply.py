@@ -9,7 +9,7 @@ from typer import Argument, Option
 from twohot._checks.labels import other_spellings
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._checks.outputs import check_output
-from twohot._files import file_digest
+from twohot._files import as_url, file_digest
 from twohot.audit.audit_folder import FILES, ISSUE_PARTS, read_audit_folder, read_summary
 from twohot.audit.corrected_file import CorrectedFile, write_corrected_file
 from twohot.audit.corrected_parts import CorrectedParts
@@ -22,7 +22,7 @@ from twohot.cli._table_options import SpreadsheetSafe
 from twohot.cli._terminal import say
 from twohot.review.records import ReviewRows
 from twohot.tables.own_file import BEFORE
-from twohot.tables.parquet_files import SUFFIX, as_url, is_parquet_source, open_files, read_record
+from twohot.tables.parquet_files import SUFFIX, is_parquet_source, open_files, read_record
 from twohot.tables.part_folder import begin_parts, parts_in_words
 from twohot.tables.row_ids import PATH
 

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from twohot._checks.messages import ArgumentError, counted
 from twohot._checks.outputs import check_output, check_writable
-from twohot._files import file_digest
+from twohot._files import as_url, file_digest
 from twohot.audit.partly_labelled import naming_cells
 from twohot.cli._cluster import connected, tasks_of
 from twohot.cli._extraction import Cache
@@ -29,7 +29,7 @@ from twohot.rows.dask_tasks import ClusterTasks
 from twohot.tables import FeatureTable
 from twohot.tables.csv_file import write_csv
 from twohot.tables.dask_features import features_opener
-from twohot.tables.parquet_files import SUFFIX, as_url
+from twohot.tables.parquet_files import SUFFIX
 from twohot.tables.part_folder import begin_parts, parts_in_words, write_part, write_parts
 from twohot.tables.source_parts import known_by, source_parts
 

@@ -6,7 +6,6 @@ Paths may be any that fsspec reads: those of this machine, or such as s3://bucke
 import hashlib
 import io
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ import numpy as np
 
 from twohot._checks.messages import ArgumentError, counted
 from twohot._extras import load_extra
-from twohot._files import parse_json
+from twohot._files import as_url, parse_json
 from twohot._types import IntArray
 
 SUFFIX = ".parquet"
@@ -31,8 +30,6 @@ RECORD = "_twohot.json"
 PART_BYTES = 2**26
 # Rows from which the columns are known; the rest of them is read when it is needed.
 HEAD_ROWS = 64
-# What a path of pathlib has made of a URL: one of two slashes is gone.
-SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,17 +153,6 @@ def is_parquet_source(source: Any) -> bool:
     if "://" in as_url(source):
         return True
     return Path(source).is_dir() and next(Path(source).rglob(f"*{SUFFIX}"), None) is not None
-
-
-def as_url(source: Any) -> str:
-    """Return a path as text; of a URL both slashes.
-
-    Examples
-    --------
-    >>> as_url(PurePosixPath("s3://bucket/x")), as_url("data/x")
-    ('s3://bucket/x', 'data/x')
-    """
-    return SHORT_URL.sub(r"\1://", str(source))
 
 
 def read_record(folder: Any) -> dict[str, Any] | None:

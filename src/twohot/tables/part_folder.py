@@ -18,9 +18,9 @@ from typing import Any
 import twohot
 from twohot._checks.messages import ArgumentError, FileThereError, counted
 from twohot._extras import load_extra
-from twohot._files import whole_stored_file
+from twohot._files import as_url, whole_stored_file
 from twohot.rows.dask_tasks import ClusterTasks
-from twohot.tables.parquet_files import RECORD, SUFFIX, as_url, read_record
+from twohot.tables.parquet_files import RECORD, SUFFIX, read_record
 
 PART = re.compile(rf"part-\d{{5,}}{re.escape(SUFFIX)}")
 # Parts that wait for each thread of the workers, so that none of them does.
