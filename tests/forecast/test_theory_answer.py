@@ -31,7 +31,6 @@ def estimated(correlation, corruption, sizes):
         estimated=correlation,
         superclass=np.zeros(len(sizes), dtype=int),
         n_limited=0,
-        n_capped=0,
     )
     return known, noise
 

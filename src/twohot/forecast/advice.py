@@ -89,11 +89,11 @@ def _choose(
     gain, error = (
         100 * noise.as_accuracy(value) for value in (comparison.gain, comparison.gain_error)
     )
-    points = f"estimated accuracy {gain:+.1f} ± {error:.1f} points over a plain probe"
+    points = f"test at 5%; estimated accuracy {gain:+.1f} ± {error:.1f} points"
     worse = comparison.gain < -REFUTED * comparison.gain_error
     if comparison.likelier > REFUTED and not worse:
-        return Action.ANCHORED, f"held-out labels are likelier by it (test at 5%); {points}."
-    return Action.PLAIN, f"no gain of AutoProbe is shown (test at 5%); its {points}."
+        return Action.ANCHORED, f"it predicts held-out labels better than a plain probe ({points})."
+    return Action.PLAIN, f"no gain of AutoProbe over it is shown ({points})."
 
 
 def confused_classes(noise: NoiseEstimate) -> IntArray:

@@ -122,7 +122,8 @@ def forecast(
     ----------
     X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
     y : array, list, series or Labels of shape (n_rows,)
-        Given labels. Rows without one (None, NaN, NA, empty or blank text) are not used.
+        Given labels. Rows without one (None, NaN, NA, empty or blank text) are not used, but their
+        features have to be finite.
     corruption : array of shape (n_classes, n_classes), optional
         Share of each given label (column) in each true class (row), if you know it: the transpose
         of cleanlab's noise matrix. By default it is estimated as in `find_label_issues`. Here and

@@ -121,7 +121,6 @@ class CorrelationEstimate:
     measured: NDArray[np.float64]  # (n_classes, n_classes), by given label
     estimated: NDArray[np.float64]  # (n_classes, n_classes), by true class
     n_limited: int  # axes, of n_classes, along which some noise had to be left in
-    n_capped: int  # classes that came out more alike than rows can be
     superclass: IntArray  # (n_classes,)
 
     @property
@@ -176,20 +175,17 @@ def unmix(
     left, sigma, right = np.linalg.svd(noise.posterior)
     least = 1 / np.sqrt(noise.class_sizes.mean())
     inverse = (right.T / np.maximum(sigma, least)) @ left.T
-    estimated, n_capped = feasible(inverse.T @ filled @ inverse)
-    n_limited = int(np.count_nonzero(sigma < least))
-    return CorrelationEstimate(filled, estimated, n_limited, n_capped, superclass)
+    estimated = feasible(inverse.T @ filled @ inverse)
+    return CorrelationEstimate(filled, estimated, int((sigma < least).sum()), superclass)
 
 
-def feasible(correlation: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Return the nearest correlations that rows of unit norm can have, and how many were not.
+def feasible(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlations made such as rows of unit norm can have.
 
     Errors of estimation leave small negative eigenvalues, which are cut off, and classes that
-    correlate more than rows of unit norm can, which are scaled down and counted.
+    correlate more than rows of unit norm can, which are scaled down.
     """
     values, vectors = np.linalg.eigh((correlation + correlation.T) / 2)
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    same = np.diag(positive)
-    scale = np.sqrt(LARGEST_CORRELATION / np.maximum(same, LARGEST_CORRELATION))
-    possible = scale[:, np.newaxis] * positive * scale
-    return possible, int(np.count_nonzero(same > LARGEST_CORRELATION))
+    scale = np.sqrt(LARGEST_CORRELATION / np.maximum(np.diag(positive), LARGEST_CORRELATION))
+    return np.asarray(scale[:, np.newaxis] * positive * scale)
