@@ -126,6 +126,10 @@ def test_the_plain_probe_is_that_of_the_forecast_on_the_same_folds():
     assert repr(probe) == repr(expected.plain.probe())
 
 
+def test_no_label_looks_like_another_by_chance(found):
+    np.testing.assert_array_equal(found.looks_like, np.arange(5))
+
+
 def test_groups_are_held_out_together():
     """Noisy copies of a few rows: their labels are predicted well only if copies are split."""
     generator = np.random.default_rng(0)

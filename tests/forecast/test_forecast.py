@@ -347,14 +347,14 @@ def test_the_picture_shows_agreement_and_margins():
     choice = found.comparison.choice
     agreement, margins = forecast_figure(found).axes
     shown = agreement.lines[0].get_xdata().astype(float)
-    expected = [choice.agreement, *(entry.agreement for entry in choice.tried)]
+    expected = [found.comparison.agreement, *(entry.agreement for entry in choice.tried)]
     np.testing.assert_allclose(shown, 100 * np.array(expected))
     bold = [
         label.get_text()
         for label in agreement.get_yticklabels()
         if label.get_fontweight() == "bold"
     ]
-    assert bold == ["label model", *(entry.name for entry in choice.chosen)]
+    assert bold == ["AutoProbe", *(entry.name for entry in choice.chosen)]
     heights = [bar.get_height() for bar in margins.containers[1]]
     np.testing.assert_allclose(heights, np.sort(found.theory.guarantees[-1].margins))
     names = [label.get_text() for label in margins.get_xticklabels()]

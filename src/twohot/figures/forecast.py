@@ -20,14 +20,16 @@ def forecast_figure(found: Any) -> Any:
     """
     figure = new_figure(12.0, 4.0)
     agreement, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))
-    _draw_agreement(agreement, found.comparison.choice)
+    _draw_agreement(agreement, found.comparison)
     _draw_margins(margins, found.classes.tolist(), found.theory)
     return figure
 
 
-def _draw_agreement(axes: Any, choice: Any) -> None:
-    rows = [("label model", True, choice.agreement, choice.agreement_error)]
-    rows += [(e.name, e.chosen, e.agreement, e.agreement_error) for e in choice.tried]
+def _draw_agreement(axes: Any, comparison: Any) -> None:
+    share = comparison.agreement
+    error = np.sqrt(share * (1 - share) / comparison.n_rows)
+    rows = [("AutoProbe", True, share, error)]
+    rows += [(e.name, e.chosen, e.agreement, e.agreement_error) for e in comparison.choice.tried]
     names, chosen, agreements, errors = zip(*rows, strict=True)
     places = np.arange(len(rows))[::-1]
     points, bars = (100 * np.array(each) for each in (agreements, errors))

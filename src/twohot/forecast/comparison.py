@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from twohot._checks.labels import Labels
 from twohot._checks.messages import ArgumentError
@@ -39,7 +40,7 @@ class Comparison:
     likelier: float  # by how many standard errors labels are likelier by AutoProbe, with one noise
     likelihood: float  # mean log-likelihood of the labels by the label model
     frequency_likelihood: float  # and by the class frequencies alone
-    looks_like: IntArray  # (n_classes,), what rows of each label are predicted as most often
+    looks_like: IntArray  # (n_classes,), what rows of each label are predicted as, if not as it
 
     @property
     def gain(self) -> float:
@@ -87,9 +88,6 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
         predicted, rights = after, rights_after
     plain_rights = plain_logits.argmax(axis=1) == given
     n_classes = anchored.sample.n_classes
-    # Of two that are predicted as often, the label itself.
-    counts = 0.5 * np.eye(n_classes)
-    np.add.at(counts, (codes, predicted), 1)
     shares = np.bincount(codes, minlength=n_classes) / len(codes)
     likelihoods, plain_likelihoods = (
         _likelihoods(each, given, first.model.noise) for each in (logits[rows], plain_logits)
@@ -104,8 +102,21 @@ def compare(anchored: Anchored, choice: Choice) -> Comparison:
         likelier=z_score(likelihoods - plain_likelihoods),
         likelihood=float(row_likelihoods(first.model, first.logits, codes).mean()),
         frequency_likelihood=float(np.log(shares[codes]).mean()),
-        looks_like=counts.argmax(axis=1),
+        looks_like=_looks_like(codes, predicted, n_classes),
     )
+
+
+def _looks_like(codes: IntArray, predicted: IntArray, n_classes: int) -> IntArray:
+    """Return what rows of each label are predicted as more often than as it; itself if nothing.
+
+    By a one-sided sign test at level 5 % for all pairs of two classes together (Bonferroni).
+    """
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (codes, predicted), 1)
+    most, own = counts.argmax(axis=1), np.diag(counts)
+    other = counts[np.arange(n_classes), most]
+    surely = ndtri(1 - 0.05 / (n_classes * (n_classes - 1)))
+    return np.where(other - own > surely * np.sqrt(other + own), most, np.arange(n_classes))
 
 
 def _predict(anchored: Anchored, stage: Stage) -> tuple[FloatArray, IntArray]:
