@@ -32,13 +32,18 @@ def shown_rows(mark: str) -> dict[str, list[float]]:
 def test_the_demo_tables_are_those_that_the_demo_prints(mark: str) -> None:
     data = demo_data(*DEMOS[mark])
     shown = shown_rows(mark)
-    rows = list(demo_rows(data, AutoProbe()))
+    rows = list(demo_rows(data, AutoProbe().fit(data.features, data.given_labels)))
     assert list(shown) == [row.method for row in rows]
     for row in rows:
         accuracy, test_errors, training_errors, n_passes = shown[row.method]
-        # Rounding on another machine may move a prediction on the edge, and a pass.
-        assert row.test_errors == pytest.approx(test_errors, abs=2)
-        assert row.training_errors == pytest.approx(training_errors, abs=3)
+        # Rounding on another machine may move a prediction on the edge, and a pass. It may also
+        # change which members AutoProbe uses: within the sampling error of a count, 95 %.
+        chooses = row.method == "AutoProbe"
+        for found, stated, moved in (
+            (row.test_errors, test_errors, 2),
+            (row.training_errors, training_errors, 3),
+        ):
+            assert found == pytest.approx(stated, abs=2 * stated**0.5 if chooses else moved)
         assert row.n_passes == pytest.approx(n_passes, abs=2)
         assert accuracy == pytest.approx(100 * (1 - test_errors / len(data.test_labels)), abs=0.06)
 
@@ -72,13 +77,11 @@ def test_what_the_readme_says_of_its_chart_is_in_the_numbers() -> None:
     def score(setting: str, method: str, name: str) -> float:
         return float(rows[setting, method][name])
 
-    clean, boundary = "digits, clean", "digits, 40 % where classes meet"
-    at_random = "digits, 30 % at random"
-    plain = score(clean, "LogisticRegression", "accuracy")
-    assert plain >= score(clean, "twohot", "accuracy")  # "plain regression is as good or better"
-    gained = [
-        score(each, "twohot", "f1") - score(each, "cleanlab", "f1")
-        for each in (boundary, at_random)
-    ]
-    assert gained[0] < gained[1]  # "the gain is small"
-    assert gained[0] < 1
+    clean = "digits, clean"
+    if not rows[clean, "twohot"]["accuracy"]:
+        pytest.skip("there are records of peers alone")
+    # "With clean labels, plain regression is as good or better."
+    assert score(clean, "LogisticRegression", "accuracy") >= score(clean, "twohot", "accuracy")
+    # "Where mistakes lie at the boundary, and in labels that people gave, cleanlab finds more."
+    for setting in ("digits, 20 % where classes meet", "CIFAR-100, by people"):
+        assert score(setting, "cleanlab", "f1") > score(setting, "twohot", "f1")
