@@ -82,7 +82,7 @@ def test_the_demo_lists_every_method(demo):
         "round 4",
         "partial labels (two-hot)",
         "robust loss (GCE)",
-        "AutoProbe, chosen alone",
+        "AutoProbe",
     ]
 
 

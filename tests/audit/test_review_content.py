@@ -71,15 +71,18 @@ def test_the_choice_is_shown_where_there_was_one(audited) -> None:
     table, issues, _ = audited
     summary = review_summary(table.features, issues, title="", details={})
     assert isinstance(issues.probe, AutoProbe)
-    chosen = issues.probe.choice_.chosen
-    assert [method.name for method in summary.methods if method.chosen] == [chosen.name]
+    choice = issues.probe.choice_
+    # All members together judge the labels, and not one of them.
+    (model,) = (method for method in summary.methods if method.chosen)
+    assert (model.name, model.agreement) == ("label model", choice.agreement)
+    assert {method.method for method in summary.methods} - {"label model"} == {
+        entry.method for entry in choice.tried
+    }
     n_points = sum(len(curve.points) for curve in summary.choice.curves)
-    with_ridge = [each for each in issues.probe.choice_.tried if each.ridge is not None]
-    assert n_points == len(with_ridge)
-    marked = (chosen.ridge, chosen.agreement) if chosen in with_ridge else None
-    assert summary.choice.chosen == marked
+    assert n_points == sum(entry.ridge is not None for entry in choice.tried)
     assert summary.messages[0].startswith(f"Of 150 labels, {issues.share_in_words()}; ")
-    assert chosen.name in summary.messages[1]
+    said = f"The label model predicts {choice.agreement:.1%} ± {choice.agreement_error:.1%} of 150"
+    assert summary.messages[1].startswith(said)
 
 
 def test_own_probabilities_show_no_choice(audited) -> None:
@@ -88,7 +91,8 @@ def test_own_probabilities_show_no_choice(audited) -> None:
     outputs[np.arange(150), true] = 0.98
     issues = find_label_issues(None, table.coded, probabilities=outputs, classes=CLASSES[:3])
     summary = review_summary(table.features, issues, title="", details={})
-    assert (summary.methods, summary.choice, len(summary.messages)) == ((), None, 1)
+    assert (summary.methods, summary.choice) == ((), None)
+    assert summary.messages == (summary.messages[0], *issues.messages)
 
 
 @pytest.mark.parametrize("known", [[10, 2, 7, 30], ["10", "2", "7", "30"]])
@@ -129,6 +133,6 @@ def test_the_choice_is_drawn_with_what_has_no_ridge_and_coloured_by_method() -> 
     drawn = {curve.name: (curve.method, curve.whiten) for curve in tried.curves}
     assert drawn == {name: (entry.method, entry.whiten) for name, entry in kinds.items()}
     without = {entry.method for entry in choice.tried if entry.ridge is None}
-    assert {level.method for level in tried.levels} == without
-    # What was chosen is a point or a level line.
-    assert (tried.chosen is None) == any(level.chosen for level in tried.levels)
+    # What judges the labels is a level line as well.
+    assert {level.method for level in tried.levels} == without | {"label model"}
+    assert [level.method for level in tried.levels if level.chosen] == ["label model"]

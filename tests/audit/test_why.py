@@ -194,7 +194,7 @@ X, LABELS = problem(12, 4)
         ({"y": [1] * 12}, r"y has one class only \(1\)"),
         ({"y": np.array(["a", 1] * 6, dtype=object)}, "y mixes numbers and text"),
         ({"X": np.where(np.eye(12, 4), np.nan, X)}, "X contains NaN at row 0, column 0"),
-        ({"X": np.full((12, 4), "red")}, "X is not numeric"),
+        ({"X": np.full((12, 4), "red")}, "X holds text"),
         ({"ridge": 0}, "ridge=0 is not allowed"),
         ({"n_rounds": 0}, "n_rounds=0 is not allowed"),
         ({"n_neighbours": -1}, "n_neighbours=-1 is not allowed"),

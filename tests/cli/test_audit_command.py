@@ -50,6 +50,10 @@ def test_the_wrong_labels_are_found_and_corrected(noisy, tmp_path) -> None:
     # What is to be done next is said, and can be.
     accept = result.output.splitlines()[-1].split()
     assert run(*accept[1:]).exit_code == 0
+    # Of so few rows no label is wrong with the probability that is suggested: none is changed.
+    assert accept[:4] == ["twohot", "apply", "--accept-all", "0.9"]
+    assert column(table.with_name("table_clean.csv"), "label") == column(table, "label")
+    assert run("apply", "--accept-all", "0.5", *accept[4:], "--force").exit_code == 0
     assert column(table.with_name("table_clean.csv"), "label") == true
     assert column(table.with_name("table_clean.csv"), "given_label") == column(table, "label")
     # Classes come in the order of numbers, and the noise in the order of the classes.

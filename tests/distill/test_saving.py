@@ -388,17 +388,6 @@ def test_a_header_nested_deep(saved):
         load(saved)
 
 
-@pytest.mark.parametrize("temperature", [float("nan"), 0.0, -1.0])
-def test_a_temperature_that_is_none(path, temperature):
-    AutoProbe(random_state=0).fit(X, Y).save(path)
-    header = header_of(path)
-    for entry in header["notes"]["tried"]:
-        entry["temperature"] = temperature
-    rewrite(path, header)
-    with pytest.raises(ValueError, match=r"says it holds a probe.*temperature"):
-        load(path)
-
-
 def test_a_probe_of_another_kind(saved):
     with pytest.raises(ValueError, match="holds a 'DistilledProbe' and not a PartialLabelProbe"):
         PartialLabelProbe.load(saved)

@@ -108,7 +108,7 @@ def decisions_table(rows):
         meant = {"accept": suggested, "reject": given, "second": second}
         label = meant.get(kind, named.get(kind))
         lines.append([rows.report_id(), str(row), given, suggested, kind, label, ""])
-    lines.append([rows.report_id(), "10", "cat", "dog", "open", "", "ask Ann"])
+    lines.append([rows.report_id(), "10", "dog", "fox", "open", "", "ask Ann"])
     header = ["report", "id", "given_label", "suggested_label", "decision", "label", "note"]
     return pd.DataFrame(lines, columns=header)
 

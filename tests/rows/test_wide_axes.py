@@ -135,9 +135,12 @@ def test_a_fit_does_not_depend_on_how_the_axes_are_found(fit_intercept, monkeypa
 @pytest.mark.parametrize("value", [0.0, 2.5])
 def test_features_that_never_vary_have_no_axes(value):
     X, y = np.full((60, N_FEATURES), value), np.arange(60) % 3
-    for probe in (LinearProbe(), LinearProbe(whiten=True), DiscriminantProbe(), AutoProbe()):
+    for probe in (LinearProbe(), LinearProbe(whiten=True), DiscriminantProbe()):
         outputs = probe.fit(X, y).predict_proba(X)
         np.testing.assert_allclose(outputs, 1 / 3, atol=1e-6)
+    auto = AutoProbe().fit(X, y)
+    np.testing.assert_allclose(auto.predict_proba(X), 1 / 3, atol=0.05)
+    assert not auto.choice_.learnt
 
 
 @pytest.mark.usefixtures("_wide")

@@ -21,11 +21,6 @@ TOPICS = {
         "probe agrees with 40 %.",
         CHOICE,
     ),
-    "average": Topic(
-        "Several probes that cannot be told apart by held-out labels, their logits averaged. It is "
-        "a linear probe again, and often better than each.",
-        CHOICE,
-    ),
     "backbone": Topic(
         "The frozen model that turns an image or a text into features. A probe remembers the one "
         "that made its features, and features of another are refused.",
@@ -78,6 +73,11 @@ TOPICS = {
         "rows that are worst off. Below zero some rows of the class end with a wrong label.",
         "docs/theory.md#ask",
     ),
+    "member": Topic(
+        "One of the classifiers that a fit tries: by its loss, penalty and rows. Those with a "
+        "weight are members of the label model, which judges the labels.",
+        CHOICE,
+    ),
     "missing": Topic(
         "A row without a label: an empty cell, None, NaN or NA. It is predicted and never counted. "
         "The texts NA, NaN and None are classes unless --missing names them.",
@@ -120,20 +120,13 @@ TOPICS = {
     ),
     "precision": Topic(
         "The share of the flagged labels that are truly wrong. --precision flags as many labels as "
-        "keep it, as far as that can be promised: what may be overlap does not count, and where "
-        "labels of some classes are wrong more often, only what the probe is sure of does. Classes "
-        "of fewer than ten labels do not count.",
+        "keep it, by the probability of each that it is wrong. It is an estimate and no guarantee.",
         "docs/howto/flag.md",
     ),
     "probe": Topic(
         "A linear classifier on frozen features: one weight for every feature and class, nothing "
         "else is trained.",
         "docs/reference/probes.md",
-    ),
-    "rare-classes": Topic(
-        "Labels less than a tenth as frequent as the mean. Mostly they are misspellings, so that "
-        "nothing is suggested to be of them; correct the spelling first.",
-        AUDIT,
     ),
     "ridge": Topic(
         "The strength of the penalty, without units: the same number means the same for any number "
@@ -181,5 +174,10 @@ TOPICS = {
         "Two candidates are about equally likely for the row. Such suggestions are not taken "
         "unless a person does.",
         AUDIT,
+    ),
+    "weight": Topic(
+        "How much a member counts in the label model. Weights make the given labels likeliest, the "
+        "noise taken into account; a member without one is not used.",
+        CHOICE,
     ),
 }
