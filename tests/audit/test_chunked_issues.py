@@ -123,11 +123,14 @@ def test_a_precision_is_promised_as_on_arrays_where_noise_differs_between_classe
     assert np.mean(found.is_label_issue == expected.is_label_issue) > 0.99
 
 
-def test_labels_of_pure_chance_are_not_flagged():
+def test_labels_of_pure_chance_are_called_so_and_not_corrected():
     chance = np.random.default_rng(0).integers(0, 4, 700)
     found = find_label_issues(chunked(X), chunked(chance))
     expected = find_label_issues(X, chance)
-    assert (found.n_issues, found.noise_interval) == (expected.n_issues, expected.noise_interval)
+    for issues in (found, expected):
+        assert issues.noise_interval == (0, 1)
+        np.testing.assert_array_equal(issues.corrected_labels(), chance)
+        assert any("no better than the class frequencies" in text for text in issues.messages)
 
 
 @pytest.mark.slow

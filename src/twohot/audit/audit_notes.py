@@ -11,7 +11,7 @@ SURELY = 0.5  # probability from which on a label is wrong rather than right
 
 NOTHING_LEARNT = (
     "The features explain these labels no better than the class frequencies alone: do not trust "
-    "these verdicts. Other features may help; see forecast."
+    "these verdicts, none is corrected automatically. Other features may help; see forecast."
 )
 
 

@@ -13,7 +13,7 @@ from twohot._checks.column_names import check_column_order, named_columns
 from twohot._checks.labels import Labels, check_classes
 from twohot._checks.messages import ArgumentError, counted, first_few
 from twohot._types import FloatArray, Matrix
-from twohot.audit.partly_labelled import take_rows
+from twohot.rows.parted import take_rows
 
 # Rows whose probabilities are held at once.
 BLOCK_ROWS = 10_000

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from twohot._checks.labels import NO_LABEL, Labels, check_two_classes, code_labels, label_notes
 from twohot._checks.messages import ArgumentError
@@ -290,22 +289,22 @@ def _judge_by_probe(
 ) -> tuple[LabelVerdict, tuple[str, ...]]:
     """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels."""
     n_rows = len(labels.codes)
+    outputs = np.concatenate(list(probe_blocks(probe, X, n_rows)))
     if not can_be_cloned(probe):
-        predicted = np.concatenate([b.argmax(axis=1) for b in probe_blocks(probe, X, n_rows)])
-        labelled = labels.labelled
+        predicted, labelled = outputs.argmax(axis=1), labels.labelled
         if n_rows >= ENOUGH_ROWS and (predicted == labels.codes)[labelled].all():
             problem = "predicts every label, as if it had been fitted on them"
             advice = "pass probabilities out of fold, or no probe."
             raise ArgumentError("probe", problem, advice)
-        return _judge_by(probe_blocks(probe, X, n_rows), labels), ()
-    rows = check_features(clone(AutoProbe()), X, reset=True)
-    order = distance_from_mean(rows, n_jobs=count_threads(n_jobs))
+        return judge_given(log_probabilities(outputs), labels.codes), ()
+    # Rows are whatever the classifier takes, texts for instance: dealt by what it says of them.
+    order = distance_from_mean(outputs, n_jobs=count_threads(n_jobs))
     known = check_groups(groups, n_rows)
-    seen = has_seen(probe, rows, labels.codes, order, known)
+    seen = has_seen(probe, X, labels.codes, order, known)
     if seen is None:
-        return _judge_by(probe_blocks(probe, X, n_rows), labels), ()
+        return judge_given(log_probabilities(outputs), labels.codes), ()
     fold = assign_folds(order, labels.codes, N_FOLDS, groups=known, random_state=0)
-    found = out_of_fold(probe, rows, labels.codes, fold, labels.n_classes)
+    found = out_of_fold(probe, X, labels.codes, fold, labels.n_classes)
     said = (
         f"The probe predicts {seen.given:.1%} of these labels, and a clone that has not seen them "
         f"{seen.unseen:.1%}: it was fitted on these rows. Labels are judged by {N_FOLDS} clones, "
@@ -354,7 +353,8 @@ def _issues(
         second=offered.codes(verdict.second).astype(np.int32),
         confidence=verdict.confidence.astype(np.float32),
         second_confidence=verdict.runner_up.astype(np.float32),
-        is_undecided=verdict.runner_up * CLOSE > verdict.confidence,
+        # Where nothing was learnt no suggestion is sure, and none is taken without a review.
+        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
         classes=offered.names,
         noise_rate=verdict.share,
         noise_interval=verdict.interval,

@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from twohot._checks.arrays import STORED, NotFiniteError, check_finite
 from twohot._checks.foreign_arrays import is_polars_frame
 from twohot._checks.labels import Labels, check_two_classes, code_labels
 from twohot._checks.messages import ArgumentError, counted
-from twohot._types import IntArray, Matrix
+from twohot._types import Matrix
 from twohot.audit.issue_ids import check_rows_of_issues
 from twohot.audit.issue_table import LabelIssues
 from twohot.distill._inputs import check_features
 from twohot.distill.estimators import LinearProbe
-from twohot.rows.parted import PartedRows
+from twohot.rows.parted import PartedRows, take_rows
 from twohot.rows.selected import SelectedRows
 from twohot.tables.frames import check_same_index, pandas_index
 from twohot.tables.row_ids import RowIds
@@ -105,8 +104,3 @@ def naming_rows(
 def naming_cells(table: FeatureTable) -> AbstractContextManager[None]:
     """Say which cell of a table's features is not finite by its id and the name of its column."""
     return naming_rows(table.features, table.ids, table.feature_columns)
-
-
-def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:
-    """Return some rows of an array, sparse matrix, frame or list, as what they came in."""
-    return X[rows] if isinstance(X, SelectedRows | PartedRows) else _safe_indexing(X, rows)

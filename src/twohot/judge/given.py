@@ -18,6 +18,7 @@ from twohot.judge.label_model import anchor_counts, confusions, fit_even_noise, 
 from twohot.judge.library import Library, Member, VotesRecipe
 from twohot.judge.sample import N_FOLDS, Sample
 from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
+from twohot.rows.parted import take_rows
 
 # Share of given probabilities that goes to all classes alike: of ten neighbours none may have the
 # right label, and no temperature mends a zero.
@@ -90,14 +91,16 @@ def has_seen(
     """Return what tells that a classifier was fitted on these labels; None if nothing does.
 
     A clone is fitted on four fifths of the rows, of no group of the others, and both predict these.
-    The classifier has seen them if it is right more often, by a one-sided test at level 1 %.
+    The classifier has seen them if it is right more often, by a one-sided test at level 1 %. Labels
+    of one class alone cannot be fitted, and tell nothing.
     """
     fold = assign_folds(order, codes, N_FOLDS, groups=groups, random_state=0)
-    held_out = np.flatnonzero(fold == 0)
-    fresh = fit_clone(probe, X, codes, np.flatnonzero(fold > 0))
-    names = np.asarray(probe.classes_)
-    agrees = names_of(probe.predict(X[held_out]), names) == codes[held_out]
-    unseen = predicted_codes(fresh, X[held_out]) == codes[held_out]
+    held_out, others = np.flatnonzero(fold == 0), np.flatnonzero(fold > 0)
+    if len(np.unique(codes[others])) < 2:
+        return None
+    fresh, rows = fit_clone(probe, X, codes, others), take_rows(X, held_out)
+    agrees = names_of(probe.predict(rows), np.asarray(probe.classes_)) == codes[held_out]
+    unseen = predicted_codes(fresh, rows) == codes[held_out]
     gain = agrees.astype(np.float64) - unseen
     error = float(gain.std()) / np.sqrt(len(gain))
     if gain.mean() <= SEEN * error:
@@ -118,7 +121,7 @@ def predicted_codes(fitted: Any, X: Any) -> IntArray:
 
 def fit_clone(probe: Any, X: Any, codes: IntArray, rows: IntArray) -> Any:
     """Return a clone that is fitted on some rows and their codes."""
-    return clone(probe).fit(X[rows], codes[rows])
+    return clone(probe).fit(take_rows(X, rows), codes[rows])
 
 
 def out_of_fold(probe: Any, X: Any, codes: IntArray, fold: IntArray, n_classes: int) -> FloatArray:
@@ -132,5 +135,5 @@ def out_of_fold(probe: Any, X: Any, codes: IntArray, fold: IntArray, n_classes: 
         columns = np.asarray(fitted.classes_).astype(np.intp)  # the labels are codes
         rows = np.flatnonzero((fold == number) | ((fold < 0) & (number == 0)))
         if len(rows):
-            probabilities[np.ix_(rows, columns)] = fitted.predict_proba(X[rows])
+            probabilities[np.ix_(rows, columns)] = fitted.predict_proba(take_rows(X, rows))
     return probabilities

@@ -202,6 +202,7 @@ class Library:
         self, recipe: MemberRecipe, logits: FloatArray, rows: IntArray, n_passes: float
     ) -> Member:
         """Score logits of rows of the sample on those that penalties are compared on; keep them."""
+        logits = centre(logits).astype(np.float32)
         _, scored = self.scored
         said = logits if len(rows) == len(scored) else logits[scored]
         weights = self.sample.weights
@@ -273,7 +274,7 @@ class Library:
         unit = rows.n_samples / rows.total_weight * whole.rows.total_weight / whole.rows.n_samples
         moments = replace(self.moments, weights=unit * self.moments.weights)
         shrinkage = choose_shrinkage(rows, moments)
-        logits = leave_one_out_logits(rows, moments, shrinkage).astype(np.float32)
+        logits = leave_one_out_logits(rows, moments, shrinkage)
         self._add(DiscriminantRecipe(shrinkage), logits, self.all_rows, n_passes)
 
     def _votes(self) -> None:

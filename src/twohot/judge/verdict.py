@@ -111,6 +111,7 @@ def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Labe
     """Return the verdict made of the columns of `judge_logits` for all rows."""
     sample = anchored.sample
     first, second, confidence, runner_up, doubt = columns.T
+    learnt = has_learnt(anchored)
     labelled = codes >= 0
     probability_wrong = np.full(len(codes), np.nan)
     probability_wrong[labelled] = shifted(doubt[labelled].astype(np.float64), anchored.shift)
@@ -122,8 +123,8 @@ def verdict_of(anchored: Anchored, columns: FloatArray, codes: IntArray) -> Labe
         runner_up=runner_up.astype(np.float64),
         doubt=probability_wrong,
         share=float(np.mean(probability_wrong[labelled])),
-        interval=share_interval(anchored),
-        learnt=has_learnt(anchored),
+        interval=share_interval(anchored) if learnt else (0.0, 1.0),
+        learnt=learnt,
         n_classes=sample.n_classes,
         n_copies=sample.n_copies,
     )
@@ -149,13 +150,20 @@ def judge_logits(logits: list[FloatArray], model: LabelModel, codes: IntArray) -
 def has_learnt(anchored: Anchored) -> bool:
     """Return whether the label model explains labels better than class frequencies do.
 
-    A one-sided test of the mean difference of log-likelihood of held-out labels.
+    A one-sided test of the mean difference of log-likelihood of held-out labels. Predictions have
+    to agree with the labels more often than by chance, too: with enough noise the model explains a
+    classifier that is always wrong, as one that leaves each row out is on features of chance.
     """
     sample, first = anchored.sample, anchored.first
-    frequencies = np.bincount(sample.codes, sample.weights, sample.n_classes)
-    alone = np.log(np.maximum(frequencies, SMALLEST) / frequencies.sum())[sample.codes]
+    n_classes, weights = sample.n_classes, sample.weights
+    predicted = first.model.log_probabilities(first.logits).argmax(axis=1)
+    given = np.bincount(sample.codes, weights, n_classes)
+    shares = given / given.sum()
+    agreement = np.average(predicted == sample.codes, weights=weights)
+    by_chance = np.bincount(predicted, weights, n_classes) @ shares / given.sum()
+    alone = np.log(np.maximum(shares, SMALLEST))[sample.codes]
     gain = row_likelihoods(first.model, first.logits, sample.codes) - alone
-    return bool(z_score(gain) > REFUTED)
+    return bool(agreement > by_chance and z_score(gain) > REFUTED)
 
 
 def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray) -> FloatArray:

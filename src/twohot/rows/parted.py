@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from sklearn.utils import _safe_indexing
 
 from twohot._types import IntArray, Matrix
 from twohot.rows.selected import GatheredRows, SelectedRows
@@ -204,3 +205,8 @@ def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
     length = (start + part.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
     if length > 0:
         file.madvise(mmap.MADV_DONTNEED, first, length)
+
+
+def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:
+    """Return some rows of an array, sparse matrix, frame or list, as what they came in."""
+    return X[rows] if isinstance(X, GatheredRows) else _safe_indexing(X, rows)
