@@ -73,7 +73,7 @@ def test_auto_probe_is_advised_if_it_is_better_by_a_test(gain, likelier, noise, 
 def test_the_evidence_has_the_numbers_of_the_summary():
     found = advise(compared(0.02), QUARTER, APART, LABELS)
     likelihood, agreement, worth = found.evidence
-    assert "is -0.400, by the class frequencies alone -0.700: better" in likelihood
+    assert "is -0.400, by the class frequencies alone -0.700." in likelihood
     assert "predicts 82.0% of 1000 held-out labels, teacher (ridge 10) 80.0%" in agreement
     assert (
         "The labels are likelier by AutoProbe, by a test at 5% (2.0 standard errors)" in agreement
@@ -85,7 +85,6 @@ def test_labels_that_are_not_learnt_are_hopeless():
     found = advise(compared(0.05, learnt=False), FOUND, APART, LABELS)
     assert (found.action, found.code, found.audit) == (Action.NOTHING, "", False)
     assert "no better than the class frequencies" in found.summary
-    assert found.evidence[0].endswith("not better, by a test at 5%.")
     assert "cannot be estimated" in found.wrong_labels
 
 

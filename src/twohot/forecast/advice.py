@@ -117,11 +117,10 @@ def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
 
 
 def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
-    choice, plain = comparison.choice, comparison.plain
-    verb = "better" if choice.learnt else "not better"
+    plain = comparison.plain
     learnt = (
         f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}, by the class "
-        f"frequencies alone {comparison.frequency_likelihood:.3f}: {verb}, by a test at 5%."
+        f"frequencies alone {comparison.frequency_likelihood:.3f}."
     )
     if plain is None:
         return (learnt,)
