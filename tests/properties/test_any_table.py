@@ -199,7 +199,7 @@ CONTAIN: dict[str, Callable[[Any, Path], Any]] = {
 }
 
 
-# Entry points: each makes an answer of features, labels and what else was made ---------------------
+# Entry points: each makes an answer of features, labels and what else was made -------------------
 
 
 def as_features(X: Any) -> Any:
@@ -298,8 +298,6 @@ DEAR: dict[str, Callable[[Any, Any, Made], Any]] = {
     "forecast": forecasted,
 }
 ENTRY_POINTS = CHEAP | DEAR
-OFTEN = 4  # a cheap call is drawn so many times as often as a dear one
-calls = st.sampled_from([*list(CHEAP) * OFTEN, *DEAR])
 SEEDED = ("LinearProbe", "DistilledProbe", "PartialLabelProbe", *DEAR)
 WEIGHTED = (*SEEDED[:3], "DiscriminantProbe", "AutoProbe")
 UNLABELLED = ("predict",)
@@ -389,20 +387,37 @@ FINDINGS = (
 
 def with_findings(test: Any) -> Any:
     for made in FINDINGS:
-        for call in ENTRY_POINTS:
-            test = example(made=made, call=call)(test)
+        test = example(made=made)(test)
     return test
 
 
+@pytest.mark.parametrize("call", CHEAP)
 @with_findings
-@examples(1200)
-@given(made=made_tables, call=calls)
-def test_a_table_is_answered_rightly_or_refused_by_name(made, call, tmp_path_factory) -> None:
+@examples(95)
+@given(made=made_tables)
+def test_a_table_is_answered_rightly_or_refused_by_name(call, made, tmp_path_factory) -> None:
+    check(made, call, tmp_path_factory.getbasetemp())
+
+
+@pytest.mark.parametrize("call", DEAR)
+@with_findings
+@examples(40)
+@given(made=made_tables)
+def test_a_table_is_judged_rightly_or_refused_by_name(call, made, tmp_path_factory) -> None:
     check(made, call, tmp_path_factory.getbasetemp())
 
 
 @pytest.mark.slow
-@examples(60_000)
-@given(made=made_tables, call=calls)
-def test_many_tables_are_answered_rightly_or_refused_by_name(made, call, tmp_path_factory) -> None:
+@pytest.mark.parametrize("call", CHEAP)
+@examples(5000)
+@given(made=made_tables)
+def test_many_tables_are_answered_rightly_or_refused_by_name(call, made, tmp_path_factory) -> None:
+    check(made, call, tmp_path_factory.getbasetemp())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", DEAR)
+@examples(2000)
+@given(made=made_tables)
+def test_many_tables_are_judged_rightly_or_refused_by_name(call, made, tmp_path_factory) -> None:
     check(made, call, tmp_path_factory.getbasetemp())

@@ -59,8 +59,10 @@ def check_told_apart(error: float, mean: FloatArray, size: float, stored: DTypeL
         raise ArgumentError("X", f"{problem}, {hidden}", advice)
 
 
-def check_size(size: float, dtype: DTypeLike | None, *, normalize: bool) -> None:
-    """Raise if rows of such a norm are too large or too small to be computed with."""
+def check_size(
+    size: float, dtype: DTypeLike | None, *, normalize: bool, row: int | None = None
+) -> None:
+    """Raise if rows of such a norm, or a row, are too large or too small to be computed with."""
     limits = np.finfo(np.dtype(dtype))
     least, most = NORM_ROOM * float(limits.tiny), float(limits.max) / NORM_ROOM
     if not normalize:
@@ -68,9 +70,10 @@ def check_size(size: float, dtype: DTypeLike | None, *, normalize: bool) -> None
         most = float(limits.max) ** 0.5 / PRODUCT_ROOM
     if size == 0 or least < size < most:
         return
-    problem = f"has rows of norm {size:.1g}, and {limits.dtype} computes with {least:.0e} to"
-    advice = "multiply X by a constant"
-    if not normalize:
+    which = "rows" if row is None else f"row {row}"
+    problem = f"has {which} of norm {size:.1g}, and {limits.dtype} computes with {least:.0e} to"
+    advice = "multiply X by a constant" if row is None else "correct the row, or leave it out"
+    if not normalize and row is None:
         advice += ", or pass {normalize}, to which no scale matters"
     raise ArgumentError("X", f"{problem} {most:.0e}", f"{advice}.", normalize=True)
 

@@ -59,8 +59,9 @@ def fit_preparation(
     total, deviations = rows.sum(mean_terms, few, offset)
     spread = deviations / n_few
     distances = np.sort(_distances(looked_at, offset))
-    furthest = _warn_of_outlier(rows, offset, total / rows.n_samples, distances)
-    check_size(max(safe_norm(spread), furthest), dtype, normalize=normalize)
+    furthest, row = _warn_of_outlier(rows, offset, total / rows.n_samples, distances)
+    check_size(furthest, dtype, normalize=normalize, row=row)
+    check_size(safe_norm(spread), dtype, normalize=normalize)
     if not center:
         return Preparation(None, normalize)
     mean = offset + total / rows.n_samples
@@ -73,17 +74,17 @@ def fit_preparation(
 
 def _warn_of_outlier(
     rows: Rows, offset: FloatArray, shift: FloatArray, distances: FloatArray
-) -> float:
+) -> tuple[float, int]:
     """Warn of a row that alone could move the mean further than half of the rows are from it.
 
     Centred by such a mean, or compared with such a row, all others look alike. `distances`, sorted,
     are those of a few rows from the offset, and `shift` is that of the mean: unless it is further
     from the offset than half of them, no row has moved it so far, and none is looked for. Returned
-    is the distance of that row, or zero.
+    are the distance of that row, or zero, and its place.
     """
     usual = float(distances[len(distances) // 2])
     if not 0 < usual < safe_norm(shift):
-        return 0.0
+        return 0.0, 0
     far, place = max(rows.map(furthest_row, offset))
     if far > usual * rows.n_samples:
         warnings.warn(
@@ -92,8 +93,8 @@ def _warn_of_outlier(
             UserWarning,
             stacklevel=2,
         )
-        return float(far)
-    return 0.0
+        return float(far), int(place)
+    return 0.0, 0
 
 
 def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:

@@ -1,0 +1,136 @@
+"""Any CSV file is read as it was written, or refused by a message that names something in it."""
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from refusals import answer_of, examples
+
+from twohot.tables import read_table
+
+# What every reader takes for a number, or for a missing one. What is not finite a fit refuses.
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|nan|inf|")
+NUMBERS = ("0.5", "-1", "2e3", "1E-300", "+.5", "7.", "00012", "123456789012345678")
+OTHERS = ("", " 1.5 ", "1,5", "1_000", "0x10", "nan", "inf", "\uff11", "1e999", "cat", "=1", "1\n")
+NAMES = (
+    "x0",
+    "x1",
+    "gr\u00f6\u00dfe",
+    "a b",
+    "=1",
+    "1",
+    " x",
+    "\u202ebidi",
+    "a,b",
+    "a\nb",
+    'say "',
+)
+LABELS = (
+    "cat",
+    "dog",
+    " cat",
+    "0",
+    "1.0",
+    "caf\u00e9",
+    "cafe\u0301",
+    "=1+1",
+    "a,b",
+    "a\nb",
+    '"',
+    "nan",
+)
+ENCODINGS = ("utf-8", "utf-8-sig", "latin-1", "utf-16")
+
+
+@dataclass(frozen=True)
+class Written:
+    """One file as a program might write it."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]  # cells of the features
+    labels: tuple[str, ...]
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    newline: str = "\n"
+    quoting: int = csv.QUOTE_MINIMAL
+
+    def stored(self, text: str) -> str:
+        """Return what is left of a text in the encoding."""
+        return text.encode(self.encoding, "replace").decode(self.encoding)
+
+    def write(self, path: Path) -> Path:
+        text = io.StringIO(newline="")
+        writer = csv.writer(
+            text, delimiter=self.delimiter, lineterminator=self.newline, quoting=self.quoting
+        )
+        writer.writerow([*self.names, "label"])
+        writer.writerows((*row, label) for row, label in zip(self.rows, self.labels, strict=True))
+        path.write_bytes(text.getvalue().encode(self.encoding, "replace"))
+        return path
+
+
+@st.composite
+def written(draw: Any) -> Written:
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3))
+    cells = st.sampled_from((*NUMBERS * 6, *OTHERS))
+    rows = st.lists(st.tuples(*[cells] * len(names)), min_size=1, max_size=5)
+    found = draw(rows)
+    labels = st.lists(st.sampled_from(LABELS), min_size=len(found), max_size=len(found))
+    return Written(
+        names=tuple(names),
+        rows=tuple(found),
+        labels=tuple(draw(labels)),
+        delimiter=draw(st.sampled_from((",", ";", "\t"))),
+        encoding=draw(st.sampled_from((*["utf-8"] * 4, *ENCODINGS))),
+        newline=draw(st.sampled_from(("\n", "\r\n"))),
+        quoting=draw(st.sampled_from((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))),
+    )
+
+
+def number_of(cell: str, *, comma: bool) -> float:
+    """Return what a cell says; a comma is one of decimals where it separates no cells."""
+    text = cell.strip().replace(",", "." if comma else ",")
+    assert NUMBER.fullmatch(text), cell
+    return float(text or "nan")
+
+
+def check(file: Written, folder: Path) -> None:
+    """Fail unless a file is read as it was written, or refused by name."""
+    path = file.write(folder / "t.csv")
+    table, refused = answer_of(lambda: read_table(path, label_column="label"))
+    if refused:
+        return
+    assert table.n_rows == len(file.rows)
+    given = [None if code < 0 else table.classes[code] for code in np.asarray(table.labels)]
+    expected = [file.stored(label) for label in file.labels]
+    assert given == expected
+    names = [file.stored(name) for name in file.names]
+    for column, name in enumerate(table.feature_columns):
+        cells = [row[names.index(name)] for row in file.rows]
+        assert np.allclose(
+            np.asarray(table.features)[:, column],
+            [number_of(cell, comma=file.delimiter != ",") for cell in cells],
+            rtol=1e-15,
+            equal_nan=True,
+        ), cells
+
+
+@example(file=Written(("x0",), (("0.5",), ("1",)), ("1", "1.0")))
+@examples(540)
+@given(file=written())
+def test_a_file_is_read_as_written_or_refused_by_name(file, tmp_path_factory) -> None:
+    check(file, tmp_path_factory.getbasetemp())
+
+
+@pytest.mark.slow
+@examples(28_000)
+@given(file=written())
+def test_many_files_are_read_as_written_or_refused_by_name(file, tmp_path_factory) -> None:
+    check(file, tmp_path_factory.getbasetemp())
