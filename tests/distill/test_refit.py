@@ -76,9 +76,11 @@ def test_arrays_of_other_libraries_are_taken():
 
 def test_text_in_a_list_or_a_frame_is_refused_by_name():
     pandas = pytest.importorskip("pandas")
-    for X in ([["a", 1.0], ["b", 2.0]], pandas.DataFrame({"w": ["a", "b"], "n": [1.0, 2.0]})):
-        with pytest.raises(ValueError, match=r"X is not numeric .* pass numbers"):
-            LinearProbe().fit(X, [0, 1])
+    frame = pandas.DataFrame({"w": ["a", "b"], "n": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"X holds text .*: pass real numbers"):
+        LinearProbe().fit([["a", 1.0], ["b", 2.0]], [0, 1])
+    with pytest.raises(ValueError, match="X is not numeric in the column 'w': pass numbers"):
+        LinearProbe().fit(frame, [0, 1])
 
 
 def test_float64_rows_far_from_zero_are_centred_before_they_are_rounded():
@@ -93,7 +95,8 @@ def test_one_absurd_row_does_not_hide_the_others():
     data = problems.synthetic()
     X = data.X.astype(np.float64)
     X[0] = 1e12
-    probe = PartialLabelProbe().fit(X, data.given_labels)
+    with pytest.warns(UserWarning, match=r"X has row 0 of norm .*Correct the row, or leave it out"):
+        probe = PartialLabelProbe().fit(X, data.given_labels)
     outputs = probe.predict_proba(X[1:])
     assert np.ptp(outputs, axis=0).max() > 0
 

@@ -15,7 +15,6 @@ from safetensors.numpy import load_file, save_file
 import problems
 import twohot
 from twohot import (
-    AutoProbe,
     DiscriminantProbe,
     DistilledProbe,
     LinearProbe,
