@@ -6,6 +6,7 @@ them has to be caught by something that is there before, and what lists the comm
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
@@ -64,9 +65,15 @@ def _open_streams() -> None:
         sys.stderr = cast(TextIO, Notes(sys.stderr))
 
 
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a warning as a note, without the line of code that it is from."""
+    sys.stderr.write(f"Note: {message}\n")
+
+
 def main() -> None:
     """Run the command line."""
     _open_streams()
+    warnings.showwarning = _show_warning
     with interruptible():
         from twohot_command.commands import app  # noqa: PLC0415 (see above)
 

@@ -128,3 +128,21 @@ def test_characters_that_a_terminal_lacks_are_replaced(encoding):
     assert result.returncode == 0, result.stderr
     assert b"95" in result.stdout
     assert b"?" in result.stdout
+
+
+def test_a_warning_is_one_note():
+    script = """
+        import sys
+        import types
+        import warnings
+        import twohot_command
+
+        def app(prog_name):
+            warnings.warn("X has row 3 of norm 9.", stacklevel=1)
+
+        sys.modules["twohot_command.commands"] = types.SimpleNamespace(app=app)
+        twohot_command.main()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert result.stderr == "Note: X has row 3 of norm 9.\n"
