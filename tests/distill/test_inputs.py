@@ -145,7 +145,8 @@ def test_weights_that_are_no_numbers(weights, message):
 def test_a_seed_that_draws_nothing():
     for seed in ("x", -1, 1.5, [0]):
         refuse(
-            r"random_state=.* is not allowed: pass an integer", probe=LinearProbe(random_state=seed)
+            "random_state=.* seeds nothing: pass a",
+            probe=LinearProbe(random_state=seed),
         )
     LinearProbe(random_state=np.random.default_rng(0)).fit(X, Y)
 
@@ -508,3 +509,11 @@ def test_one_long_label_does_not_make_all_of_them_long():
     finally:
         tracemalloc.stop()
     assert coded.classes.tolist() == ["0", "1", "2", "3", "4", "x" * 20_000]
+
+
+@pytest.mark.parametrize("weight", [None, np.r_[np.ones(4), np.zeros(8)]])
+def test_a_search_says_how_many_rows_it_needs(weight):
+    n_rows = 4 if weight is None else 12
+    X, y = np.random.default_rng(0).normal(size=(n_rows, 2)), np.arange(n_rows) % 2
+    with pytest.raises(ValueError, match="X has 4 rows with a label and a weight: pass at least 5"):
+        AutoProbe().fit(X, y, sample_weight=weight)

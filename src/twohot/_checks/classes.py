@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from twohot._checks.messages import ArgumentError, counted
-from twohot._checks.numbers import check_count, is_integer
+from twohot._checks.numbers import check_count, check_random_state
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
@@ -21,10 +21,8 @@ def check_generator(random_state: RandomState) -> np.random.Generator:
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31, size=4))
-    if random_state is None or (is_integer(random_state) and int(random_state) >= 0):
-        return np.random.default_rng(random_state)
-    advice = "pass a non-negative integer, a numpy.random.Generator or RandomState, or None."
-    raise ArgumentError({"random_state": random_state}, "seeds nothing", advice)
+    check_random_state("random_state", random_state)
+    return np.random.default_rng(random_state)
 
 
 def check_class_sizes(n_per_class: int | Sequence[int], n_classes: int) -> NDArray[np.int64]:

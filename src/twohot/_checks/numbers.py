@@ -52,8 +52,8 @@ def check_random_state(name: str, value: Any) -> None:
     generators = (np.random.RandomState, np.random.Generator)
     if value is None or isinstance(value, generators) or (is_integer(value) and value >= 0):
         return
-    advice = "pass an integer of at least 0, a RandomState, a Generator or None."
-    raise ArgumentError({name: value}, "is not allowed", advice)
+    advice = "pass a non-negative integer, a numpy.random.Generator or RandomState, or None."
+    raise ArgumentError({name: value}, "seeds nothing", advice)
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:

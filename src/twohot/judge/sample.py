@@ -106,8 +106,8 @@ def draw_sample(
     if cv is None or is_integer(cv):
         n_folds = N_FOLDS if cv is None else check_count("cv", cv, 2)
         if n_folds > len(index):
-            problem = f"is more than {len(index)} rows"
-            raise ArgumentError({"cv": cv}, problem, f"pass at most {len(index)} folds.")
+            problem = f"has {len(index)} rows with a label and a weight"
+            raise ArgumentError("X", problem, f"pass at least {n_folds}, one for each fold.")
         folds = assign_folds(
             order[index], codes[index], n_folds, groups=own, random_state=random_state
         )
