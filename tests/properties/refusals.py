@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # What a message may call by its name: arguments, and what is in a file.
 NAMES = re.compile(
@@ -18,7 +18,13 @@ NAMES = re.compile(
 
 
 def examples(number: int) -> settings:
-    return settings(max_examples=number, derandomize=True, deadline=None, database=None)
+    return settings(
+        max_examples=number,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],  # of a machine that does something else, too
+    )
 
 
 def answer_of(call: Callable[[], Any]) -> tuple[Any, str]:
