@@ -94,7 +94,7 @@ def stage_by_em(
         noise = shrink(counts, alike)
         if abs(noise - before).max() < EM_CHANGE:
             break
-    return Stage(members, model, posterior, targets)
+    return Stage(members, model, posterior, noise, targets)
 
 
 def in_sample(sample: Sample, library: Library) -> Anchored:

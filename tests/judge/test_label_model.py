@@ -12,6 +12,7 @@ from twohot.judge import label_model
 from twohot.judge.label_model import (
     LARGEST_LOGIT,
     SMALLEST,
+    agreement_rises,
     anchor_counts,
     centre,
     combine,
@@ -20,6 +21,7 @@ from twohot.judge.label_model import (
     fit_even_noise,
     posterior,
     shrink,
+    surest_rate,
     weigh,
 )
 from twohot.noise import corrupt_labels, pair_flip, symmetric
@@ -363,3 +365,38 @@ def test_doubts_are_the_shares_of_wrong_labels_where_the_noise_is_known(corrupti
     for low, high in ((0.0, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
         some = (doubt >= low) & (doubt <= high)
         assert np.mean((given != true)[some]) == pytest.approx(doubt[some].mean(), abs=0.04)
+
+
+def rows_that_agree(likely: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return logits of two classes, the surest rows first, and labels that agree as is likely."""
+    random = np.random.default_rng(seed)
+    margin = np.repeat(np.linspace(4, 1, len(likely) // 2), 2)
+    predicted = np.arange(len(likely)) % 2
+    agrees = random.random(len(likely)) < likely
+    return margin[:, None] * np.eye(2)[predicted], np.where(agrees, predicted, 1 - predicted)
+
+
+def test_noise_alone_agrees_as_often_at_every_margin():
+    found = [agreement_rises(*rows_that_agree(np.full(2000, 0.7), seed)) for seed in range(40)]
+    assert abs(np.mean(found)) < 0.6
+    assert 0.6 < np.std(found) < 1.4
+    rates = [surest_rate(*rows_that_agree(np.full(2000, 0.7), seed)) for seed in range(40)]
+    assert np.mean(rates) == pytest.approx(0.3, abs=0.02)
+
+
+def test_overlap_agrees_less_often_at_a_smaller_margin():
+    likely = np.linspace(1.0, -1.2, 2000).clip(0.5)  # at the surest fifth from 1 to .78
+    found = [agreement_rises(*rows_that_agree(likely, seed)) for seed in range(20)]
+    assert np.mean(found) > 2.5
+    rates = [surest_rate(*rows_that_agree(likely, seed)) for seed in range(20)]
+    assert np.mean(rates) < 0.08  # of the whole fifth it is .11
+
+
+def test_classes_of_different_noise_are_no_overlap():
+    """The class that is noisier is less sure as a whole: only rows of one class are compared."""
+    random = np.random.default_rng(0)
+    margin = np.r_[np.linspace(4, 3, 1000), np.linspace(2, 1, 1000)]
+    predicted = np.repeat([0, 1], 1000)
+    agrees = np.r_[np.ones(1000, bool), random.random(1000) < 0.6]
+    labels = np.where(agrees, predicted, 1 - predicted)
+    assert abs(agreement_rises(margin[:, None] * np.eye(2)[predicted], labels)) < 2

@@ -13,13 +13,13 @@ from twohot import AutoProbe
 from twohot._checks.labels import NO_LABEL, Labels
 from twohot.judge import sample as sample_module
 from twohot.judge import verdict as verdict_module
+from twohot.judge.label_model import z_score
 from twohot.judge.verdict import (
     LabelVerdict,
     count_transitions,
     flag_for_f1,
     flag_for_precision,
     share_interval,
-    z_score,
 )
 
 DIGITS = problems.digits(0.3, 400)

@@ -10,7 +10,7 @@ from twohot._checks.messages import counted, first_few
 from twohot._types import IntArray
 from twohot.forecast.comparison import Comparison
 from twohot.forecast.true_classes import CorrelationEstimate, NoiseEstimate
-from twohot.judge.verdict import REFUTED
+from twohot.judge.label_model import REFUTED
 from twohot.theory import label_gaps
 
 

@@ -21,9 +21,9 @@ from twohot.distill.recipe import TEACHER
 from twohot.judge.anchored import Anchored, Stage, fit_weights
 from twohot.judge.auto_probe import AutoProbe, anchor, choice_of, probe_parts
 from twohot.judge.choice import Choice, Tried
-from twohot.judge.label_model import combine, fit_even_noise, weigh
+from twohot.judge.label_model import combine, fit_even_noise, row_likelihoods, weigh, z_score
 from twohot.judge.library import VotesRecipe
-from twohot.judge.verdict import LabelVerdict, reach_verdict, row_likelihoods, z_score
+from twohot.judge.verdict import LabelVerdict, reach_verdict
 from twohot.rows.threads import one_blas_thread
 
 

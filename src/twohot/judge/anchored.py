@@ -24,11 +24,16 @@ from twohot.distill.recipe import Recipe
 from twohot.distill.rounds import fit_round
 from twohot.distill.targets import SOFT, StoredTargets
 from twohot.judge.label_model import (
+    REFUTED,
     LabelModel,
+    agreement_rises,
     anchor_counts,
     confusions,
+    row_likelihoods,
     shrink,
+    surest_rate,
     weigh,
+    z_score,
 )
 from twohot.judge.library import (
     COARSE_TOL,
@@ -51,6 +56,10 @@ N_ROUNDS = 2
 # members are known to a few hundredths from these.
 MODEL_ROWS, MODEL_CELLS = 4_000, 1_000_000
 
+# Parts of the noise that is found, of which the least that is not refuted is the lower end of the
+# interval; between these it is interpolated.
+PARTS = (0.0, 0.25, 0.5, 0.75)
+
 # A doubt of exactly zero or one has no logit.
 SUREST = 1e-9
 
@@ -72,6 +81,7 @@ class Stage:
     members: Sequence[Member | SoftMember]
     model: LabelModel
     posterior: FloatArray  # (n, K), of the true class, given the row and its label
+    anchor_noise: FloatArray  # (K, K), Q as anchor rows have it, before overlap is taken out
     targets: FloatArray | None = None  # (n, K), what its members were fitted to; None: the labels
 
     @property
@@ -193,11 +203,54 @@ def _stage(
     sure: FloatArray,
     targets: FloatArray | None = None,
 ) -> Stage:
-    noise = shrink(anchor_counts(sure, sample.codes, sample.weights), confusions(sure))
     logits = [each.logits for each in members]
     scales = np.array([1 / each.temperature for each in members])
+    model, anchor_noise = read_noise(sample, logits, scales, sure)
+    return Stage(members, model, model.posterior(logits, sample.codes), anchor_noise, targets)
+
+
+def read_noise(
+    sample: Sample, logits: Sequence[FloatArray], scales: FloatArray, sure: FloatArray
+) -> tuple[LabelModel, FloatArray]:
+    """Return the label model with the noise of the anchor rows, and that noise as it was read.
+
+    If the surer anchor rows of a class agree with their labels more often than the others, by a
+    test at level 5 %, then classes overlap even there. The noise is then reduced to the rate of
+    the surest rows, unless the labels refute so little noise.
+    """
+    counts = anchor_counts(sure, sample.codes, sample.weights)
+    noise = shrink(counts, confusions(sure))
     model = fit_weights(sample, logits, noise, scales)
-    return Stage(members, model, model.posterior(logits, sample.codes), targets)
+    if agreement_rises(sure, sample.codes) <= REFUTED:
+        return model, noise
+    kept = surest_rate(sure, sample.codes) / (1 - np.trace(counts) / counts.sum())
+    if kept >= 1:
+        return model, noise
+    kept = max(kept, least_part(sample, logits, scales, noise))
+    return fit_weights(sample, logits, part_of(noise, kept), scales), noise
+
+
+def part_of(noise: FloatArray, part: float) -> FloatArray:
+    """Return Q with a part of its noise."""
+    return np.asarray(part * noise + (1 - part) * np.eye(len(noise)))
+
+
+def least_part(
+    sample: Sample, logits: Sequence[FloatArray], scales: FloatArray, noise: FloatArray
+) -> float:
+    """Return the smallest part of the noise that the labels do not refute."""
+    rows = model_rows(sample)
+    some, codes = [each[rows] for each in logits], sample.codes[rows]
+    whole = fit_weights(sample, logits, noise, scales)
+    found = row_likelihoods(whole, some, codes)
+    upper, z_upper = 1.0, 0.0
+    for part in reversed(PARTS):
+        model = fit_weights(sample, logits, part_of(noise, part), scales)
+        z = z_score(row_likelihoods(model, some, codes) - found)
+        if z < -REFUTED:
+            return float(part + (upper - part) * (z + REFUTED) / (z - z_upper))
+        upper, z_upper = part, z
+    return 0.0
 
 
 def fit_weights(

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import clone
 
 from twohot._types import FloatArray, IntArray
-from twohot.judge.anchored import Anchored, Stage, fit_weights
+from twohot.judge.anchored import Anchored, Stage, read_noise
 from twohot.judge.folds import assign_folds
-from twohot.judge.label_model import anchor_counts, confusions, fit_even_noise, shrink
+from twohot.judge.label_model import fit_even_noise
 from twohot.judge.library import Library, Member, VotesRecipe
 from twohot.judge.sample import N_FOLDS, Sample
 from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
@@ -60,12 +60,11 @@ def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
         searched=nowhere,
     )
     fit = fit_even_noise(logits, codes, None)
-    sure = logits / fit.temperature
-    noise = shrink(anchor_counts(sure, codes, None), confusions(sure))
-    model = fit_weights(sample, [logits], noise, np.array([1 / fit.temperature]))
+    scale = 1 / fit.temperature
+    model, noise = read_noise(sample, [logits], np.array([scale]), scale * logits)
     agreement = float(np.mean(logits.argmax(axis=1) == codes))
     member = Member(VotesRecipe(0), logits, np.arange(n_rows), fit, agreement, 0.0, 0.0)
-    stage = Stage([member], model, model.posterior([logits], codes))
+    stage = Stage([member], model, model.posterior([logits], codes), noise)
     return Anchored(sample, Library(sample, nowhere), [stage])
 
 

@@ -19,8 +19,16 @@ from twohot.distill.average_recipe import DiscriminantRecipe
 from twohot.distill.discriminant import ClassMoments
 from twohot.distill.leave_one_out import left_out_logits
 from twohot.distill.targets import SOFT
-from twohot.judge.anchored import Anchored, fit_weights, model_rows, shifted
-from twohot.judge.label_model import SMALLEST, LabelModel, centre, posterior
+from twohot.judge.anchored import Anchored, least_part, shifted
+from twohot.judge.label_model import (
+    REFUTED,
+    SMALLEST,
+    LabelModel,
+    centre,
+    posterior,
+    row_likelihoods,
+    z_score,
+)
 from twohot.judge.library import VotesRecipe, vote_logits
 from twohot.judge.nearest import nearest_rows
 from twohot.judge.recalibration import Checked
@@ -30,12 +38,6 @@ GIVEN = "given"  # codes of the labels beside the rows; NO_LABEL for rows withou
 
 # Classes up to which a matrix of them is held whole: 32 MB.
 MOST_DENSE = 2_000
-
-# Standard normal quantile of a one-sided test at level 5 %.
-REFUTED = 1.645
-# Parts of the noise that is found, of which the least that is not refuted is the lower end of the
-# interval; between these it is interpolated.
-PARTS = (0.0, 0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,21 +168,6 @@ def has_learnt(anchored: Anchored) -> bool:
     return bool(agreement > by_chance and z_score(gain) > REFUTED)
 
 
-def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray) -> FloatArray:
-    """Return the log-likelihood of the given label of each row."""
-    p = np.exp(model.log_probabilities(logits))
-    return np.asarray(np.log(np.einsum("ij,ij->i", p, model.noise.T[codes]) + SMALLEST))
-
-
-def z_score(differences: FloatArray) -> float:
-    """Return the mean of differences in its standard errors."""
-    error = float(differences.std()) / np.sqrt(len(differences))
-    mean = float(differences.mean())
-    if error > 0:
-        return float(mean / error)
-    return float(np.copysign(np.inf, mean)) if mean else 0.0
-
-
 def share_interval(anchored: Anchored) -> tuple[float, float]:
     """Return the least and the most that the share of wrong labels may be.
 
@@ -193,29 +180,12 @@ def share_interval(anchored: Anchored) -> tuple[float, float]:
     doubt = 1 - stage.posterior[np.arange(len(codes)), codes]
     disagrees = stage.model.log_probabilities(stage.logits).argmax(axis=1) != codes
     most = float(np.average(np.where(disagrees, 1.0, doubt), weights=sample.weights))
-    least = share * _least_part(anchored)
+    least = share * least_part(sample, stage.logits, stage.scales, stage.anchor_noise)
 
     def error(rate: float) -> float:
         return 2 * float(np.sqrt(rate * (1 - rate) / len(codes)))
 
     return max(0.0, float(least) - error(share)), min(1.0, most + error(most))
-
-
-def _least_part(anchored: Anchored) -> float:
-    """Return the smallest part of the noise that the labels do not refute."""
-    sample, stage = anchored.sample, anchored.first
-    rows = model_rows(sample)
-    logits, codes = [each[rows] for each in stage.logits], sample.codes[rows]
-    found = row_likelihoods(stage.model, logits, codes)
-    upper, z_upper = 1.0, 0.0
-    for part in reversed(PARTS):
-        noise = part * stage.model.noise + (1 - part) * np.eye(sample.n_classes)
-        model = fit_weights(sample, stage.logits, noise, stage.scales)
-        z = z_score(row_likelihoods(model, logits, codes) - found)
-        if z < -REFUTED:
-            return float(part + (upper - part) * (z + REFUTED) / (z - z_upper))
-        upper, z_upper = part, z
-    return 0.0
 
 
 # Rows outside of the sample -----------------------------------------------------------------------
