@@ -27,13 +27,13 @@ test-slow: $(VENV)/.dev   ## the longer checks
 	$(BIN)/python -m pytest -m slow
 
 # Other versions: the tests that take a minute or two and need neither torch nor a cluster.
-FAST := tests/_checks tests/classes tests/distill tests/noise tests/rows tests/solve tests/tables \
-	tests/audit/test_decisions.py tests/audit/test_hostile_audits.py tests/cli/test_option_words.py \
-	tests/cli/test_paced_lines.py tests/extract/test_folders_and_lists.py \
-	tests/extract/test_image_files.py tests/extract/test_run.py tests/test_files.py \
-	--ignore=tests/distill/test_foreign_arrays.py --ignore=tests/rows/test_dask_rows.py \
+FAST := tests/base tests/describe tests/probes tests/noise tests/rows tests/solve tests/tables \
+	tests/audit/test_decisions.py tests/audit/test_hostile_audits.py tests/command/test_option_words.py \
+	tests/command/test_paced_lines.py tests/extract/test_folders_and_lists.py \
+	tests/extract/test_image_files.py tests/extract/test_run.py tests/base/test_files.py \
+	--ignore=tests/probes/test_foreign_arrays.py --ignore=tests/rows/test_dask_rows.py \
 	--ignore=tests/rows/test_cluster_faults.py \
-	--ignore=tests/rows/test_parted.py --ignore=tests/classes/test_chunked_classes.py
+	--ignore=tests/rows/test_parted.py --ignore=tests/describe/test_chunked_classes.py
 FAST_EXTRAS := frames,onnx,parquet,plot
 FAST_TOOLS := hypothesis onnxruntime pillow pytest pytest-xdist
 RUN_FAST := -m pytest --numprocesses=auto -p no:cacheprovider

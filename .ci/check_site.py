@@ -84,10 +84,10 @@ def missing_names(site: Path, package: str) -> Iterator[str]:
 
 
 def public_modules(package: str) -> list[str]:
-    """Return the modules of a package that say what is public, the command line apart."""
+    """Return the modules of a package that say what is public."""
     root = Path(str(import_module(package).__file__)).parent
     found = [path.parent for path in root.rglob("__init__.py") if "__all__" in path.read_text()]
-    parts = [folder.relative_to(root.parent).parts for folder in found if folder.name != "cli"]
+    parts = [folder.relative_to(root.parent).parts for folder in found]
     return sorted(".".join(names) for names in parts)
 
 

@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[1]
 KERNELS = ("Haswell", "SkylakeX", "Nehalem", "Zen")
 
 # What computes, or compares what is printed with what is computed.
-JUDGING = ("judge", "select", "audit")
-FOLDERS = ("solve", "distill", *JUDGING, "theory")
-FILES = ("README.md", "tests/test_digits_demo.py", "tests/test_readme.py")
+JUDGING = ("judge", "audit")
+FOLDERS = ("solve", "probes", *JUDGING, "theory")
+FILES = ("README.md", "tests/command/test_digits_demo.py", "tests/test_readme.py")
 # With two threads OpenBLAS splits large products and factorisations, which these make.
 OF_TWO_THREADS = ("tests/solve", *FILES)
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from twohot._files import whole_file
-from twohot.experiment import Progress
+from twohot.base.files import whole_file
+from twohot_paper import Progress
 
 NOT_MEASURED = "not measured"
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from twohot.reproduce.synthetic_setting import SyntheticMatrix, SyntheticSetting
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
@@ -17,6 +16,7 @@ from twohot.theory import (
     population_rounds,
     softmax_rounds,
 )
+from twohot_paper.synthetic_setting import SyntheticMatrix, SyntheticSetting
 
 REPEATS = 7
 MOST_MILLISECONDS = 100.0  # ten rounds, 100 classes, every table

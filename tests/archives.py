@@ -9,7 +9,7 @@ import numpy as np
 from scipy.io import savemat
 
 from pictures import noise, write_picture
-from twohot.extract.cifar100 import COARSE_CLASSES
+from twohot.extract.data_sets import COARSE_CLASSES
 
 CIFAR_CLASSES = sorted(name for names in COARSE_CLASSES.values() for name in names.split())
 

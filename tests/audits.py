@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.labels import NO_LABEL
-from twohot.audit.decisions import DECISIONS, Applied
+from twohot.base.labels import NO_LABEL
+from twohot.review.decisions import DECISIONS, Applied
 from twohot.review.records import ReviewRows
 from twohot.tables.row_ids import RowIds
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twohot.rows.stores import fit_preparation, open_rows
+from twohot.rows.open import fit_preparation, open_rows
 
 
 def prepared_rows(X, *, center=True, normalize=True, weights=None, dtype=None, **options):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from twohot.reproduce.data_set import DataSet, read_data_set
+from twohot_paper.data_set import DataSet, read_data_set
 
 # Six classes in two groups.
 CLASSES = ("ash", "elm", "fir", "carp", "pike", "tench")

@@ -19,16 +19,15 @@ from benchmarks.audit.data import Task, draw_task
 from benchmarks.audit.plan import Setting
 from benchmarks.pages import table
 from twohot import AutoProbe
-from twohot._types import FloatArray
-from twohot.distill.recipe import Recipe
-from twohot.distill.rounds import fit_round
-from twohot.distill.targets import SOFT, StoredTargets
+from twohot.base.types import FloatArray
 from twohot.judge import anchored
 from twohot.judge.anchored import Anchored, SoftMember, Stage, distil, fit_weights
 from twohot.judge.label_model import confusions, even_noise, shrink
 from twohot.judge.library import COARSE_TOL, Library, _likelihood, _logits
 from twohot.judge.sample import Sample
 from twohot.judge.verdict import reach_verdict
+from twohot.probes.recipe import Recipe
+from twohot.probes.rounds import SOFT, StoredTargets, fit_round
 from twohot.solve.solver import Solver
 
 # The cheap sets, one of them with many classes and few rows of each.

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.audit.data import Task
-from twohot._extras import load_extra
+from twohot.base.optional import load_extra
 
 RULES = {"default": "prune_by_noise_rate", "argmax": "predicted_neq_given"}
 # Scikit-learn's default of 1 is the natural scale of C for rows of unit norm; the search goes on in

@@ -13,7 +13,7 @@ from benchmarks.audit.ours import PRECISION, OurResult
 from benchmarks.audit.peers import PeerResult
 from benchmarks.audit.plan import PEOPLE, OurRun, PeerRun, Setting, settings
 from benchmarks.pages import NOT_MEASURED, table
-from twohot.experiment import Log
+from twohot_paper import Log
 
 PAGE = Path(__file__).with_name("page.md")
 PRECISE_ROWS = 50  # flagged in all draws of a setting: fewer say little about a precision

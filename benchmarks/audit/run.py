@@ -17,7 +17,7 @@ from benchmarks.audit.peers import PeerResult, measure_peers
 from benchmarks.audit.plan import KINDS, SETS, PeerRun, Run, Setting, settings
 from benchmarks.audit.report import compare, render, render_settings
 from benchmarks.pages import say, write_page
-from twohot.experiment import Log, run_plan
+from twohot_paper import Log, run_plan
 
 PACKAGES = ("twohot", "numpy", "scipy", "scikit-learn", "cleanlab")
 

@@ -25,10 +25,9 @@ from benchmarks.scale.cost_model import (
     worker_bytes,
 )
 from benchmarks.scale.straggler_simulation import simulate_passes
-from twohot.figures.file import write_figure
-from twohot.figures.palette import COLOURS
-from twohot.figures.panels import new_panels
+from twohot.base.pictures import COLOURS, write_figure
 from twohot.judge.estimate import FIRST_READS, USUAL_PASSES, in_bytes
+from twohot_paper.real_figures import new_panels
 
 BEGIN = "<!-- measured by benchmarks.scale.scaling, written by benchmarks.scale.model_page -->"
 END = "<!-- end of what is written -->"

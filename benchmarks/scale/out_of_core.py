@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from twohot import LinearProbe
-from twohot.rows.parted import PartedRows
+from twohot.rows.stored import PartedRows
 
 N_ROWS, N_FEATURES, N_CLASSES = 20_000_000, 512, 10
 PART_ROWS = 4096

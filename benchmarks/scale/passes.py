@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from distributed import Client, LocalCluster
 
 from twohot.rows.chunked import open_chunks
-from twohot.rows.stores import fit_preparation, open_rows
+from twohot.rows.open import fit_preparation, open_rows
 from twohot.solve.loss_kernels import cross_entropy_terms
 from twohot.tables import read_table
 

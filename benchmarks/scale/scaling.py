@@ -26,11 +26,10 @@ import dask.array as da
 import numpy as np
 
 from benchmarks.scale.dask_processes import Cluster, started_cluster
-from twohot.rows.chunk_passes import ChunkSum, add_sums
 from twohot.rows.chunked import open_chunks
-from twohot.rows.dask_rows import FAN_IN
+from twohot.rows.dask_rows import FAN_IN, ChunkSum, add_sums
+from twohot.rows.open import fit_preparation, open_rows
 from twohot.rows.rows import Rows
-from twohot.rows.stores import fit_preparation, open_rows
 from twohot.solve.loss_kernels import cross_entropy_terms
 
 N_ROWS, N_FEATURES, N_CLASSES = 200_000, 512, 100

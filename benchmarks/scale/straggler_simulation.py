@@ -11,13 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.scale.cost_model import (
-    Job,
-    Rates,
-    chunk_seconds,
-    node_seconds,
-    travel_seconds,
-)
+from benchmarks.scale.cost_model import Job, Rates, chunk_seconds, node_seconds, travel_seconds
 
 
 def simulate_passes(

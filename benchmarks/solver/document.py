@@ -18,7 +18,7 @@ from benchmarks.solver.problems import (
 from benchmarks.solver.results import Ratio, Results, RoundCount
 from benchmarks.solver.targets import COARSE, FINE, targets, total_passes
 from benchmarks.solver.timings import BATCH_ROWS, MOMENTUM
-from twohot._checks.messages import counted
+from twohot.base.messages import counted
 
 NOTES = Path(__file__).parent / "notes.md"
 

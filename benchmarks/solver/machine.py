@@ -8,7 +8,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_info
 
 from benchmarks.solver.problems import Load
-from twohot.experiment.record import versions_of
+from twohot_paper.runs import versions_of
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 

@@ -14,7 +14,7 @@ from benchmarks.solver.reference import CompareLateRound
 from benchmarks.solver.results import LateRound, PeakMemory, Penalty, Ratio, Results, RoundCount
 from benchmarks.solver.targets import COARSE, FINE
 from benchmarks.solver.timings import TimeOverProducts, TimeOverSgd, TimeOverSklearn
-from twohot.experiment import Log
+from twohot_paper import Log
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from benchmarks.pages import say, write_page
 from benchmarks.solver import problems
 from benchmarks.solver.document import render
 from benchmarks.solver.plan import plan, read_results
-from twohot.experiment import Log, run_plan
+from twohot_paper import Log, run_plan
 
 
 def main() -> None:

@@ -22,8 +22,8 @@ from benchmarks.solver.problems import Load, Source
 from benchmarks.solver.reference import CrossEntropy
 from benchmarks.solver.results import Penalty, Ratio
 from twohot import DistilledProbe, LinearProbe
-from twohot._checks.messages import counted
-from twohot._extras import load_extra
+from twohot.base.messages import counted
+from twohot.base.optional import load_extra
 from twohot.rows.preparation import AS_THEY_ARE
 from twohot.rows.rows import Rows
 

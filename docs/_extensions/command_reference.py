@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from twohot.cli._examples import EXAMPLES
-from twohot.cli._parsers import parser_of
-from twohot.cli._topics import TOPICS
+from twohot_command.app import EXAMPLES
+from twohot_command.app import parser_of
+from twohot_command.explain import TOPICS
 from twohot_command.commands import COMMANDS
 
 

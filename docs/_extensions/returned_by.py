@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-MODULES = ("", ".tables", ".extract", ".noise", ".classes", ".theory", ".experiment")
+MODULES = ("", ".tables", ".extract", ".noise", ".describe", ".theory")
 
 
 def _calls() -> Iterator[tuple[str, Callable[..., Any]]]:

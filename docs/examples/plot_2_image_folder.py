@@ -24,7 +24,8 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from twohot.noise import corrupt_labels, symmetric
+from twohot.noise import corrupt_labels
+from twohot.noise import symmetric
 
 folder = Path(tempfile.mkdtemp())
 data = load_digits()

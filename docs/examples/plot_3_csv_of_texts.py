@@ -24,7 +24,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from twohot.noise import corrupt_labels, symmetric
+from twohot.noise import corrupt_labels
+from twohot.noise import symmetric
 
 PARTS = (
     "cluster.hierarchy",

@@ -1,18 +1,25 @@
 """Accurate classifiers on frozen embeddings from labels you cannot trust."""
 
-from twohot._types import Round
-from twohot.audit.data_issues import DataIssues, find_data_issues
-from twohot.audit.find_issues import find_label_issues
-from twohot.audit.issue_table import LabelIssues
-from twohot.audit.why import Explanation, explain_label
-from twohot.distill.averaged_probe import AveragedProbe
-from twohot.distill.discriminant_probe import DiscriminantProbe
-from twohot.distill.estimators import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.distill.fitted import load
-from twohot.distill.targets import top_candidates
-from twohot.evaluation import ProbeEvaluation, evaluate_probe
-from twohot.forecast.forecast import Forecast, forecast
-from twohot.judge.auto_probe import AutoProbe
+from twohot.audit import (
+    DataIssues,
+    Explanation,
+    LabelIssues,
+    explain_label,
+    find_data_issues,
+    find_label_issues,
+)
+from twohot.base import Round
+from twohot.describe import Forecast, ProbeEvaluation, evaluate_probe, forecast
+from twohot.judge import AutoProbe
+from twohot.probes import (
+    AveragedProbe,
+    DiscriminantProbe,
+    DistilledProbe,
+    LinearProbe,
+    PartialLabelProbe,
+    load,
+    top_candidates,
+)
 
 __version__ = "0.1.0"
 

@@ -11,8 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from twohot_command import interruptible
 
-# What one wants to do, and the commands for it, in the order in which they are listed. Each is the
-# function of its name in `twohot.cli.<name>`, and the line is the first of what it says of itself.
+# The commands by purpose, in the order in which they are listed. Each is the function of its name in
+# `twohot_command.<name>` or an entry point; the line is the first of its docstring.
 PANELS = {
     "Make features": {
         "extract": "Turn images or texts into a feature file; run it again to resume after an "
@@ -76,7 +76,7 @@ class DeferredCommand(TyperCommand):
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Import the command, and let it take over."""
         with interruptible():  # the parser would say no more than that it was aborted
-            from twohot.cli._parsers import parser_of  # noqa: PLC0415 (see above)
+            from twohot_command.app import parser_of  # noqa: PLC0415 (see above)
 
             parser = parser_of(str(self.name))
         return parser.make_context(*args, **kwargs)

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits import ANIMALS, HOSTILE, audit_rows
-from twohot._checks.labels import NO_LABEL
-from twohot.audit import audit_folder
-from twohot.audit.audit_folder import FILES, read_audit_folder, write_audit_folder
+from twohot.audit import folder as audit_folder
+from twohot.audit.folder import FILES, read_audit_folder, write_audit_folder
 from twohot.audit.issue_files import read_issues, write_issues
-from twohot.review.findings import AlikeClasses, RowFinding
-from twohot.review.records import Method, ReviewRows, ReviewSummary
+from twohot.base.labels import NO_LABEL
+from twohot.review.records import AlikeClasses, Method, ReviewRows, ReviewSummary, RowFinding
 from twohot.tables.csv_file import read_csv
 from twohot.tables.row_ids import RowIds
 

@@ -8,7 +8,7 @@ import pytest
 
 import problems
 from twohot import LinearProbe, find_label_issues
-from twohot.audit.issue_table import COLUMNS, ROW_FIELDS, LabelIssues
+from twohot.audit.issues import COLUMNS, ROW_FIELDS, LabelIssues
 from twohot.tables import read_table
 
 DATA = problems.digits(noise_rate=0.3, n_train=700)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import ANIMALS, applied_labels, audit_rows
-from twohot._checks.labels import NO_LABEL
-from twohot.audit.corrected_file import write_corrected_file
+from twohot.base.labels import NO_LABEL
+from twohot.review.corrected_file import write_corrected_file
 from twohot.tables.csv_file import read_csv, write_csv
 from twohot.tables.row_ids import RowIds
 

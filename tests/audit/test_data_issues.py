@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 
 from twohot import find_data_issues, find_label_issues
-from twohot._checks.labels import NO_LABEL
-from twohot.audit import data_issues, neighbourhood
-from twohot.audit.audit_folder import write_audit_folder
-from twohot.audit.nearest import label_evidence
-from twohot.audit.neighbourhood import search_neighbourhood
-from twohot.audit.odd_rows import class_mixing, copies, far_out
-from twohot.audit.review_content import review_summary, rows_of_issues
+from twohot.audit import data_issues
+from twohot.audit import neighbours as neighbourhood
+from twohot.audit.data_issues import class_mixing, copies, far_out
+from twohot.audit.folder import write_audit_folder
+from twohot.audit.neighbours import label_evidence, search_neighbourhood
+from twohot.audit.report import review_summary, rows_of_issues
+from twohot.base.labels import NO_LABEL
 from twohot.judge.nearest import intrinsic_dimension
-from twohot.review.findings import rows_of_page
+from twohot.review.records import rows_of_page
 from twohot.tables.csv_file import read_csv
 
 N = 240

@@ -8,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import ANIMALS, audit_rows
-from twohot._checks.labels import NO_LABEL
-from twohot.audit.decision_file import read_decisions
-from twohot.audit.decisions import DECISIONS, OPEN, Decision, accept_above, apply_decisions
+from twohot.base.labels import NO_LABEL
+from twohot.review.decisions import (
+    DECISIONS,
+    OPEN,
+    Decision,
+    accept_above,
+    apply_decisions,
+    read_decisions,
+)
 from twohot.tables.row_ids import RowIds
 
 ROWS = audit_rows(12)

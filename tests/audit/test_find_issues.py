@@ -17,10 +17,10 @@ import missing_labels
 import problems
 import stored
 from twohot import LabelIssues, LinearProbe, find_label_issues, forecast
-from twohot._checks.labels import NO_LABEL, Labels
-from twohot.audit import class_probabilities
 from twohot.audit import find_issues as issues_module
-from twohot.audit.issue_table import COLUMNS
+from twohot.audit.issues import COLUMNS
+from twohot.base.labels import NO_LABEL, Labels
+from twohot.judge import given as class_probabilities
 from twohot.noise import corrupt_labels, pair_flip, symmetric
 from twohot.rows.selected import SelectedRows
 from twohot.rows.threads import one_blas_thread

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from audits import audit_rows
 from mutations import changed_bytes, changed_json, read_or_refused
-from twohot.audit.audit_folder import read_audit_folder, write_audit_folder
-from twohot.audit.decision_file import read_decisions
-from twohot.audit.decisions import apply_decisions
+from twohot.audit.folder import read_audit_folder, write_audit_folder
+from twohot.review.decisions import apply_decisions, read_decisions
 from twohot.review.records import ReviewSummary
 from twohot.tables.csv_file import write_csv
 

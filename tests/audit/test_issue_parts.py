@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from twohot import find_label_issues
-from twohot._checks.labels import Labels
-from twohot.audit.issue_parts import labels_digest, read_issue_parts, write_issue_parts
-from twohot.audit.issue_table import COLUMNS
-from twohot.audit.review_content import rows_of_issues
-from twohot.tables.part_folder import begin_parts
+from twohot.audit.issue_files import labels_digest, read_issue_parts, write_issue_parts
+from twohot.audit.issues import COLUMNS
+from twohot.audit.report import rows_of_issues
+from twohot.base.labels import Labels
+from twohot.tables.parts import begin_parts
 from twohot.tables.row_ids import RowIds
 
 N_ROWS = 12

@@ -7,9 +7,9 @@ import scipy.sparse as sp
 
 import problems
 from twohot import find_label_issues
-from twohot.audit import review_content
-from twohot.audit.audited_classes import OfferedClasses
-from twohot.audit.review_content import review_summary
+from twohot.audit import report as review_content
+from twohot.audit.issues import OfferedClasses
+from twohot.audit.report import review_summary
 from twohot.judge import verdict
 from twohot.judge.verdict import count_transitions
 from twohot.tables import FeatureTable

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from twohot import find_label_issues
-from twohot._checks.labels import NO_LABEL
-from twohot.audit import averaging_weights
-from twohot.audit.nearest import label_evidence, nearest_of_classes
-from twohot.review.evidence import NO_ROW
+from twohot.audit import neighbours as averaging_weights
+from twohot.audit.neighbours import label_evidence, nearest_of_classes
+from twohot.base.labels import NO_LABEL
+from twohot.review.records import NO_ROW
 
 
 def cosines(X):

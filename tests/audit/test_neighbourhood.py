@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from twohot.audit import neighbourhood
-from twohot.audit.neighbourhood import search_neighbourhood
+from twohot.audit import neighbours as neighbourhood
+from twohot.audit.neighbours import search_neighbourhood
 from twohot.judge import nearest
 
 

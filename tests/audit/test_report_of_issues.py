@@ -10,7 +10,7 @@ from PIL import Image
 
 import problems
 from twohot import find_label_issues
-from twohot.audit.decisions import Decision, apply_decisions
+from twohot.review.decisions import Decision, apply_decisions
 
 DATA = problems.digits(0.3, 300)
 ISSUES = find_label_issues(DATA.X, DATA.given_labels, ids=[f"T{row}" for row in range(300)])

@@ -7,9 +7,9 @@ import pytest
 
 import problems
 from twohot import AutoProbe, LinearProbe, find_label_issues
-from twohot._checks.labels import code_labels
-from twohot.audit.decisions import Decision, apply_decisions
-from twohot.audit.review_content import review_rows, review_summary
+from twohot.audit.report import review_rows, review_summary
+from twohot.base.labels import code_labels
+from twohot.review.decisions import Decision, apply_decisions
 from twohot.tables import FeatureTable
 from twohot.tables.row_ids import RowIds
 

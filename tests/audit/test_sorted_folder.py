@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from audits import applied_labels, audit_rows
-from twohot._checks.labels import NO_LABEL
-from twohot.audit import sorted_folder
-from twohot.audit.sorted_folder import write_sorted_folder
+from twohot.base.labels import NO_LABEL
+from twohot.review import sorted_folder
+from twohot.review.sorted_folder import write_sorted_folder
 from twohot.tables.row_ids import RowIds
 
 # Classes cat and dog; two images have one name.

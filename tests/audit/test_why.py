@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import missing_labels
-from twohot._checks.labels import NO_LABEL, Labels
-from twohot.audit import averaging_weights
+from twohot.audit import neighbours as averaging_weights
 from twohot.audit.why import explain_label
-from twohot.rows.stores import open_rows
+from twohot.base.labels import NO_LABEL, Labels
+from twohot.rows.open import open_rows
 from twohot.theory import LabelAveraging, average_labels
 
 

@@ -16,7 +16,7 @@ from benchmarks.audit.data import Data, Task, draw_task, given_labels, prepare, 
 from benchmarks.audit.ours import OurResult, deciles, measure_ours
 from benchmarks.audit.peers import LADDER, PeerResult, best_penalty, measure_peers, nearest_vote
 from benchmarks.audit.plan import PEOPLE, SETS, TURNS, OurRun, PeerRun, Setting, settings
-from twohot.experiment import Log, Record
+from twohot_paper import Log, Record
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "benchmarks" / "audit" / "runs.jsonl"

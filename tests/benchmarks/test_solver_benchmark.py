@@ -13,7 +13,7 @@ from benchmarks.solver.problems import Size, Source
 from benchmarks.solver.reference import CompareLateRound
 from benchmarks.solver.timings import TimeOverProducts
 from twohot import DistilledProbe
-from twohot.experiment import Log, Record, identity, run_plan
+from twohot_paper import Log, Record, identity, run_plan
 
 TINY = Source("synthetic", Size(4, 200, 16, -0.01))
 DIGITS = Source("digits, float32")

@@ -9,9 +9,9 @@ from PIL import Image
 from sklearn.datasets import load_sample_image
 
 from pictures import noise
-from twohot.extract import _torchvision, load_backbone
-from twohot.extract._torchvision import load_torchvision
-from twohot.extract.image_models import IMAGENET, _backbone, headless
+from twohot.extract import backbones as _torchvision
+from twohot.extract import load_backbone
+from twohot.extract.backbones import IMAGENET, _backbone, headless, load_torchvision
 
 
 def features(backbone, images):
@@ -43,7 +43,7 @@ def random_weights(torchvision, monkeypatch):
 
     monkeypatch.setattr(torchvision.models._api.WeightsEnum, "get_state_dict", state_dict)
     monkeypatch.setattr(timm, "create_model", create_model)
-    monkeypatch.setattr("twohot.extract.image_models.check_on_hub", lambda *_: None)
+    monkeypatch.setattr("twohot.extract.backbones.check_on_hub", lambda *_: None)
 
 
 def test_efficientnet_knows_a_flower():

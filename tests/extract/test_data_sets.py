@@ -10,8 +10,8 @@ from sklearn.datasets import load_digits
 import archives
 from pictures import noise
 from twohot.extract import load_data_set
-from twohot.extract._torchvision import load_torchvision
-from twohot.extract.cifar100 import COARSE_CLASSES
+from twohot.extract.backbones import load_torchvision
+from twohot.extract.data_sets import COARSE_CLASSES
 
 
 @pytest.fixture(autouse=True)

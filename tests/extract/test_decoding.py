@@ -8,7 +8,7 @@ from PIL import Image
 
 from pictures import encoded, noise
 from twohot.extract import LabelledItems, decoding
-from twohot.extract._torchvision import load_torchvision
+from twohot.extract.backbones import load_torchvision
 from twohot.extract.decoding import content_of, open_image, reason_of
 
 

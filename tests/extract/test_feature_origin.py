@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from twohot import LinearProbe, load
-from twohot._checks.messages import ArgumentError
+from twohot.base.messages import ArgumentError
 from twohot.extract import Backbone, extract, load_data_set, read_item_table
-from twohot.extract.feature_origin import FeatureOrigin
+from twohot.extract.output import FeatureOrigin
 from twohot.tables import read_features
 from twohot.tables.table import FeatureTable
 

@@ -3,8 +3,9 @@
 import huggingface_hub
 import pytest
 
-from twohot.extract import load_backbone, text_models
-from twohot.extract._torchvision import load_with_torchvision
+from twohot.extract import backbones as text_models
+from twohot.extract import load_backbone
+from twohot.extract.backbones import load_with_torchvision
 
 
 @pytest.fixture

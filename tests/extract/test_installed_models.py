@@ -4,9 +4,16 @@ import sys
 
 import pytest
 
-from twohot.extract import image_models, installed_models, load_backbone
-from twohot.extract._torchvision import load_torchvision, load_with_torchvision
-from twohot.extract.installed_models import PACKAGES, registered_models, surely_unknown
+from twohot.extract import backbones as image_models
+from twohot.extract import backbones as installed_models
+from twohot.extract import load_backbone
+from twohot.extract.backbones import (
+    PACKAGES,
+    load_torchvision,
+    load_with_torchvision,
+    registered_models,
+    surely_unknown,
+)
 
 
 @pytest.fixture

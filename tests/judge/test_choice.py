@@ -9,10 +9,9 @@ import pytest
 
 import problems
 from twohot import AutoProbe, LinearProbe, load
-from twohot.distill.average_recipe import DiscriminantRecipe
-from twohot.distill.recipe import Recipe
 from twohot.judge.choice import Choice, Tried, choice_from_json
 from twohot.judge.library import VotesRecipe
+from twohot.probes.recipe import DiscriminantRecipe, Recipe
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 
 DATA = problems.digits(0.5, 300)

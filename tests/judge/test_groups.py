@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot._checks.messages import ArgumentError
-from twohot.judge.groups import check_groups, connected, merge_groups
+from twohot.base.messages import ArgumentError
+from twohot.judge.folds import check_groups, connected, merge_groups
 
 GAPS = [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "D"), np.ma.masked]
 GAPS += [pa.scalar(None, pa.string()), "", "  ", "\t\n\u00a0"]

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 
 from twohot import LinearProbe
 from twohot.judge.folds import assign_folds, distance_from_mean
-from twohot.judge.out_of_fold import out_of_fold_probabilities
+from twohot.judge.given import out_of_fold_probabilities
 
 X, Y = (each[:200] for each in load_digits(n_class=4, return_X_y=True))
 

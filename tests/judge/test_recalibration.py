@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from audits import audit_rows
-from twohot._checks.labels import NO_LABEL
-from twohot._checks.messages import ArgumentError
 from twohot.audit.checked_rows import read_checked
-from twohot.audit.decision_file import read_decisions
-from twohot.audit.decisions import apply_decisions
+from twohot.base.labels import NO_LABEL
+from twohot.base.messages import ArgumentError
 from twohot.judge.recalibration import ISOTONIC_ROWS, check_checked, recalibrate
+from twohot.review.decisions import apply_decisions, read_decisions
 from twohot.tables.row_ids import RowIds
 
 GIVEN = np.array([0, 1, 2, NO_LABEL, 1])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import problems
 from twohot import AutoProbe
-from twohot._checks.labels import NO_LABEL, Labels
+from twohot.base.labels import NO_LABEL, Labels
 from twohot.judge import sample as sample_module
 from twohot.judge import verdict as verdict_module
 from twohot.judge.label_model import z_score

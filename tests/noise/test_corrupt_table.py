@@ -16,7 +16,7 @@ from twohot.noise import (
     superclass_noise,
     symmetric,
 )
-from twohot.noise.corrupt_table import KINDS, read_matrix
+from twohot.noise.corrupted_table import KINDS, read_matrix
 from twohot.tables import FeatureTable
 
 N_ROWS, CLASSES = 60, ("a", "b", "c", "d")

@@ -5,13 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from theory.dense import (
-    circulant,
-    exact_round,
-    random_problem,
-    softmax,
-    symmetric,
-)
+from theory.dense import circulant, exact_round, random_problem, softmax, symmetric
 from theory.problems import FIGURE, FIGURE_L2, listed_labels
 from twohot.theory import (
     CorrelationModel,
@@ -31,7 +25,7 @@ from twohot.theory import (
     type_outputs,
     uniform_perturbation,
 )
-from twohot.theory.as_printed import algorithm_1, case_3_balanced
+from twohot_paper.as_printed import algorithm_1, case_3_balanced
 
 
 def test_slips_in_the_matrices_of_the_proofs() -> None:

@@ -33,9 +33,9 @@ from twohot import (
     forecast,
     top_candidates,
 )
-from twohot._checks.labels import code_labels
-from twohot.classes import class_correlation, pair_statistics
-from twohot.classes.description import describe_table
+from twohot.base.labels import code_labels
+from twohot.describe import class_correlation, pair_statistics
+from twohot.describe.description import describe_table
 from twohot.tables import read_table
 
 N_ROWS, N_FEATURES, N_CLASSES = 24, 3, 3

@@ -17,22 +17,23 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from audits import ANIMALS, HOSTILE, audit_rows
-from twohot._checks.labels import NO_LABEL
-from twohot.audit.decision_file import read_decisions
-from twohot.audit.decisions import apply_decisions
-from twohot.review.evidence import NO_ROW, Evidence, NearestRows
-from twohot.review.findings import AlikeClasses, RowFinding
+from twohot.base.labels import NO_LABEL
+from twohot.review.decisions import apply_decisions, read_decisions
 from twohot.review.page import SCRIPTS, write_review
 from twohot.review.records import (
+    NO_ROW,
+    AlikeClasses,
     ChoiceCurve,
     Curve,
+    Evidence,
     Method,
+    NearestRows,
     ReviewRows,
     ReviewSummary,
+    RowFinding,
 )
-from twohot.tables.csv_file import read_csv
+from twohot.tables.csv_file import read_csv, unguarded
 from twohot.tables.row_ids import RowIds
-from twohot.tables.spreadsheet_cells import unguarded
 
 
 class Page:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from twohot.figures.palette import METHOD_COLOURS
+from twohot.base.pictures import METHOD_COLOURS
 from twohot.review.charts import choice_plot, method_dots
 from twohot.review.records import ChoiceCurve, Curve, Method
 

@@ -7,9 +7,8 @@ import numpy as np
 from PIL import Image
 
 from audits import HOSTILE, audit_rows
-from twohot.review.evidence import NO_ROW, Evidence, NearestRows, neighbour_numbers
 from twohot.review.page import write_review
-from twohot.review.records import ReviewSummary
+from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewSummary, neighbour_numbers
 
 
 def evidence_of(rows, suggested, given) -> Evidence:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from twohot.review import findings
-from twohot.review.findings import RowFinding, copies_by_row, finding_columns, rows_of_page
+from twohot.review import records as findings
+from twohot.review.records import RowFinding, copies_by_row, finding_columns, rows_of_page
 
 COPIES = RowFinding(
     "copies", "twice there", np.array([5, 2]), np.zeros(2), (np.array([2]), np.array([5, 9]))

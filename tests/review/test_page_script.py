@@ -8,11 +8,9 @@ from page_script import Storage, run_page
 
 from audits import audit_rows
 from decision_cases import CASES, EXCLUDED
-from twohot.audit.decision_file import read_decisions
-from twohot.audit.decisions import apply_decisions
-from twohot.review.findings import RowFinding
+from twohot.review.decisions import apply_decisions, read_decisions
 from twohot.review.page import write_review
-from twohot.review.records import ReviewSummary
+from twohot.review.records import ReviewSummary, RowFinding
 
 ROWS = audit_rows(12)
 LOADED = """loadDecisions(); takeCopies(kept); loadDecisions();

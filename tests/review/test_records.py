@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from audits import audit_rows
-from twohot._checks.labels import NO_LABEL
+from twohot.base.labels import NO_LABEL
 from twohot.tables.row_ids import RowIds
 
 

@@ -7,8 +7,7 @@ from functools import cache
 from multiprocessing import get_context
 from typing import Any
 
-from twohot.rows.block import Block
-from twohot.rows.rows import Kernel, Rows, run_kernel
+from twohot.rows.rows import Block, Kernel, Rows, run_kernel
 
 
 class RowsElsewhere(Rows):

@@ -14,12 +14,11 @@ import pytest
 from distributed import Client, LocalCluster
 
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.distill import rounds as rounds_module
+from twohot.probes import rounds as rounds_module
 from twohot.rows.chunked import open_chunks
-from twohot.rows.dask_errors import ChunkError, ClusterLostError
 from twohot.rows.dask_rows import DaskRows
-from twohot.rows.dask_tasks import ClusterTasks
-from twohot.rows.stores import mean_terms
+from twohot.rows.dask_tasks import ChunkError, ClusterLostError, ClusterTasks
+from twohot.rows.open import mean_terms
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(size=(1500, 24)).astype(np.float32)

@@ -21,7 +21,8 @@ from twohot import (
     PartialLabelProbe,
     find_label_issues,
 )
-from twohot.rows import chunk_passes, dask_tasks
+from twohot.rows import dask_rows as chunk_passes
+from twohot.rows import dask_tasks
 from twohot.rows.chunked import open_chunks, split_index
 from twohot.rows.dask_rows import DaskRows
 from twohot.rows.dask_tasks import LocalTasks, active_tasks

@@ -6,10 +6,9 @@ import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
 from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe
-from twohot.rows.feature_scale import MEAN_ROUNDING
+from twohot.rows.open import MEAN_ROUNDING, fit_preparation
 from twohot.rows.preparation import row_norms
 from twohot.rows.selected import SelectedRows
-from twohot.rows.stores import fit_preparation
 
 # Few digits, so that an offset costs none of them.
 X, Y = load_iris(return_X_y=True)

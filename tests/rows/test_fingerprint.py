@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ortho_group
 
 from prepared import prepared_rows
-from twohot.rows.fingerprint import fingerprint
+from twohot.probes.checkpoint import fingerprint
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(1, 1, (300, 7)).astype(np.float32)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twohot.rows.half_precision import can_widen, widen
+from twohot.rows.preparation import can_widen, widen
 
 EVERY = np.arange(2**16, dtype=np.uint16).view(np.float16)
 FINITE = EVERY[np.isfinite(EVERY)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twohot.distill.targets import LABELS, LabelTargets
+from twohot.probes.rounds import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.solve.lbfgs import Solution
 from twohot.solve.losses import CrossEntropy

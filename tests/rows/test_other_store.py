@@ -33,7 +33,7 @@ def test_coefficients_are_those_of_rows_in_memory(monkeypatch):
         DiscriminantProbe(),
     ]
     expected = [probe.fit(X, y).rounds_ for probe in probes]
-    monkeypatch.setattr("twohot.rows.stores.Rows", RowsElsewhere)
+    monkeypatch.setattr("twohot.rows.open.Rows", RowsElsewhere)
     for probe, rounds in zip(probes, expected, strict=True):
         probe.fit(X, y)
         for found, known in zip(probe.rounds_, rounds, strict=True):

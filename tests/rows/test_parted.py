@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from stored import memory_map
 from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.rows import parted
-from twohot.rows.parted import MOST_HELD, PartedRows, SlicedRows, in_parts
+from twohot.rows import stored as parted
 from twohot.rows.selected import SelectedRows
+from twohot.rows.stored import MOST_HELD, PartedRows, SlicedRows, in_parts
 from twohot.tables import FeatureTable, read_features, write_features
 
 NUMBERS = np.arange(60, dtype=np.float32).reshape(20, 3)

@@ -13,7 +13,7 @@ from prepared import blocks_of, prepared_rows
 from stored import memory_map
 from twohot import DistilledProbe, LinearProbe
 from twohot.rows import rows as rows_module
-from twohot.rows.stores import fit_preparation
+from twohot.rows.open import fit_preparation
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 200, 7, 3
 ROUNDING = {"float32": 2e-6, "float64": 1e-13}

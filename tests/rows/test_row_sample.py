@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from twohot.rows.row_sample import RANGE, is_sampled
+from twohot.rows.selected import RANGE, is_sampled
 
 
 @pytest.mark.parametrize("every", [1, 2, 10, 100])

@@ -7,12 +7,10 @@ import problems
 import twin
 from prepared import prepared_rows
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.distill.recipe import Recipe
-from twohot.distill.rounds import run_rounds
-from twohot.distill.targets import LABELS, LabelTargets
-from twohot.rows.coordinates import Coordinates, choose_coordinates
+from twohot.probes.recipe import Recipe
+from twohot.probes.rounds import LABELS, LabelTargets, run_rounds
+from twohot.rows.coordinates import Coordinates, choose_coordinates, span_of
 from twohot.rows.principal_axes import measure_axes
-from twohot.rows.row_span import span_of
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 from twohot.solve.solver import Settings
 

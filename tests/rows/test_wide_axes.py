@@ -6,10 +6,9 @@ import scipy.linalg as sl
 
 from twohot import AutoProbe, DiscriminantProbe, LinearProbe
 from twohot.rows import principal_axes
-from twohot.rows.basis import leading_axes, reflected_basis
-from twohot.rows.principal_axes import measure_axes
+from twohot.rows.open import fit_preparation
+from twohot.rows.principal_axes import leading_axes, measure_axes, reflected_basis
 from twohot.rows.rows import Rows
-from twohot.rows.stores import fit_preparation
 
 N_FEATURES, N_LEADING = 40, 8
 

@@ -78,4 +78,4 @@ def test_every_public_name_and_command_needs_its_place(site):
 def test_public_modules_are_those_that_say_what_is_public():
     modules = public_modules(twohot.__name__)
     assert {"twohot", "twohot.tables", "twohot.theory"} <= set(modules)
-    assert not {"twohot.cli", "twohot.rows"} & set(modules)
+    assert not {"twohot_command", "twohot.rows"} & set(modules)

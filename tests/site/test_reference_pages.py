@@ -8,10 +8,10 @@ from field_comments import add_fields, field_comments
 from returned_by import add_makers
 
 from twohot import AutoProbe, LabelIssues
-from twohot.cli._parsers import parser_of
-from twohot.cli._topics import TOPICS
 from twohot.noise import Corrupted
+from twohot_command.app import parser_of
 from twohot_command.commands import COMMANDS
+from twohot_command.explain import TOPICS
 
 
 def test_every_option_of_every_command_has_its_line():

@@ -4,24 +4,24 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from twohot.distill.targets import LABELS, SOFT, LabelTargets, StoredTargets
+from twohot.probes.rounds import LABELS, SOFT, LabelTargets, StoredTargets
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.rows import Rows
-from twohot.solve import class_steps
-from twohot.solve.class_steps import (
+from twohot.solve import steps as class_steps
+from twohot.solve.loss_kernels import CHANGE, Targets
+from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
+from twohot.solve.objective import Objective, pose
+from twohot.solve.solver import Settings, Solver
+from twohot.solve.steps import (
     KEPT_LOGITS,
     LATE_GRADIENT,
     ClassSteps,
     LateClassSteps,
+    Line,
+    WholeSteps,
     choose_steps,
+    search_lengths,
 )
-from twohot.solve.line_search import Line, search_lengths
-from twohot.solve.loss_kernels import Targets
-from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
-from twohot.solve.objective import Objective, pose
-from twohot.solve.search_kernels import CHANGE
-from twohot.solve.solver import Settings, Solver
-from twohot.solve.steps import WholeSteps
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 400, 120, 6
 LOSSES = {"ce": CrossEntropy(), "gce": GeneralizedCrossEntropy(0.7)}

@@ -7,13 +7,13 @@ from scipy.optimize import minimize_scalar
 import problems
 import twin
 from twohot import DistilledProbe, LinearProbe
-from twohot.distill.targets import LABELS, LabelTargets
+from twohot.probes.rounds import LABELS, LabelTargets
 from twohot.rows.coordinates import Coordinates, prepare
-from twohot.rows.row_sample import RANGE, is_sampled
+from twohot.rows.selected import RANGE, is_sampled
 from twohot.solve import first_step, lbfgs
+from twohot.solve.curvature import metrics_at_zero
 from twohot.solve.first_step import PRECISION, first_coef
 from twohot.solve.objective import FitProblem, pose
-from twohot.solve.preconditioner import metrics_at_zero
 
 DATA = problems.digits()
 

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 import problems
 import twin
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
-from twohot.rows.block import Block
-from twohot.solve.secants import History
+from twohot.rows.rows import Block
+from twohot.solve.curvature import History
 from twohot.theory import LabelAveraging, softmax_rounds
 
 DATA = {"digits": problems.digits, "synthetic": problems.synthetic}

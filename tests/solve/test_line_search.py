@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twohot.solve.line_search import MOST_LOOKS, SHORTER, Line, search_lengths
+from twohot.solve.steps import MOST_LOOKS, SHORTER, Line, search_lengths
 
 FAR = np.full(1, 1e6)
 

@@ -7,9 +7,9 @@ import pytest
 
 import problems
 from twohot import AutoProbe, DistilledProbe, LinearProbe, PartialLabelProbe, load
-from twohot.distill.estimators import probe_for
-from twohot.distill.recipe import Recipe
 from twohot.judge import library
+from twohot.probes.linear import probe_for
+from twohot.probes.recipe import Recipe
 from twohot.solve.losses import (
     LOSSES,
     CrossEntropy,

@@ -11,7 +11,7 @@ import scipy.special
 import problems
 import twin
 from prepared import prepared_rows
-from twohot.distill.targets import (
+from twohot.probes.rounds import (
     CANDIDATES,
     LABELS,
     SOFT,

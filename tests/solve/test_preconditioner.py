@@ -6,12 +6,11 @@ import pytest
 import problems
 import twin
 from prepared import prepared_rows
-from twohot.distill.targets import LABELS, LabelTargets
+from twohot.probes.rounds import LABELS, LabelTargets
 from twohot.rows.coordinates import choose_coordinates
+from twohot.solve.curvature import ClassMetrics, History, metrics_at, metrics_at_zero
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
 from twohot.solve.objective import pose
-from twohot.solve.preconditioner import ClassMetrics, metrics_at, metrics_at_zero
-from twohot.solve.secants import History
 
 N_CLASSES, N_FEATURES = 5, 12
 L2 = 0.01

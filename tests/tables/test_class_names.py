@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot._checks.labels import order_key
-from twohot.tables.class_names import code_by_name, code_given_and_true
+from twohot.base.labels import order_key
+from twohot.tables.table import code_by_name, code_given_and_true
 
 
 @given(labels=st.lists(st.none() | st.text(max_size=3), min_size=1))

@@ -14,8 +14,8 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from twohot.tables import FeatureBlocks, FeatureTable, read_features, write_features
-from twohot.tables import feature_stream as blocks
-from twohot.tables.packed_strings import Items
+from twohot.tables import feature_file as blocks
+from twohot.tables.feature_file import Items
 from twohot.tables.row_ids import RowIds
 
 CODES = ("labels", "true_labels", "split", "superclass")

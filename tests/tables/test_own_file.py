@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twohot.review.own_file import OwnCsv, OwnParquet, open_own_file, raw_records, unquoted
 from twohot.tables.csv_file import write_csv
-from twohot.tables.own_file import OwnCsv, OwnParquet, open_own_file, raw_records, unquoted
 
 CELL = st.text(alphabet=st.sampled_from('ab,;\t"\r\n é'), max_size=5)
 DELIMITERS = st.sampled_from([",", ";", "\t"])

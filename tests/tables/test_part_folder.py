@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from twohot.tables.parquet_files import open_files
-from twohot.tables.part_folder import begin_parts, write_part
+from twohot.tables.parts import begin_parts, write_part
 
 
 def test_parts_that_are_half_removed_are_not_taken_for_whole(tmp_path, monkeypatch):

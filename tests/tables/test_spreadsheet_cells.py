@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from audits import audit_rows
-from twohot.audit.audit_folder import read_audit_folder, write_audit_folder
-from twohot.cli import app
+from twohot.audit.folder import read_audit_folder, write_audit_folder
 from twohot.review.records import ReviewSummary
 from twohot.tables import read_table
-from twohot.tables.csv_file import csv_columns, csv_line, read_csv, write_csv
-from twohot.tables.spreadsheet_cells import guarded, unguarded
+from twohot.tables.csv_file import csv_columns, csv_line, guarded, read_csv, unguarded, write_csv
+from twohot_command.commands import app
 
 FIELDS = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
 FORMULA = "=cmd|' /C calc'!A0"

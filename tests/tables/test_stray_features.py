@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from twohot.tables import read_features, read_table, write_features
-from twohot.tables.stray_features import find_stray_features, outside_series
+from twohot.tables.column_roles import find_stray_features, outside_series
 
 SERIES = [f"e{i}" for i in range(8)]
 

@@ -37,7 +37,7 @@ from twohot.theory import (
     softmax_rounds,
     uniform_perturbation,
 )
-from twohot.theory._newton import softmax_deviations
+from twohot.theory.exact_softmax import softmax_deviations
 
 COUNTS = circulant([50, 17, 17, 16]).astype(int)
 GIVEN = listed_labels(COUNTS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from theory.dense import symmetric
-from twohot._checks.messages import ArgumentError
+from twohot.base.messages import ArgumentError
 from twohot.theory import (
     CorrelationModel,
     PredictionBound,

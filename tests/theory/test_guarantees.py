@@ -19,7 +19,7 @@ from theory.dense import (
     top_labels,
 )
 from theory.problems import FIGURE, FIGURE_L2, FIGURE_SEPARATION, SEEDS, examples, model_of
-from twohot._checks.messages import ArgumentError
+from twohot.base.messages import ArgumentError
 from twohot.theory import (
     CorrelationModel,
     PairLevels,

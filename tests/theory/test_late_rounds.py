@@ -8,7 +8,7 @@ import pytest
 
 from theory.dense import circulant, symmetric
 from theory.problems import FIGURE, FIGURE_L2
-from twohot._checks.messages import ArgumentError
+from twohot.base.messages import ArgumentError
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,

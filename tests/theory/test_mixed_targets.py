@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from theory.dense import circulant, random_problem, rounds, symmetric
 from theory.problems import FIGURE, FIGURE_L2, SEEDS, few_examples, model_of
-from twohot._checks.messages import ArgumentError
+from twohot.base.messages import ArgumentError
 from twohot.theory import CorrelationModel, best_mix, judge, mixed_outputs, type_outputs
 
 

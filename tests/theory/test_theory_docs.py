@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import twohot.theory
-import twohot.theory.as_printed
-from twohot.figures import noise_curves, output_evolution
-from twohot.figures import theory as theory_figures
-from twohot.reproduce.exhibit import choose_exhibits
+from twohot_paper import synthetic_figures as noise_curves
+from twohot_paper import synthetic_figures as output_evolution
+from twohot_paper import theory_figures
+from twohot_paper.exhibit import choose_exhibits
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "theory.md"

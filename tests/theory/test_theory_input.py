@@ -39,7 +39,7 @@ from twohot.theory import (
     type_outputs,
     unseen_outputs,
 )
-from twohot.theory.as_printed import algorithm_1, case_3_balanced
+from twohot_paper.as_printed import algorithm_1, case_3_balanced
 
 MODEL = CorrelationModel.case_1(n_classes=3, same_class=0.3, n_per_class=10)
 CLEAN = np.eye(3)

@@ -32,7 +32,7 @@ from twohot.theory import (
     softmax_rounds,
     type_outputs,
 )
-from twohot.theory.as_printed import case_5_printed
+from twohot_paper.as_printed import case_5_printed
 
 CASES = {
     case["id"]: case

@@ -4,12 +4,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from twohot._checks.column_cells import as_text
-from twohot._checks.messages import ArgumentError, first_few
-from twohot.audit.decision_file import read_decisions
-from twohot.audit.decisions import DECISIONS, OPEN, Decision
-from twohot.tables.frames import frame_columns
-from twohot.tables.spreadsheet_cells import unguarded
+from twohot.base import ArgumentError, as_text, first_few
+from twohot.review import DECISIONS, OPEN, Decision, read_decisions
+from twohot.tables import frame_columns, unguarded
 
 COLUMNS = ("id", "decision", "label", "given_label", "suggested_label")
 

@@ -8,41 +8,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twohot._checks.labels import NO_LABEL, Labels, check_two_classes, code_labels, label_notes
-from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_count, check_within
-from twohot._types import FloatArray, Matrix
-from twohot.audit.audit_notes import flag_notes, row_notes
-from twohot.audit.audited_classes import OfferedClasses, offered_classes
 from twohot.audit.checked_rows import read_checked
-from twohot.audit.class_probabilities import (
-    column_classes,
-    given_blocks,
-    probe_blocks,
-    probe_classes,
+from twohot.audit.issues import (
+    LabelIssues,
+    OfferedClasses,
+    audited_ids,
+    offered_classes,
+    repeated_index_note,
 )
-from twohot.audit.issue_ids import audited_ids, repeated_index_note
-from twohot.audit.issue_table import LabelIssues
-from twohot.audit.partly_labelled import check_sliceable, naming_rows
-from twohot.distill._chunked_inputs import chunked_labels
-from twohot.distill._inputs import check_features
-from twohot.judge.auto_probe import AutoProbe
-from twohot.judge.folds import assign_folds, distance_from_mean
-from twohot.judge.given import (
+from twohot.audit.notes import flag_notes, row_notes
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    FloatArray,
+    Labels,
+    Matrix,
+    check_count,
+    check_two_classes,
+    check_within,
+    code_labels,
+    label_notes,
+)
+from twohot.judge import (
+    N_FOLDS,
+    AutoProbe,
+    Checked,
+    LabelVerdict,
+    assign_folds,
     can_be_cloned,
+    check_checked,
+    check_groups,
+    check_sliceable,
+    column_classes,
+    distance_from_mean,
+    given_blocks,
     has_seen,
     judge_given,
     log_probabilities,
+    naming_rows,
     out_of_fold,
+    probe_blocks,
+    probe_classes,
+    reach_verdict,
+    recalibrate,
 )
-from twohot.judge.groups import check_groups
-from twohot.judge.recalibration import Checked, check_checked, recalibrate
-from twohot.judge.sample import N_FOLDS
-from twohot.judge.verdict import LabelVerdict, reach_verdict
-from twohot.rows.chunked import ChunkedFeatures, is_dask
-from twohot.rows.threads import count_threads
-from twohot.tables.frames import check_same_index, pandas_index
-from twohot.tables.row_ids import RowIds
+from twohot.probes import check_features, chunked_labels
+from twohot.rows import ChunkedFeatures, count_threads, is_dask
+from twohot.tables import RowIds, check_same_index, pandas_index
 
 # Of two candidates whose probabilities differ by less than this factor neither is sure.
 CLOSE = 2.0

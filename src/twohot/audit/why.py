@@ -15,14 +15,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twohot._checks.labels import NO_LABEL, Labels
-from twohot._checks.messages import ArgumentError, counted
-from twohot._checks.numbers import check_count, check_flag, check_positive
-from twohot._types import FloatArray, IntArray, Matrix
-from twohot.audit.averaging_weights import AveragingWeights, prepared_rows
-from twohot.audit.partly_labelled import check_rows_and_labels
-from twohot.distill.base import STUDENT_RIDGE
-from twohot.rows.threads import count_threads
+from twohot.audit.neighbours import AveragingWeights, prepared_rows
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    Labels,
+    Matrix,
+    check_count,
+    check_flag,
+    check_positive,
+    counted,
+)
+from twohot.judge import check_rows_and_labels
+from twohot.probes import STUDENT_RIDGE
+from twohot.rows import count_threads
 
 
 @dataclass(frozen=True, eq=False)

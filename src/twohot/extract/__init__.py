@@ -1,12 +1,13 @@
 """From images or texts to features, by a frozen backbone."""
 
-from twohot.extract.backbone import Backbone
-from twohot.extract.backbone_registry import load_backbone
+from twohot.extract.backbones import Backbone, load_backbone
+from twohot.extract.data_sets import NAMES as NAMES
 from twohot.extract.data_sets import load_data_set
-from twohot.extract.folders_and_lists import read_image_folder, read_item_table
-from twohot.extract.items import LabelledItems
+from twohot.extract.decoding import ExtractionProgress
+from twohot.extract.image_files import not_taken_notes as not_taken_notes
+from twohot.extract.items import LabelledItems, read_image_folder, read_item_table
 from twohot.extract.output import Extraction, Skipped
-from twohot.extract.plan import ExtractionProgress
+from twohot.extract.output import FeatureOrigin as FeatureOrigin
 from twohot.extract.run import extract
 
 __all__ = [

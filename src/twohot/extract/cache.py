@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._files import whole_file
-from twohot._types import FloatArray
-from twohot.tables.safetensors_file import DTYPES, map_tensors, streamed, write_tensors
+from twohot.base import FloatArray, whole_file
+from twohot.tables import DTYPES, map_tensors, streamed, write_tensors
 
 # Parts that stay mapped while rows are gathered: rows that follow each other are mostly in one.
 N_MAPPED = 8

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from twohot._checks.messages import counted, first_few
+from twohot.base import counted, first_few
 
 # What torchvision's ImageFolder takes for an image, another ending of JPEG files, and GIF.
 IMAGE_SUFFIXES = frozenset(

@@ -1,19 +1,50 @@
 """Labelled images or texts: what is extracted, before there are features."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.classes import check_codes
-from twohot._checks.messages import ArgumentError, counted
-from twohot._checks.names import check_names
-from twohot._checks.numbers import check_choice
-from twohot._types import IntArray
-from twohot.extract.image_files import NotTaken
-from twohot.tables.row_ids import RowIds
-from twohot.tables.table import POSITIONS
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    IntArray,
+    as_text,
+    check_choice,
+    check_codes,
+    check_names,
+    counted,
+    first_few,
+    missing_texts,
+    order_key,
+)
+from twohot.extract.image_files import (
+    IMAGE_SUFFIXES,
+    NotTaken,
+    class_folders,
+    find_images,
+    not_taken_notes,
+)
+from twohot.tables import (
+    LABELS,
+    PATH,
+    POSITIONS,
+    ColumnChoice,
+    ColumnRoles,
+    Columns,
+    RowIds,
+    assign_roles,
+    code_given_and_true,
+    code_splits,
+    csv_columns,
+    parquet_columns,
+    pick,
+)
 
 KINDS = ("image", "text")
 
@@ -72,3 +103,205 @@ class LabelledItems:
     def item_kind(self) -> str:
         """What the items of a feature table are: images in memory have names but no paths."""
         return self.kind if self.images is None else ""
+
+
+# Images or texts, labelled or not, from a folder or from a table that lists them ------------------
+
+
+def read_image_folder(folder: str | os.PathLike[str], *, unlabelled: bool = False) -> LabelledItems:
+    """Return the images of a folder that has a sub-folder for each class.
+
+    Parameters
+    ----------
+    folder : path
+        Its sub-folders are the classes, numbers by value and then text; images, whose order is
+        that of their paths, may lie in them at any depth.
+        Links to folders are not followed, a file that several links lead to counts once per class,
+        and other files, and what begins with a dot, are passed over.
+    unlabelled : bool, default False
+        Take all images below the folder, in sub-folders or not, without labels.
+
+    Returns
+    -------
+    LabelledItems
+        The items are paths that begin with `folder`, and their ids are these paths below it;
+        `not_taken` names every other file.
+
+    Examples
+    --------
+    >>> for name in ("cat", "dog"):
+    ...     Path("pets", name).mkdir(parents=True)
+    ...     _ = Path("pets", name, "1.jpg").write_bytes(b"")
+    >>> pets = read_image_folder("pets")
+    >>> pets.classes, len(pets)
+    (('cat', 'dog'), 2)
+    >>> read_image_folder("pets", unlabelled=True).labels
+    array([-1, -1])
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise NotADirectoryError(f"{root} is not a folder: pass one with a sub-folder per class.")
+    folders, beside = ([root], []) if unlabelled else _checked_class_folders(root)
+    found = [find_images(entry) for entry in folders]
+    images = [files.images for files in found]
+    empty = [entry for entry, paths in zip(folders, images, strict=True) if not paths]
+    if empty:
+        advice = f"add images ({', '.join(sorted(IMAGE_SUFFIXES))}), or remove the folder."
+        folders_found = f"{counted(len(empty), 'folder')} ({first_few(map(str, empty))})"
+        raise ValueError(f"no image in {folders_found}: {advice}")
+    classes = [] if unlabelled else sorted((entry.name for entry in folders), key=order_key)
+    place = {name: code for code, name in enumerate(classes)}
+    codes = [place.get(entry.name, NO_LABEL) for entry in folders]
+    return LabelledItems(
+        kind="image",
+        items=tuple(str(path) for paths in images for path in paths),
+        labels=np.repeat(codes, [len(paths) for paths in images]),
+        classes=tuple(classes),
+        source=str(root),
+        ids=RowIds([path.relative_to(root).as_posix() for paths in images for path in paths], PATH),
+        columns=f"{'' if unlabelled else 'label: sub-folder; '}id: path below {root.name}",
+        not_taken=(*beside, *(entry for files in found for entry in files.not_taken)),
+    )
+
+
+def read_item_table(
+    path: str | os.PathLike[str],
+    *,
+    path_column: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    id_column: str | None = None,
+    missing: Collection[str] = (),
+    unlabelled: bool = False,
+) -> LabelledItems:
+    r"""Return the images or texts that a CSV or Parquet file lists, with their labels.
+
+    Parameters
+    ----------
+    path : path
+        A Parquet file, or a CSV file in UTF-8 with the names of its columns in the first line.
+        Columns named "true_label" and "split" are taken in too.
+    path_column, text_column : str, optional
+        The column of image paths, seen from the folder of the file, or the column of texts;
+        by default the one named "path" or "text".
+    label_column : str, optional
+        The column of class names, by default "label" or another usual name. An empty cell means
+        that the item has no label.
+    id_column : str, optional
+        What each item is called, as for `read_table`: by default the column "id", or one whose
+        name ends so and that differs in every row, else the position of the row, from 0.
+    missing : collection of str
+        Texts that mean that an item has no label, "NA" for instance.
+    unlabelled : bool, default False
+        Take the items without labels, whatever columns there are.
+
+    Returns
+    -------
+    LabelledItems
+        The classes are the labels that occur: numbers by value, then text.
+
+    Examples
+    --------
+    >>> _ = Path("reviews.csv").write_text("text,label\nIt works.,good\nIt broke.,bad\n")
+    >>> read_item_table("reviews.csv").classes
+    ('bad', 'good')
+    """
+    file_path = Path(path)
+    is_parquet = file_path.suffix.lower() == ".parquet"
+    columns = parquet_columns(file_path) if is_parquet else csv_columns(file_path)
+    kind, column = _item_column(file_path, columns, path_column, text_column)
+    items = [as_text(cell) for cell in columns[column].tolist()]
+    if not items:
+        raise ValueError(f"{file_path} has no rows: list at least one item.")
+    if unlabelled and label_column is not None:
+        both = {"label_column": label_column, "unlabelled": True}
+        raise ArgumentError(both, "contradict each other", "leave one out.")
+    choice = ColumnChoice(label=label_column, item=column, id=id_column)
+    usual = () if unlabelled else LABELS
+    roles = assign_roles(columns, choice, with_features=False, labels=usual)
+    labels: dict[str, Any] = {"labels": np.full(len(items), NO_LABEL), "classes": ()}
+    if not unlabelled:
+        labels = _labels(file_path, columns, roles, missing)
+    split_codes, split_names = code_splits(columns[roles.split]) if roles.split else (None, ())
+    return LabelledItems(
+        kind=kind,
+        items=_checked_paths(file_path, items) if kind == "image" else items,
+        **labels,
+        source=str(file_path),
+        split=split_codes,
+        split_names=split_names,
+        ids=POSITIONS if roles.id is None else RowIds.of_column(roles.id, columns[roles.id]),
+        missing=missing_texts(missing),
+        columns=roles.in_words(),
+        column_names=roles.names,
+    )
+
+
+def _checked_class_folders(root: Path) -> tuple[list[Path], list[NotTaken]]:
+    """Return the sub-folders, some and with no image beside them, and what else is there."""
+    folders, beside = class_folders(root)
+    if beside.images:
+        place = "beside its class folders" if folders else "in no class folder"
+        names = first_few(map(str, beside.images))
+        images = f"{counted(len(beside.images), 'image')} {place} ({names})"
+        advice = (
+            "pass {unlabelled} to take all images without labels, or move each into a sub-folder "
+            "named after its class."
+        )
+        raise ArgumentError("", f"{root} holds {images}", advice, unlabelled=True)
+    if not folders:
+        others = "".join(f" {note}" for note in not_taken_notes(beside.not_taken))
+        problem = f"{root} has no sub-folder: make one for each class, with its images."
+        raise ValueError(problem + others)
+    return folders, beside.not_taken
+
+
+def _labels(
+    path: Path, columns: Columns, roles: ColumnRoles, missing: Collection[str]
+) -> dict[str, Any]:
+    """Return the fields of the labels: the given ones, the true ones, and their classes."""
+    if roles.label is None:
+        problem = f"{path} has the columns {first_few(columns)}"
+        advice = "say by {label_column} which holds the labels, or pass {unlabelled} if none does."
+        raise ArgumentError("", problem, advice, label_column=..., unlabelled=True)
+    given, true = code_given_and_true(columns, roles.label, roles.true_label, missing=missing)
+    labels = {"labels": given.codes, "classes": tuple(given.classes.tolist())}
+    return labels if true is None else {**labels, "true_labels": true.codes}
+
+
+def _item_column(
+    path: Path, columns: Columns, path_column: str | None, text_column: str | None
+) -> tuple[str, str]:
+    """Return what the items are, and their column."""
+    if path_column is not None and text_column is not None:
+        both = {"path_column": path_column, "text_column": text_column}
+        advice = "items are images or texts, so pass one of them."
+        raise ArgumentError(both, "are both given", advice)
+    # The usual name of one kind is not looked for once the other kind was chosen.
+    paths = pick("path_column", path_column, () if text_column else ("path",), columns)
+    texts = pick("text_column", text_column, () if path_column else ("text",), columns)
+    if paths is not None and texts is None:
+        return "image", paths
+    if texts is not None and paths is None:
+        return "text", texts
+    problem = f"{path} has the columns {first_few(columns)}"
+    advice = "say which holds the items, by {path_column} for images or {text_column} for texts."
+    raise ArgumentError("", problem, advice, path_column=..., text_column=...)
+
+
+def _checked_paths(path: Path, cells: Sequence[str]) -> list[str]:
+    """Return the paths of a table as seen from here; each must be a file, and another one."""
+    empty = [row for row, cell in enumerate(cells) if not cell]
+    if empty:
+        rows = f"{len(empty)} of its rows (row {first_few(empty)}, from 0)"
+        raise ValueError(f"{path} has no path in {rows}: fill these in, or remove them.")
+    image_paths = [os.path.normpath(path.parent / cell) for cell in cells]
+    twice, n_times = Counter(image_paths).most_common(1)[0]
+    if n_times > 1:
+        raise ValueError(f"{path} lists {twice} {n_times} times: keep one row for each image.")
+    missing = [entry for entry in image_paths if not Path(entry).is_file()]
+    if missing:
+        lost = f"{counted(len(missing), 'file')} that cannot be found ({first_few(missing)})"
+        seen = f"paths are seen from {path.parent.resolve()}, the folder of that file."
+        raise FileNotFoundError(f"{path} lists {lost}: {seen}")
+    return image_paths

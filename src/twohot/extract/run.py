@@ -12,24 +12,58 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from twohot._checks.messages import ArgumentError, FileThereError
-from twohot._checks.numbers import check_choice, check_count
-from twohot._checks.outputs import check_output
-from twohot._files import final_path
-from twohot.extract.backbone import Backbone
-from twohot.extract.backbone_registry import check_takes, load_backbone
+from twohot.base import (
+    ArgumentError,
+    FileThereError,
+    check_choice,
+    check_count,
+    check_output,
+    final_path,
+)
+from twohot.extract.backbones import Backbone, check_takes, load_backbone
 from twohot.extract.cache import PartStore
+from twohot.extract.decoding import ExtractionPlan, Loaded, Progress, prefetch
 from twohot.extract.items import LabelledItems
-from twohot.extract.loading import Loaded, prefetch
-from twohot.extract.lock import only_writer
 from twohot.extract.output import Extraction, assemble, finished_before
-from twohot.extract.plan import ExtractionPlan, Progress
+
+# One extraction at a time to one output: a second one would remove the batches of the first -------
+
+
+if os.name == "posix":
+    import fcntl
+
+LOCK = "lock"
+
+
+@contextmanager
+def only_writer(workspace: Path) -> Iterator[None]:
+    """Hold a folder of unfinished work, or raise if another process holds it.
+
+    The system lets go of it when a process ends, however it ends. An empty folder is removed.
+    """
+    workspace.mkdir(exist_ok=True)
+    path = workspace / LOCK
+    with path.open("w") as file:
+        if os.name == "posix":
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                problem = f"another process is working in {workspace}"
+                raise ValueError(f"{problem}: wait for it, or choose another output.") from error
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+            with suppress(OSError):  # batches that the next run goes on from, or removed already
+                workspace.rmdir()
+
 
 DTYPES = ("float16", "float32")
 # Batches that wait while one is in the model: one is being filled and one is ready.

@@ -18,11 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from twohot._types import FloatArray, IntArray
-from twohot.distill.average_recipe import DiscriminantRecipe
-from twohot.distill.recipe import Recipe
-from twohot.distill.rounds import fit_round
-from twohot.distill.targets import SOFT, StoredTargets
+from twohot.base import FloatArray, IntArray
 from twohot.judge.label_model import (
     REFUTED,
     LabelModel,
@@ -35,18 +31,10 @@ from twohot.judge.label_model import (
     weigh,
     z_score,
 )
-from twohot.judge.library import (
-    COARSE_TOL,
-    Library,
-    Member,
-    MemberRecipe,
-    VotesRecipe,
-    _logits,
-)
+from twohot.judge.library import COARSE_TOL, Library, Member, MemberRecipe, VotesRecipe, _logits
 from twohot.judge.sample import Sample
-from twohot.solve.losses import CrossEntropy
-from twohot.solve.objective import Evaluation
-from twohot.solve.solver import Settings, Solver
+from twohot.probes import SOFT, DiscriminantRecipe, Recipe, StoredTargets, fit_round
+from twohot.solve import CrossEntropy, Evaluation, Settings, Solver
 
 # Rounds of fits to the posterior. The first does most; after the second, the leak of a row's own
 # label is as large as what another one gains.

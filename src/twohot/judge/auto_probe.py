@@ -8,43 +8,60 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot._checks.labels import Labels
-from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_count, check_positive
-from twohot._notebooks import notebook_bar
-from twohot._types import FloatArray, IntArray, Matrix, Round
-from twohot.distill._inputs import check_features, check_labels, choose_precision, row_weights
-from twohot.distill.average_recipe import DiscriminantRecipe
-from twohot.distill.averaged_probe import average_rounds
-from twohot.distill.checkpoint import Checkpoint, checkpoint_at, digest_of
-from twohot.distill.discriminant import discriminant_round, half_whitened_moments
-from twohot.distill.fitted import FittedProbe, prepare_as
-from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
-from twohot.distill.recipe import Recipe
-from twohot.distill.rounds import make_round
-from twohot.distill.targets import LABELS, SOFT, StoredTargets
-from twohot.distill.whole_fit import whole_or_not_at_all
-from twohot.judge.anchored import (
-    Anchored,
-    SoftMember,
-    distil,
-    fit_weights,
-    settings_for,
+from twohot.base import (
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    Labels,
+    Matrix,
+    Round,
+    check_count,
+    check_positive,
+    notebook_bar,
 )
+from twohot.judge.anchored import Anchored, SoftMember, distil, fit_weights, settings_for
 from twohot.judge.choice import Choice, choice_from_json, tried_in
-from twohot.judge.folds import distance_from_mean
-from twohot.judge.groups import check_groups
+from twohot.judge.folds import check_groups, distance_from_mean
 from twohot.judge.label_model import LabelModel, combine, fit_even_noise
 from twohot.judge.library import RIDGES, Library, Member, VotesRecipe
 from twohot.judge.sample import draw_sample
 from twohot.judge.verdict import GIVEN, BlockJudge, LabelVerdict, PosteriorTargets, reach_verdict
-from twohot.rows.chunked import ChunkedColumn, ChunkedFeatures, open_column
-from twohot.rows.chunked_labels import ChunkedLabels
-from twohot.rows.preparation import AS_THEY_ARE, Preparation
-from twohot.rows.selected import SelectedRows
-from twohot.rows.stores import open_rows
-from twohot.rows.threads import count_threads, one_blas_thread
-from twohot.solve.solver import Solver
+from twohot.probes import (
+    LABELS,
+    SOFT,
+    Checkpoint,
+    DiscriminantRecipe,
+    FittedProbe,
+    Recipe,
+    StoredTargets,
+    average_rounds,
+    check_features,
+    check_labels,
+    checkpoint_at,
+    choose_precision,
+    choose_shrinkage,
+    digest_of,
+    discriminant_round,
+    half_whitened_moments,
+    leave_one_out_logits,
+    make_round,
+    prepare_as,
+    row_weights,
+    whole_or_not_at_all,
+)
+from twohot.rows import (
+    AS_THEY_ARE,
+    ChunkedColumn,
+    ChunkedFeatures,
+    ChunkedLabels,
+    Preparation,
+    SelectedRows,
+    count_threads,
+    one_blas_thread,
+    open_column,
+    open_rows,
+)
+from twohot.solve import Solver
 
 # Members of a library at the most: two losses on two kinds of rows, a discriminant, two votes.
 MOST_TRIED = 4 * len(RIDGES) + 3

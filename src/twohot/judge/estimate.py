@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from twohot.judge.sample import SAMPLE_ROWS
-from twohot.rows.dask_tasks import FEATURE_SHARE
-from twohot.rows.principal_axes import LEADING_AXES
-from twohot.solve.secants import CLASS_PAIRS
+from twohot.rows import FEATURE_SHARE, LEADING_AXES
+from twohot.solve import CLASS_PAIRS
 
 # Reads of all rows before a fit: mean, principal axes, sample, moment of the labels.
 FIRST_READS = 4

@@ -5,20 +5,39 @@ for every wrong one: it is compared with a clone that has not, and if it agrees 
 than chance explains, clones that are fitted without each fold judge in its place.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from twohot._types import FloatArray, IntArray
+from twohot.base import (
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    Labels,
+    Matrix,
+    RandomState,
+    as_text,
+    check_classes,
+    check_column_order,
+    check_count,
+    check_soft_targets,
+    counted,
+    first_few,
+    named_columns,
+)
 from twohot.judge.anchored import Anchored, Stage, read_noise
-from twohot.judge.folds import assign_folds
+from twohot.judge.folds import assign_folds, distance_from_mean
 from twohot.judge.label_model import fit_even_noise
 from twohot.judge.library import Library, Member, VotesRecipe
 from twohot.judge.sample import N_FOLDS, Sample
 from twohot.judge.verdict import LabelVerdict, judge_logits, verdict_of
-from twohot.rows.parted import take_rows
+from twohot.probes import Probe, check_features, check_labels
+from twohot.rows import take_rows
 
 # Share of given probabilities that goes to all classes alike: of ten neighbours none may have the
 # right label, and no temperature mends a zero.
@@ -136,3 +155,149 @@ def out_of_fold(probe: Any, X: Any, codes: IntArray, fold: IntArray, n_classes: 
         if len(rows):
             probabilities[np.ix_(rows, columns)] = fitted.predict_proba(take_rows(X, rows))
     return probabilities
+
+
+# How likely each class is at every row: by a probe, or as a user says; one block at a time --------
+
+
+# Rows whose probabilities are held at once.
+BLOCK_ROWS = 10_000
+
+
+def probe_classes(probe: Any) -> NDArray[Any]:
+    """Return the classes of a fitted classifier."""
+    if not (hasattr(probe, "classes_") and hasattr(probe, "predict_proba")):
+        problem = "is not a fitted classifier with classes_ and predict_proba"
+        advice = "fit it first, or pass None to have an AutoProbe fitted."
+        raise ArgumentError({"probe": probe}, problem, advice)
+    return np.asarray(probe.classes_)
+
+
+def column_classes(
+    probabilities: ArrayLike,
+    y: Any,
+    labels: Labels,
+    *,
+    classes: ArrayLike | None = None,
+    advice: str = "name the columns by {classes}, model.classes_ for instance.",
+) -> NDArray[Any]:
+    """Return the class of each column of a user's probabilities: named, or those that rows have.
+
+    Text that is a whole number is refused where nobody names the columns: scikit-learn has it in
+    alphabetical order, and we by value. A `Labels` record as `y` is an order that somebody chose.
+    """
+    present = labels.present().classes
+    named = named_columns(probabilities, present)
+    if classes is not None:
+        given = check_classes(classes)
+        check_column_order("probabilities", named, given)
+        return given
+    values = present.tolist()
+    if named is None:
+        if not isinstance(y, Labels) and values != sorted(values):
+            numbers = f"has text that is a number ({first_few(values)})"
+            problem = f"{numbers}, and columns may be sorted by its value or as text"
+            raise ArgumentError("y", problem, advice, classes=...)
+        return present
+    if not {*map(as_text, values)} <= {*map(as_text, named.tolist())}:
+        problem = f"has the columns {first_few(named.tolist())}, which are not the labels of y"
+        raise ArgumentError("probabilities", problem, advice, classes=...)
+    return named
+
+
+def probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:
+    """Yield what a probe says, calibrated if it can do that."""
+    predict = getattr(probe, "predict_calibrated_proba", probe.predict_proba)
+    for first in range(0, n_rows, BLOCK_ROWS):
+        size = min(BLOCK_ROWS, n_rows - first)
+        block = np.asarray(predict(take_rows(X, slice(first, first + size))), dtype=np.float64)
+        _check_block(block, (size, len(probe.classes_)), first)
+        yield block
+
+
+def _check_block(block: FloatArray, shape: tuple[int, int], first: int) -> None:
+    """Raise unless a probe has given probabilities, one for each row and class."""
+    advice = "pass a classifier whose predict_proba gives a probability of each of its classes_."
+    if block.shape != shape:
+        problem = f"gives probabilities of shape {block.shape} where {shape} are due"
+        raise ArgumentError("probe", problem, advice)
+    wrong = np.flatnonzero(~((block >= 0) & np.isfinite(block)).all(axis=1))
+    if wrong.size:
+        problem = f"gives row {first + wrong[0]} a probability that is no number or below zero"
+        raise ArgumentError("probe", problem, advice)
+
+
+def check_probabilities(
+    probabilities: ArrayLike,
+    labels: Labels,
+    advice: str = "pass one column per class that rows have, in order.",
+    **mentions: object,
+) -> Matrix:
+    """Return a user's own probabilities, dense or CSR, one column per class."""
+    rows = check_soft_targets(probabilities, len(labels.codes), name="probabilities", beside="y")
+    if rows.shape[1] != labels.n_classes:
+        problem = f"has {counted(rows.shape[1], 'column')} for {labels.n_classes} classes"
+        raise ArgumentError("probabilities", problem, advice, **mentions)
+    return rows
+
+
+def given_blocks(probabilities: ArrayLike, labels: Labels) -> Iterator[FloatArray]:
+    """Return a user's own probabilities in blocks, checked before the first."""
+    advice = "pass one column per class, and name them by {classes} if y does not have them all."
+    rows = check_probabilities(probabilities, labels, advice, classes=...)
+    blocks = (rows[first : first + BLOCK_ROWS] for first in range(0, rows.shape[0], BLOCK_ROWS))
+    dense = (block.toarray() if sp.issparse(block) else block for block in blocks)
+    return (np.asarray(block, dtype=np.float64) for block in dense)
+
+
+# What a probe says of rows that it was not fitted on, for every row -------------------------------
+
+
+def out_of_fold_probabilities(
+    probe: Probe,
+    X: Matrix,
+    y: ArrayLike | Labels,
+    *,
+    n_folds: int = N_FOLDS,
+    random_state: RandomState = None,
+) -> NDArray[np.float64]:
+    """Return the probabilities of every row by a probe fitted without its fold.
+
+    Parameters
+    ----------
+    probe : LinearProbe, DistilledProbe or PartialLabelProbe
+        It is cloned and stays as it is.
+    X : array or sparse array of shape (n_samples, n_features)
+        Features.
+    y : array of shape (n_samples,)
+        One label for every row.
+    n_folds : int, default 5
+        Each has its share of every label.
+    random_state : int, numpy.random.Generator or None
+        Draws the folds.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+        Classes in order. A class whose rows are all in one fold has probability zero there.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import LinearProbe
+    >>> X, y = load_digits(return_X_y=True)
+    >>> probabilities = out_of_fold_probabilities(LinearProbe(ridge=4), X, y, random_state=0)
+    >>> print(f"{(probabilities.argmax(axis=1) == y).mean():.2f}")
+    0.96
+    """
+    features = check_features(clone(probe), X, reset=True)
+    labels = check_labels(probe, y, features)
+    n_rows = len(labels.codes)
+    if check_count("n_folds", n_folds, 2) > n_rows:
+        problem = f"is more than {counted(n_rows, 'row')}"
+        raise ArgumentError({"n_folds": n_folds}, problem, f"pass at most {n_rows}.")
+    order = distance_from_mean(features, n_jobs=1)
+    fold = assign_folds(order, labels.codes, n_folds, random_state=random_state)
+    return np.asarray(
+        out_of_fold(probe, features, labels.codes, fold, labels.n_classes), dtype=np.float64
+    )

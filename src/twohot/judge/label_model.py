@@ -20,8 +20,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln, log_softmax, logit
 
-from twohot._types import FloatArray, IntArray
-from twohot.solve.loss_kernels import softmax
+from twohot.base import FloatArray, IntArray
+from twohot.solve import softmax
 
 # Share of the rows of a predicted class that are its anchor rows. Any share from a tenth to a third
 # gives the same flags within sampling error: a small one has few counts, a large one has overlap.

@@ -19,22 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from twohot._types import FloatArray, IntArray
-from twohot.distill.average_recipe import DiscriminantRecipe
-from twohot.distill.checkpoint import Checkpoint
-from twohot.distill.discriminant import half_whitened_moments
-from twohot.distill.leave_one_out import choose_shrinkage, leave_one_out_logits
-from twohot.distill.recipe import Recipe
-from twohot.distill.rounds import fit_round
-from twohot.distill.targets import LABELS, LabelTargets, one_hot
+from twohot.base import FloatArray, IntArray
 from twohot.judge.label_model import EvenFit, centre, fit_even_noise
 from twohot.judge.nearest import nearest_rows
 from twohot.judge.sample import Sample
-from twohot.rows.block import Block
-from twohot.rows.coordinates import Coordinates
-from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
-from twohot.solve.objective import Evaluation
-from twohot.solve.solver import Settings, Solver
+from twohot.probes import (
+    LABELS,
+    Checkpoint,
+    DiscriminantRecipe,
+    LabelTargets,
+    Recipe,
+    choose_shrinkage,
+    fit_round,
+    half_whitened_moments,
+    leave_one_out_logits,
+    one_hot,
+)
+from twohot.rows import Block, Coordinates
+from twohot.solve import CrossEntropy, Evaluation, GeneralizedCrossEntropy, Loss, Settings, Solver
 
 # Penalties, as ridges (see `LinearProbe`), by a factor of about three; every kind begins where it
 # is neither memorising nor flat, and goes on as long as it gains.

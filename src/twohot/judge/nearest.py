@@ -17,8 +17,8 @@ In m dimensions the nearest of k rows within d_k is nearer than t d_k with a pro
 
 import numpy as np
 
-from twohot._types import FloatArray, IntArray
-from twohot.rows.threads import count_threads, map_on_cores
+from twohot.base import FloatArray, IntArray
+from twohot.rows import count_threads, map_on_cores
 
 # Rows that are compared with all others at once: 50 MB of products for 50,000 points.
 BLOCK_ROWS = 256

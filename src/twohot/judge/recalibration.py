@@ -19,11 +19,19 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
-from twohot._checks.column_cells import as_text, is_missing, plain
-from twohot._checks.labels import NO_LABEL
-from twohot._checks.messages import ArgumentError, counted, first_few
-from twohot._types import BoolArray, FloatArray, IntArray
-from twohot.tables.row_ids import RowIds
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_text,
+    counted,
+    first_few,
+    is_missing,
+    plain,
+)
+from twohot.tables import RowIds
 
 # From so many checked rows on the shape is learnt too, not only a shift and a slope. In simulated
 # reviews both ways were as good there.

@@ -10,14 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_count, is_integer
-from twohot._types import FloatArray, IntArray
-from twohot.distill.targets import LABELS
-from twohot.judge.folds import assign_folds, duplicate_groups
-from twohot.judge.groups import merge_groups
-from twohot.rows.coordinates import Coordinates
-from twohot.rows.stratified import shares_of_labels
+from twohot.base import ArgumentError, FloatArray, IntArray, check_count, is_integer
+from twohot.judge.folds import assign_folds, duplicate_groups, merge_groups
+from twohot.probes import LABELS
+from twohot.rows import Coordinates, shares_of_labels
 
 N_FOLDS = 5
 

@@ -13,12 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax
 
-from twohot._checks.labels import NO_LABEL
-from twohot._types import BoolArray, FloatArray, IntArray, Matrix
-from twohot.distill.average_recipe import DiscriminantRecipe
-from twohot.distill.discriminant import ClassMoments
-from twohot.distill.leave_one_out import left_out_logits
-from twohot.distill.targets import SOFT
+from twohot.base import NO_LABEL, BoolArray, FloatArray, IntArray, Matrix
 from twohot.judge.anchored import Anchored, least_part, shifted
 from twohot.judge.label_model import (
     REFUTED,
@@ -32,7 +27,8 @@ from twohot.judge.label_model import (
 from twohot.judge.library import VotesRecipe, vote_logits
 from twohot.judge.nearest import nearest_rows
 from twohot.judge.recalibration import Checked
-from twohot.rows.block import Block
+from twohot.probes import SOFT, ClassMoments, DiscriminantRecipe, left_out_logits
+from twohot.rows import Block
 
 GIVEN = "given"  # codes of the labels beside the rows; NO_LABEL for rows without one
 

@@ -1,12 +1,10 @@
 """Labels with a known noise, and synthetic features to try things on."""
 
-from twohot._checks.classes import check_corruption
+from twohot.base import check_corruption
 from twohot.noise.boundary import boundary_noise
-from twohot.noise.corrupt_table import (
-    corrupt_table,
-    corrupt_table_at_boundary,
-    corruption_for,
-)
+from twohot.noise.corrupted_table import corrupt_table, corrupt_table_at_boundary, corruption_for
+from twohot.noise.corrupted_table import corrupted_rows as corrupted_rows
+from twohot.noise.corrupted_table import read_matrix as read_matrix
 from twohot.noise.corruption import (
     Corrupted,
     asymmetric,
@@ -16,7 +14,7 @@ from twohot.noise.corruption import (
     symmetric,
 )
 from twohot.noise.gaussian_classes import make_gaussians
-from twohot.noise.synthetic_features import SyntheticFeatures, make_features
+from twohot.noise.synthetic import SyntheticFeatures, make_features
 
 __all__ = [
     "Corrupted",

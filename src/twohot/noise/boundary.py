@@ -12,12 +12,19 @@ noise: which labels are wrong depends on the row, as it does where people label.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twohot._checks.arrays import check_soft_targets
-from twohot._checks.classes import RandomState, as_array, check_generator
-from twohot._checks.labels import check_some_labelled, code_labels
-from twohot._checks.messages import ArgumentError, counted
-from twohot._checks.numbers import check_within
-from twohot._types import FloatArray, IntArray
+from twohot.base import (
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    RandomState,
+    as_array,
+    check_generator,
+    check_soft_targets,
+    check_some_labelled,
+    check_within,
+    code_labels,
+    counted,
+)
 from twohot.noise.corruption import Corrupted, corrupted_to
 
 # The largest probability to flip: the label of no row is wrong for certain.
@@ -42,7 +49,7 @@ def boundary_noise(
         True labels: integers or text. Samples without a label (None, NaN, empty) stay without.
     probabilities : array of shape (n_samples, n_classes)
         How likely each class is for each sample, from a probe fitted to true labels of other
-        samples; rows sum to one. See `twohot.judge.out_of_fold`.
+        samples; rows sum to one. See `twohot.judge.given`.
     noise_rate : float
         Expected share of the labels that change, from 0 to 0.95.
     random_state : int, numpy.random.Generator or None
@@ -64,7 +71,7 @@ def boundary_noise(
     --------
     >>> from sklearn.datasets import load_digits
     >>> from twohot import LinearProbe
-    >>> from twohot.judge.out_of_fold import out_of_fold_probabilities
+    >>> from twohot.judge.given import out_of_fold_probabilities
     >>> X, y = load_digits(return_X_y=True)
     >>> probabilities = out_of_fold_probabilities(LinearProbe(ridge=4), X, y, random_state=0)
     >>> noisy = boundary_noise(y, probabilities, 0.2, random_state=0)

@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from twohot._checks.arrays import check_precision
-from twohot._checks.classes import RandomState, as_array, check_class_sizes, check_generator
-from twohot._checks.messages import ArgumentError
-from twohot.noise.synthetic_features import SyntheticFeatures
+from twohot.base import (
+    ArgumentError,
+    RandomState,
+    as_array,
+    check_class_sizes,
+    check_generator,
+    check_precision,
+)
+from twohot.noise.synthetic import SyntheticFeatures
 
 # An eigenvalue below zero by at most this share of the largest one is a rounding error of zero.
 NEGLIGIBLE = 1e-10

@@ -6,7 +6,7 @@ Percentages let a chart stretch with the page while its text keeps its size.
 import math
 from dataclasses import dataclass
 
-from twohot.figures.palette import method_colours
+from twohot.base import method_colours
 from twohot.review.records import ChoiceCurve, Method
 
 # Steps between ticks of an axis that is not logarithmic.

@@ -16,13 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.labels import NO_LABEL
-from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_count
-from twohot._files import json_safe, whole_file
-from twohot._pages import page_templates
+from twohot.base import NO_LABEL, ArgumentError, check_count, json_safe, page_templates, whole_file
 from twohot.review.charts import choice_plot, method_dots
-from twohot.review.findings import copies_by_row, finding_columns, rows_of_page
 from twohot.review.page_data import (
     PictureFiles,
     neighbour_columns,
@@ -30,7 +25,13 @@ from twohot.review.page_data import (
     row_pictures,
     thousandths,
 )
-from twohot.review.records import ReviewRows, ReviewSummary
+from twohot.review.records import (
+    ReviewRows,
+    ReviewSummary,
+    copies_by_row,
+    finding_columns,
+    rows_of_page,
+)
 
 EMBED_LIMIT = 2000
 # In pixels: what a card shows, on a screen with two dots a pixel nearly sharp.

@@ -11,11 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.messages import counted
-from twohot._extras import load_extra
-from twohot._types import FloatArray, IntArray
-from twohot.review.evidence import Near, neighbour_numbers
-from twohot.review.records import ReviewRows, readable
+from twohot.base import FloatArray, IntArray, counted, load_extra
+from twohot.review.records import Near, ReviewRows, neighbour_numbers, readable
 from twohot.review.thumbnails import link, thumbnail
 
 # Characters of a text that a card carries; nobody reads more there, and issues.csv has it all.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from twohot._extras import load_extra
+from twohot.base import load_extra
 
 # Pictures up to this side are kept pixel by pixel: blurred edges would be all of them.
 LOSSLESS_SIDE = 64

@@ -14,13 +14,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.arrays import check_real
-from twohot._checks.messages import ArgumentError, counted
-from twohot._types import IntArray, Matrix
-from twohot.rows.dask_collection import precision_of
+from twohot.base import STORED, ArgumentError, IntArray, Matrix, check_real, counted
 from twohot.rows.dask_tasks import Handle, Tasks, active_tasks
 from twohot.rows.rows import stack
-from twohot.rows.selected import SelectedRows
+from twohot.rows.selected import SelectedRows, draw_ranks, rows_of_ranks
+
+# Arrays and frames of Dask as a user passes them: what is known without computing them ------------
+
+
+NUMBERS = "fiub"  # kinds of dtypes that are numbers
+
+
+def check_collection(X: Any) -> None:
+    """Raise unless an array or frame of Dask holds rows of numbers, as far as that is known."""
+    if getattr(X, "ndim", 0) != 2:
+        problem = f"has {counted(getattr(X, 'ndim', 0), 'dimension')}"
+        raise ArgumentError("X", problem, "pass rows of features, in two dimensions.")
+    if hasattr(X, "columns"):  # a frame
+        kinds = {str(name): dtype for name, dtype in X.dtypes.items()}
+        other = [
+            name for name, dtype in kinds.items() if getattr(dtype, "kind", "O") not in NUMBERS
+        ]
+        if other:
+            problem = f"has a column {other[0]!r} of {kinds[other[0]]}"
+            raise ArgumentError("X", problem, "pass columns of numbers alone.")
+    elif X.dtype.kind not in f"{NUMBERS}O":  # objects may turn out to be numbers
+        raise ArgumentError("X", f"has dtype {X.dtype}", "pass real numbers.")
+
+
+def precision_of(X: Any) -> np.dtype[Any]:
+    """Return the precision that rows of Dask are kept in: their own, if features may have it."""
+    dtype = X.dtype if hasattr(X, "dtype") else np.result_type(*X.dtypes)
+    return np.dtype(dtype if dtype in STORED else STORED[0])
 
 
 def is_dask(data: Any) -> bool:
@@ -301,3 +326,69 @@ def take_from(chunk: Any, rows: IntArray) -> Any:
 def join_pieces(pieces: list[Any], rows: list[IntArray]) -> Any:
     """Return rows of several chunks as one."""
     return np.concatenate([piece[each] for piece, each in zip(pieces, rows, strict=True)])
+
+
+# Labels in the chunks of features: how many there are, and rows drawn from every one of them ------
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedLabels:
+    """One label for every row, in the chunks of the features."""
+
+    codes: ChunkedColumn
+    classes: NDArray[Any]  # (n_classes,), each once, in order
+    sizes: IntArray  # (n_classes,), rows of each class
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+
+def draw_from_chunks(
+    codes: ChunkedColumn,
+    n_classes: int,
+    n_rows: int,
+    rng: np.random.Generator,
+    classes: IntArray | None = None,
+) -> tuple[IntArray, IntArray]:
+    """Return about so many rows with some of every label, in order, and their labels.
+
+    Of some classes alone, if these are given.
+    """
+    counts = np.array(codes.gather(count_codes, n_classes + 1))[:, :-1]  # (n_chunks, K)
+    sizes = counts.sum(axis=0)
+    if classes is not None:
+        sizes[np.setdiff1d(np.arange(n_classes), classes)] = 0
+    ranks = draw_ranks(sizes, n_rows, rng)
+    before = np.cumsum(counts, axis=0) - counts
+    calls = [
+        (
+            chunk,
+            [_within(each, first, size) for each, first, size in zip(ranks, *place, strict=True)],
+        )
+        for chunk, place in zip(codes.chunks, zip(before, counts, strict=True), strict=True)
+    ]
+    drawn = codes.tasks.results(codes.tasks.run(drawn_rows, calls))
+    firsts = codes.bounds[:-1].tolist()
+    index = np.concatenate([rows + first for (rows, _), first in zip(drawn, firsts, strict=True)])
+    return index, np.concatenate([own for _, own in drawn])
+
+
+def _within(ranks: IntArray, first: int, size: int) -> IntArray:
+    """Return the ranks that are those of a chunk, counted from its first row of the label."""
+    return ranks[(ranks >= first) & (ranks < first + size)] - first
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+
+def count_codes(codes: IntArray, n_codes: int) -> IntArray:
+    """Return how often each code occurs; the last one is that of no label."""
+    return np.bincount(np.where(codes < 0, n_codes - 1, codes), minlength=n_codes)
+
+
+def drawn_rows(codes: IntArray, ranks: list[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the rows of a chunk that have given ranks among those of their label; their labels."""
+    rows = rows_of_ranks(codes, ranks)
+    return rows, codes[rows]

@@ -15,8 +15,7 @@ from joblib import cpu_count, effective_n_jobs
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import is_integer
+from twohot.base import ArgumentError, is_integer
 
 Result = TypeVar("Result")
 

@@ -14,13 +14,11 @@ is learnt of the curvature there.
 import numpy as np
 from scipy.optimize import brentq
 
-from twohot._types import FloatArray, IntArray
-from twohot.rows.block import Block
-from twohot.rows.row_sample import RANGE, is_sampled
-from twohot.rows.rows import Rows, Terms
+from twohot.base import FloatArray, IntArray
+from twohot.rows import RANGE, Block, Rows, Terms, is_sampled
+from twohot.solve.curvature import metrics_at_zero
 from twohot.solve.loss_kernels import deviation
 from twohot.solve.objective import FitProblem
-from twohot.solve.preconditioner import metrics_at_zero
 
 # Rows that are looked at, if there are many, and share of them: one number is to be found, which
 # need not be exact. Of few all are, so that a row of weight two is two rows, and one of no weight

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twohot.solve.class_steps import KEPT_LOGITS, choose_steps
+from twohot.solve.curvature import History, metrics_at
 from twohot.solve.first_step import first_coef
 from twohot.solve.objective import Evaluation, Objective
-from twohot.solve.preconditioner import metrics_at
-from twohot.solve.secants import History
+from twohot.solve.steps import KEPT_LOGITS, choose_steps
 
 # After a step that had to be shortened, the pairs of each class are set aside for so many steps:
 # the curvature changes too fast for them. Without this, fits at a small penalty stall.

@@ -26,12 +26,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from twohot._checks.numbers import check_choice, check_within
-from twohot._types import FloatArray
-from twohot.rows.rows import Kernel
-from twohot.solve.loss_kernels import cross_entropy_terms, generalized_terms
+from twohot.base import FloatArray, check_choice, check_within
+from twohot.rows import Kernel
+from twohot.solve.loss_kernels import (
+    cross_entropy_along,
+    cross_entropy_terms,
+    generalized_along,
+    generalized_terms,
+)
 from twohot.solve.objective import Evaluation, FitProblem
-from twohot.solve.search_kernels import cross_entropy_along, generalized_along
 
 # The curvature of a class that no row is predicted to be in; the preconditioner divides by it.
 LEAST_CURVATURE = 1e-10

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from twohot._types import FloatArray
-from twohot.rows.coordinates import Coordinates
-from twohot.rows.principal_axes import PrincipalAxes
-from twohot.rows.rows import Rows
+from twohot.base import FloatArray
+from twohot.rows import Coordinates, PrincipalAxes, Rows
 from twohot.solve.loss_kernels import Targets, target_terms
 
 if TYPE_CHECKING:
     from twohot.solve.losses import Loss
+
 
 # Roundings, relative to its largest term, that a sum over all rows may be off by.
 MOMENT_ROUNDING = 10

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twohot._types import FloatArray
-from twohot.rows.coordinates import Coordinates
-from twohot.solve.class_steps import KEPT_LOGITS
+from twohot.base import FloatArray
+from twohot.rows import Coordinates
+from twohot.solve.curvature import History
 from twohot.solve.lbfgs import Solution, minimize
 from twohot.solve.loss_kernels import Targets
 from twohot.solve.losses import Loss
 from twohot.solve.objective import Evaluation, FitProblem, Objective, pose
-from twohot.solve.secants import History
+from twohot.solve.steps import KEPT_LOGITS
 
 # Of the fit that only serves another loss as a start: from here that one ends where it would from
 # the optimum, after fewer passes.

@@ -1,11 +1,17 @@
 """How far a step goes along a direction, if every length that is tried takes a pass."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import scipy.linalg as sl
 
-from twohot._types import FloatArray
+from twohot.base import FloatArray
+from twohot.rows import Block, Kernel, Rows, Terms
+from twohot.solve.curvature import class_inner
+from twohot.solve.loss_kernels import CHANGE, LOGITS
 from twohot.solve.objective import Evaluation, Objective
 
 # A step whose slope at its end is steeper than this share of the slope at its start has gone
@@ -95,3 +101,231 @@ class WholeSteps:
         """Let the length that would have suited a step count for the next."""
         if self.objective.loss.is_convex:
             self.usual_length = min(max(usual + NEWEST * (suited - usual), SHORTEST), 1.0)
+
+
+# How far each class goes along a direction: Newton's method on K lengths --------------------------
+# As a function of the lengths t, and less a constant, the objective is
+#
+#     loss(t) + fixed · t + ½ Σ_k bend_k t_k²,
+#
+# the mean loss at the logits, what is linear in the coefficients, and the penalty.
+
+
+MOST_LOOKS = 6  # at the objective along a direction; mostly one is enough
+MOST_SHORTER = 25  # looks until any length leads down; 0.4²⁵ of a step is nothing
+GOOD_SLOPE = 0.2  # share of the slopes that may be left
+SHORTER = 0.4  # factor of a step that leads up
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The objective along a direction."""
+
+    # Mean loss at some lengths, its slopes (K,), at order 2 its curvature (K, K), and that of each
+    # class by itself (K,).
+    terms: Callable[[FloatArray, int], Terms]
+    slope: FloatArray  # (K,), of the objective at no length
+    bend: FloatArray  # (K,), of the penalty
+    reach: FloatArray  # (K,), the largest length of each class
+    rounding: float  # of values, relative
+    least_bend: float  # least curvature, relative to that of each class by itself
+
+
+def search_lengths(line: Line) -> FloatArray:
+    """Return the length of each class; zeros if none leads down."""
+    lengths = np.zeros_like(line.slope)
+    terms = line.terms(lengths, 2)
+    fixed = line.slope - terms[1]
+    value, slope, good = float(terms[0]), line.slope, GOOD_SLOPE * np.linalg.norm(line.slope)
+    move, share = _newton(line, slope, terms), 1.0
+    for look in range(MOST_SHORTER):
+        if look >= MOST_LOOKS and lengths.any():
+            break
+        there = np.clip(lengths + share * move, -line.reach, line.reach)
+        loss, loss_slope = line.terms(there, 1)
+        value_there = float(loss) + float(there @ (fixed + 0.5 * line.bend * there))
+        if not value_there <= value + line.rounding * abs(value):
+            share *= SHORTER
+            continue
+        lengths, value, slope = there, value_there, loss_slope + fixed + line.bend * there
+        if np.linalg.norm(slope) <= good:
+            break
+        move, share = _newton(line, slope, line.terms(lengths, 2)), 1.0
+    return lengths
+
+
+def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
+    """Return how the lengths are to change: down, also where the objective bends down."""
+    curvature, by_itself = terms[2] + np.diag(line.bend), terms[3] + line.bend
+    unit = 1 / np.sqrt(np.maximum(by_itself, np.finfo(np.float64).tiny))
+    bends, axes = sl.eigh(curvature * unit * unit[:, np.newaxis])
+    bends = np.maximum(np.abs(bends), line.least_bend)
+    return np.asarray(-unit * (axes @ (axes.T @ (unit * slope) / bends)))
+
+
+# A length for each class: how far a step goes, found without a pass -------------------------------
+# Logits are linear in the coefficients. Where those of all rows are kept, one product over the
+# rows tells how a direction D changes them, and the objective along
+#
+#     W + diag(t) D,    t a length for each class,
+#
+# is known for any t: with logits Z + (X Dᵀ) diag(t). Newton's method on these K lengths takes the
+# coupling between the classes into account, which no model of single classes can. One more
+# product, of the outputs there, makes the gradient. So every step takes exactly one pass, and each
+# class goes as far as it can.
+#
+# A fit that is not convex ends where a few classes at a time change their minds, one after the
+# other, while all others are done: there a length for each class saves passes even where it costs
+# as much.
+
+
+# Logits of all rows are kept if they take no more than this. So much again is what a direction
+# adds to them.
+KEPT_LOGITS = 2**24
+
+# Features for each class from which on the search for lengths is cheap beside a pass. It takes a
+# fifth of one for 20 features a class, and four fifths for 5, which is more than it saves.
+LEAST_FEATURES = 10
+
+# The same for the end of a fit that is not convex, from this relative gradient on: with 4 features
+# a class it saves a fifth of the passes there, for about the same processor time. Down to it steps
+# are those of any other fit: where a fit to a coarse tolerance ends is part of what it is.
+LEAST_LATE_FEATURES = 3
+LATE_GRADIENT = 0.03
+
+# Least curvature in the lengths, relative to that of each class by itself: where the objective is
+# convex, what rounding may take away; elsewhere what keeps steps within reach of the curvature.
+LEAST_BEND = {"convex": 1e-4, "other": 0.03}
+
+# What a step may add to a logit: the intercept of a class that no row is of goes down for ever, and
+# nothing but rounding would stop it. From here on a class is as good as out of the question. And
+# the largest length of a class whose logits hardly change.
+MOST_CHANGE, MOST_LENGTH = 1000.0, 1e6
+
+
+@contextmanager
+def choose_steps(objective: Objective, most_bytes: int, tol: float) -> Iterator[Steps]:
+    """Give a length to each class where logits can be kept, at least in the end, or one to all.
+
+    `tol` is the relative gradient that the fit is to reach.
+    """
+    rows = objective.problem.rows
+    n_bytes = rows.n_samples * rows.n_classes * rows.dtype.itemsize
+    features = rows.n_features / rows.n_classes
+    has_end = tol < LATE_GRADIENT and not objective.loss.is_convex
+    least = LEAST_LATE_FEATURES if has_end else LEAST_FEATURES
+    along = objective.loss.along(objective.problem)
+    if along is None or n_bytes > most_bytes or features < least or not rows.is_here:
+        yield WholeSteps(objective)
+        return
+    steps = ClassSteps(objective, *along)
+    try:
+        yield steps if features >= LEAST_FEATURES else LateClassSteps(objective, steps)
+    finally:
+        for name in (LOGITS, CHANGE):
+            rows.columns.pop(name, None)
+
+
+class ClassSteps:
+    """A length for each class."""
+
+    # Lengths of their own keep classes from leaping, so that nearly every pair serves.
+    least_class_curvature = 0.05
+
+    def __init__(self, objective: Objective, kernel: Kernel, shared: tuple[Any, ...]) -> None:
+        self.objective = objective
+        self._kernel, self._shared = kernel, shared
+        self._kept: Rows | None = None  # logits, from the first step on
+
+    def begin(self, coef: FloatArray) -> Evaluation:
+        """Return the evaluation where the steps begin; the logits there are kept."""
+        self._kept = self._logits_at(coef)
+        return self.objective.evaluate(coef, kept=True)
+
+    def take(
+        self,
+        here: Evaluation,
+        direction: FloatArray,
+        most_trials: int,  # noqa: ARG002
+    ) -> tuple[Evaluation | None, bool]:
+        """Return the evaluation one step on; None if no lengths lead down."""
+        problem = self.objective.problem
+        if self._kept is None:
+            self._kept = self._logits_at(here.coef)
+        problem.rows.derive(CHANGE, logits_at, problem.coordinates.on_rows(direction))
+        change = problem.rows.columns[CHANGE]
+        reach = MOST_CHANGE / np.maximum(np.abs(change).max(axis=0), MOST_CHANGE / MOST_LENGTH)
+        lengths = search_lengths(self._line(self._kept, here, direction, reach))
+        if not lengths.any():
+            return None, True
+        step = lengths[:, np.newaxis] * direction
+        step -= step.mean(axis=0)
+        change *= lengths.astype(change.dtype)
+        change -= change.mean(axis=1, keepdims=True)
+        self._kept.X += change
+        return self.objective.evaluate(here.coef + step, kept=True), False
+
+    def _line(
+        self, logits: Rows, here: Evaluation, direction: FloatArray, reach: FloatArray
+    ) -> Line:
+        def mean_terms_at(lengths: FloatArray, order: int) -> Terms:
+            sums = logits.sum(self._kernel, lengths.astype(logits.dtype), order, *self._shared)
+            return tuple(term / logits.n_samples for term in sums)
+
+        convex = self.objective.loss.is_convex
+        return Line(
+            terms=mean_terms_at,
+            slope=class_inner(here.gradient, direction)[:, 0],
+            bend=np.sum(self.objective.problem.penalty * direction**2, axis=1),
+            reach=reach.astype(np.float64),
+            rounding=VALUE_ROUNDING[logits.dtype],
+            least_bend=LEAST_BEND["convex" if convex else "other"],
+        )
+
+    def _logits_at(self, coef: FloatArray) -> Rows:
+        """Keep the logits beside the rows, and return them as rows of their own."""
+        problem, rows = self.objective.problem, self.objective.problem.rows
+        if coef.any():
+            rows.derive(LOGITS, logits_at, problem.coordinates.on_rows(coef))
+        else:
+            rows.attach(LOGITS, np.zeros((rows.n_samples, len(coef)), rows.dtype))
+        logits = Rows(
+            rows.columns[LOGITS],
+            dtype=rows.dtype,
+            n_classes=rows.n_classes,
+            weights=rows.given_weights,
+            n_jobs=rows.n_jobs,
+        )
+        logits.columns = rows.columns
+        return logits
+
+
+class LateClassSteps:
+    """One length for all classes down to a small gradient, and from there on one for each."""
+
+    def __init__(self, objective: Objective, late: ClassSteps) -> None:
+        self._now: Steps = WholeSteps(objective)
+        self._late = late
+        self._small = LATE_GRADIENT * float(np.linalg.norm(objective.gradient_at_zero()))
+
+    @property
+    def least_class_curvature(self) -> float:
+        """Share of the curvature of its metric from which on a class uses its own pair."""
+        return self._now.least_class_curvature
+
+    def begin(self, coef: FloatArray) -> Evaluation:
+        """Return the evaluation where the steps begin."""
+        return self._now.begin(coef)
+
+    def take(
+        self, here: Evaluation, direction: FloatArray, most_trials: int
+    ) -> tuple[Evaluation | None, bool]:
+        """Return the evaluation one step on, and whether the step had to be shortened."""
+        if np.linalg.norm(here.gradient) <= self._small:
+            self._now = self._late
+        return self._now.take(here, direction, most_trials)
+
+
+def logits_at(block: Block, coef: FloatArray) -> FloatArray:
+    """Return the logits of a block; a kernel."""
+    return block.project(coef).copy()

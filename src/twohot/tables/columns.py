@@ -11,15 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.column_cells import as_text, is_missing
-from twohot._checks.labels import NO_LABEL, code_labels
-from twohot._checks.messages import ArgumentError, first_few
-from twohot._types import FloatArray, IntArray
-from twohot.tables.class_names import code_given_and_true
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    as_text,
+    code_labels,
+    first_few,
+    is_missing,
+)
 from twohot.tables.column_roles import LABELS, ColumnRoles, Columns
 from twohot.tables.number_cells import holds_features
 from twohot.tables.row_ids import RowIds
-from twohot.tables.table import POSITIONS, FeatureTable
+from twohot.tables.table import POSITIONS, FeatureTable, code_given_and_true
 
 # What items are by the usual names of their column.
 ITEM_KINDS = {"path": "image", "text": "text", "item": ""}

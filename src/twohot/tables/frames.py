@@ -9,10 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.column_cells import as_cells
-from twohot._checks.foreign_arrays import is_polars_frame
-from twohot._checks.messages import ArgumentError
-from twohot._extras import load_extra
+from twohot.base import ArgumentError, as_cells, is_polars_frame, load_extra
 from twohot.tables.parquet_files import check_once
 from twohot.tables.row_ids import COLUMN, RowIds
 

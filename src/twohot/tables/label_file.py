@@ -15,17 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.column_cells import as_cells, as_text
-from twohot._checks.labels import Labels
-from twohot._checks.messages import ArgumentError, counted, first_few
-from twohot._types import IntArray
-from twohot.tables.class_names import name_positions
-from twohot.tables.column_roles import LABELS, ColumnChoice, ColumnRoles, Columns, assign_roles
+from twohot.base import ArgumentError, IntArray, Labels, as_cells, as_text, counted, first_few
+from twohot.tables.column_roles import (
+    LABELS,
+    ColumnChoice,
+    ColumnRoles,
+    Columns,
+    assign_roles,
+)
 from twohot.tables.csv_file import csv_columns
 from twohot.tables.frames import frame_columns, pandas_index
 from twohot.tables.numpy_files import map_array
 from twohot.tables.parquet_files import is_parquet_source, open_files
 from twohot.tables.row_ids import PATH, POSITION, RowIds
+from twohot.tables.table import name_positions
 
 ROW = "row"
 
@@ -133,13 +136,6 @@ def _kept_in_words(n_kept: int, origin: str) -> str:
     if n_kept == 1:
         return f"1 row is not in {origin} and keeps its label"
     return f"{n_kept} rows are not in {origin} and keep their labels"
-
-
-def choice_among(columns: Columns, choice: ColumnChoice) -> ColumnChoice:
-    """Return the choice of columns that are there."""
-    chosen = ("true_label", "split", "item", "group", "id")
-    missing = [name for name in chosen if getattr(choice, name) not in (None, "", *columns)]
-    return replace(choice, **dict.fromkeys(missing))
 
 
 def choice_beside(columns: Columns, choice: ColumnChoice) -> ColumnChoice:

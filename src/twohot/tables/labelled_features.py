@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.column_cells import as_text
-from twohot._checks.labels import NO_LABEL, Labels, missing_texts
-from twohot._checks.messages import ArgumentError, first_few
-from twohot.tables.class_names import code_by_name, new_classes, noted_missing
+from twohot.base import NO_LABEL, ArgumentError, Labels, as_text, first_few, missing_texts
 from twohot.tables.column_roles import ColumnChoice
 from twohot.tables.columns import item_kind
 from twohot.tables.feature_file import read_features
 from twohot.tables.label_file import check_item_order, join_labels
-from twohot.tables.table import FeatureTable
+from twohot.tables.table import FeatureTable, code_by_name, new_classes, noted_missing
 
 
 def read_labelled_features(

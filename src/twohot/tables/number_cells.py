@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.column_cells import is_missing
-from twohot._checks.labels import LOOKS_MISSING
-from twohot._checks.messages import ArgumentError
+from twohot.base import LOOKS_MISSING, ArgumentError, is_missing
 
 # What counts as a number in a frame.
 NUMBERS = (Real, Decimal, np.bool_)

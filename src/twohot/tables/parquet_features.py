@@ -16,16 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot._checks.arrays import NotFiniteError, check_finite
-from twohot._checks.messages import ArgumentError
-from twohot._extras import load_extra
-from twohot.rows.parted import PartedRows
-from twohot.tables.column_roles import ColumnChoice, assign_roles
+from twohot.base import ArgumentError, NotFiniteError, check_finite, load_extra
+from twohot.rows import PartedRows
+from twohot.tables.column_roles import ColumnChoice, assign_roles, choice_among, listed_columns
 from twohot.tables.columns import stack_features
 from twohot.tables.frames import frame_columns
-from twohot.tables.label_file import choice_among
 from twohot.tables.parquet_files import ParquetFiles, open_files
-from twohot.tables.stray_features import listed_columns
 
 
 class ParquetFeatures(PartedRows):

@@ -17,10 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.messages import ArgumentError, counted
-from twohot._extras import load_extra
-from twohot._files import as_url, parse_json
-from twohot._types import IntArray
+from twohot.base import ArgumentError, IntArray, as_url, counted, load_extra, parse_json
 
 SUFFIX = ".parquet"
 # In a folder that twohot writes part by part: what wrote it, and how many parts there will be.

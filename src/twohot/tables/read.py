@@ -1,24 +1,76 @@
 """Tables from whatever they are stored in: one function for all formats."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from twohot._checks.column_cells import as_text
-from twohot._files import check_regular
-from twohot.tables.class_names import code_by_name, new_classes, noted_missing
-from twohot.tables.column_roles import ColumnChoice, ColumnRoles, Columns, assign_roles
-from twohot.tables.column_source import checked_suffix, parquet_sources, read_columns
+from twohot.base import ArgumentError, as_text, check_regular
+from twohot.tables.column_roles import (
+    ColumnChoice,
+    ColumnRoles,
+    Columns,
+    assign_roles,
+    choice_among,
+    find_stray_features,
+)
 from twohot.tables.columns import stack_features, table_from_columns
+from twohot.tables.formats import checked_suffix, parquet_sources, read_columns
 from twohot.tables.frames import check_same_index, frame_ids, pandas_index
-from twohot.tables.label_file import choice_among, choice_beside, join_labels, with_labels
+from twohot.tables.label_file import choice_beside, join_labels, with_labels
 from twohot.tables.labelled_features import read_labelled_features
-from twohot.tables.named_errors import naming_source
 from twohot.tables.row_ids import RowIds
-from twohot.tables.stray_features import find_stray_features
-from twohot.tables.table import FeatureTable
+from twohot.tables.table import FeatureTable, code_by_name, new_classes, noted_missing
+
+# The name of the file in every error about what it holds, added once, where it is read ------------
+
+
+# Arguments of a reader that may be files too.
+OTHER_FILES = ("labels", "classes")
+Reader = TypeVar("Reader", bound=Callable[..., Any])
+
+
+def naming_source(read: Reader) -> Reader:
+    """Return a reader whose errors name its source, or another file that it was given."""
+
+    @wraps(read)
+    def wrapped(source: Any, *args: Any, **kwargs: Any) -> Any:
+        given = (source, *(kwargs.get(name) for name in OTHER_FILES))
+        files = [Path(entry) for entry in given if isinstance(entry, str | os.PathLike)]
+        if not files:
+            return read(source, *args, **kwargs)
+        with errors_named(*files):
+            return read(source, *args, **kwargs)
+
+    return cast(Reader, wrapped)
+
+
+@contextmanager
+def errors_named(*paths: Path) -> Iterator[None]:
+    """Name the files that are read in an error about their content, unless it names one itself.
+
+    Examples
+    --------
+    >>> with errors_named(Path("pets.csv")):
+    ...     raise ArgumentError({"label_column": "y"}, "is missing", "the columns are 'x'.")
+    Traceback (most recent call last):
+    twohot.base.messages.ArgumentError: label_column='y' is missing (in pets.csv): the columns...
+    """
+    files = " and ".join(map(str, paths))
+    try:
+        yield
+    except ArgumentError as error:
+        if any(file.name in str(error) for file in paths):
+            raise
+        problem = f"{error.problem} (in {files})"
+        raise type(error)(error.arguments, problem, error.advice, **error.mentions) from error
+    except ValueError as error:
+        if any(file.name in str(error) for file in paths):
+            raise
+        raise ValueError(f"{files}: {error}") from error
 
 
 @naming_source

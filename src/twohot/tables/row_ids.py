@@ -13,10 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from twohot._checks.column_cells import as_text
-from twohot._checks.messages import ArgumentError, counted, first_few
-from twohot._checks.numbers import check_choice
-from twohot._types import IntArray
+from twohot.base import ArgumentError, IntArray, as_text, check_choice, counted, first_few
 
 POSITION, COLUMN, PATH = "position", "column", "path"
 ID_KINDS = (POSITION, COLUMN, PATH)

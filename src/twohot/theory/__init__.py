@@ -6,19 +6,21 @@ theory is from the exact softmax. `docs/theory.md` leads from each formula of th
 function that computes it.
 """
 
-from twohot.theory.asymmetric_gram import (
-    AsymmetricRound,
-    asymmetric_linear_rounds,
-    asymmetric_softmax_rounds,
-    independent_perturbation,
-)
 from twohot.theory.averaging import (
+    ClassReduction,
     LabelAveraging,
     average_labels,
     sample_coefficients,
     shrinkage_factors,
 )
-from twohot.theory.class_reduction import ClassReduction
+from twohot.theory.checks import FloatArray as FloatArray
+from twohot.theory.checks import corruption_matrix as corruption_matrix
+from twohot.theory.checks import ordered_levels as ordered_levels
+from twohot.theory.checks import round_count as round_count
+from twohot.theory.checks import scale_number as scale_number
+from twohot.theory.checks import superclass_map as superclass_map
+from twohot.theory.checks import symmetric_matrix as symmetric_matrix
+from twohot.theory.checks import target_rows as target_rows
 from twohot.theory.closed_forms import (
     case_1_outputs,
     case_2_outputs,
@@ -34,26 +36,36 @@ from twohot.theory.exact_softmax_by_type import (
     population_rounds,
     softmax_error,
 )
-from twohot.theory.finite_samples import PredictionBound, prediction_bound, prediction_spread
-from twohot.theory.guarantees import Guarantee, Verdict, judge
-from twohot.theory.lasting_rounds import rounds_until_right
-from twohot.theory.lemma_4_1 import Shrinkage, lemma_outputs, shrinkage
-from twohot.theory.mixed_targets import BestMix, best_mix, mixed_outputs
-from twohot.theory.noise_tolerance import NoiseTolerance, noise_tolerated
+from twohot.theory.guarantees import (
+    Guarantee,
+    NoiseTolerance,
+    PredictionBound,
+    Verdict,
+    judge,
+    noise_tolerated,
+    prediction_bound,
+    prediction_spread,
+)
 from twohot.theory.outputs import (
+    BestMix,
     TypeOutputs,
+    best_mix,
     evolving_outputs,
+    mixed_outputs,
     outputs_by_round,
     type_outputs,
     unseen_outputs,
 )
-from twohot.theory.partial_label_guarantees import (
+from twohot.theory.partial_labels import (
+    PartialLabelCondition,
     PartialLabelGuarantee,
+    candidate_targets,
+    partial_label_condition,
     partial_label_guarantee,
+    partial_label_outputs,
     printed_condition,
     sufficient_condition,
 )
-from twohot.theory.partial_label_student import candidate_targets, partial_label_outputs
 from twohot.theory.penalty import (
     PairLevels,
     l2_for_separation,
@@ -61,20 +73,30 @@ from twohot.theory.penalty import (
     log_separation_at,
     separation_at,
 )
-from twohot.theory.perturbation import (
+from twohot.theory.perturbed_gram import (
+    AsymmetricRound,
     SubspaceShift,
+    asymmetric_linear_rounds,
+    asymmetric_softmax_rounds,
     davis_kahan,
+    independent_perturbation,
     repair_gram,
     uniform_perturbation,
 )
 from twohot.theory.theorem_4_1 import (
     RoundsCondition,
     RoundsNeeded,
+    Shrinkage,
     label_gaps,
+    lemma_outputs,
     rounds_condition,
     rounds_needed,
+    rounds_until_right,
+    shrinkage,
 )
-from twohot.theory.theorem_5_1 import PartialLabelCondition, partial_label_condition
+from twohot.theory.theorem_4_1 import balanced_ridge as balanced_ridge
+from twohot.theory.theorem_4_1 import outputs_table as outputs_table
+from twohot.theory.theorem_4_1 import superclass_means as superclass_means
 
 __all__ = [
     "AsymmetricRound",

@@ -24,9 +24,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from twohot._checks.numbers import check_positive
-from twohot.theory import _checks
-from twohot.theory._checks import FloatArray
+from twohot.base import check_positive
+from twohot.theory import checks
+from twohot.theory.checks import FloatArray
+from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
 
@@ -39,10 +40,10 @@ def shrinkage_factors(eigenvalues: ArrayLike, *, ridge: float, n_rounds: int = 1
     >>> shrinkage_factors([30.6, 0.6], ridge=0.5).round(4).tolist()
     [0.9839, 0.5455]
     """
-    given = _checks.real_array(eigenvalues, "eigenvalues")
-    _checks.eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
+    given = checks.real_array(eigenvalues, "eigenvalues")
+    checks.eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
     values, ridge = np.maximum(given, 0.0), check_positive("ridge", ridge)
-    return power_of_ratio(values, ridge=ridge, n_rounds=_checks.round_count(n_rounds))
+    return power_of_ratio(values, ridge=ridge, n_rounds=checks.round_count(n_rounds))
 
 
 def power_of_ratio(values: FloatArray, *, ridge: float, n_rounds: int) -> FloatArray:
@@ -78,14 +79,14 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
     >>> average_labels(gram, one_hot, l2=0.1, n_rounds=2).round(3).tolist()
     [[0.667, 0.333], [0.667, 0.333], [0.461, 0.539]]
     """
-    matrix = _checks.symmetric_matrix(gram, "gram")
-    _checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
-    rows = _checks.target_rows(targets, matrix.shape[0])
+    matrix = checks.symmetric_matrix(gram, "gram")
+    checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
+    rows = checks.target_rows(targets, matrix.shape[0])
     n_samples, n_classes = rows.shape
-    ridge = n_classes * n_samples * _checks.scale_number("l2", l2)
+    ridge = n_classes * n_samples * checks.scale_number("l2", l2)
     factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(n_samples))
     deviations = rows - 1 / n_classes
-    for _ in range(_checks.round_count(n_rounds)):
+    for _ in range(checks.round_count(n_rounds)):
         # Φ(xI + Φ)⁻¹ = I - x(xI + Φ)⁻¹; the product form keeps small outputs accurate.
         deviations = matrix @ scipy.linalg.cho_solve(factor, deviations)
     return np.asarray(1 / n_classes + deviations)
@@ -105,12 +106,12 @@ def sample_coefficients(
     >>> sample_coefficients([[1, 0], [0, 1]], [[0.8, 0.2], [0.3, 0.7]], l2=0.1).round(6).tolist()
     [[1.0, -1.0], [-1.5, 1.5]]
     """
-    given = _checks.real_array(targets, "targets", ndim=2)
-    fitted = _checks.real_array(outputs, "outputs", ndim=2)
+    given = checks.real_array(targets, "targets", ndim=2)
+    fitted = checks.real_array(outputs, "outputs", ndim=2)
     if given.shape != fitted.shape:
         raise ValueError(f"targets and outputs differ in shape: {given.shape} and {fitted.shape}.")
     scale = check_positive("temperature", temperature)
-    return np.asarray(scale * (given - fitted) / (given.shape[0] * _checks.scale_number("l2", l2)))
+    return np.asarray(scale * (given - fitted) / (given.shape[0] * checks.scale_number("l2", l2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +136,14 @@ class LabelAveraging:
     @classmethod
     def from_gram(cls, gram: ArrayLike) -> Self:
         """Diagonalise a Gram matrix; unseen samples then cannot be predicted."""
-        values, vectors = np.linalg.eigh(_checks.symmetric_matrix(gram, "gram"))
-        kept = _checks.eigenvalues(values, NOT_A_GRAM_MATRIX)
+        values, vectors = np.linalg.eigh(checks.symmetric_matrix(gram, "gram"))
+        kept = checks.eigenvalues(values, NOT_A_GRAM_MATRIX)
         return cls(kept[::-1], vectors[:, ::-1], None)
 
     @classmethod
     def from_features(cls, features: ArrayLike) -> Self:
         """Diagonalise through the features; memory of the order of the features."""
-        rows = _checks.real_array(features, "features", ndim=2)
+        rows = checks.real_array(features, "features", ndim=2)
         left, singular, right = np.linalg.svd(rows, full_matrices=False)
         return cls(singular**2, left, right.T)
 
@@ -165,7 +166,7 @@ class LabelAveraging:
         """
         rows, ridge = self._rows_and_ridge(targets, l2)
         given: FloatArray = rows - 1 / rows.shape[1]
-        if _checks.round_count(n_rounds) == 0:
+        if checks.round_count(n_rounds) == 0:
             return given
         factors = shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=n_rounds)
         return np.asarray(self.eigenvectors @ (factors[:, None] * (self.eigenvectors.T @ given)))
@@ -184,7 +185,7 @@ class LabelAveraging:
                 "coefficients and unseen samples need the features; build with from_features."
             )
         rows, ridge = self._rows_and_ridge(targets, l2)
-        before = _checks.round_count(n_rounds, 1) - 1
+        before = checks.round_count(n_rounds, 1) - 1
         # coef = K Vᵀ-coordinates s/(x + s²) fᵗ⁻¹ Uᵀ(Y⁰ - 1/K), since logits are K (y - 1/K).
         filters = np.sqrt(self.eigenvalues) / (ridge + self.eigenvalues)
         filters *= shrinkage_factors(self.eigenvalues, ridge=ridge, n_rounds=before)
@@ -198,11 +199,105 @@ class LabelAveraging:
     ) -> FloatArray:
         """Predict round `n_rounds` for samples that were not trained on."""
         coef = self.coef(targets, l2=l2, n_rounds=n_rounds)
-        rows = _checks.real_array(features, "features", ndim=2)
+        rows = checks.real_array(features, "features", ndim=2)
         if rows.shape[1] != coef.shape[1]:
             raise ValueError(f"features must have {coef.shape[1]} columns, got {rows.shape[1]}.")
         return np.asarray((1 + rows @ coef.T) / coef.shape[0])
 
     def _rows_and_ridge(self, targets: ArrayLike, l2: float) -> tuple[FloatArray, float]:
-        rows = _checks.target_rows(targets, self.eigenvectors.shape[0])
-        return rows, rows.size * _checks.scale_number("l2", l2)
+        rows = checks.target_rows(targets, self.eigenvectors.shape[0])
+        return rows, rows.size * checks.scale_number("l2", l2)
+
+
+# Label averaging between class means: the class form of `averaging`, K × K whatever n -------------
+
+
+# Eigenvalues of a K × K matrix come out within a few K ε of the largest.
+EIGEN_ERROR = 8 * float(np.finfo(np.float64).eps)
+
+
+class ClassReduction:
+    """Label averaging between class means, at a cost that does not depend on n.
+
+    Means of class targets M (n_classes, n_labels) become Fᵗ(M - 1/K) + 1/K with
+    F = (x I + G)⁻¹ G, G = W diag(n) + diag(δ). G is similar to the symmetric class Gram matrix
+    B = √n W √n + diag(δ), so Fᵗ = n^-½ f(B)ᵗ n^½ with f(z) = z/(x + z). What a sample's target
+    has beyond its class mean shrinks by f(δ_a) per round and never mixes.
+
+    Examples
+    --------
+    >>> model = CorrelationModel.case_1(n_classes=2, same_class=0.5, n_per_class=[10, 1e6])
+    >>> reduction = ClassReduction(model, l2=1e-6)
+    >>> deviations = np.array([[0.4, -0.4], [-0.4, 0.4]])
+    >>> reduction.class_means(deviations, n_rounds=3).round(3).tolist()
+    [[0.158, -0.158], [-0.4, 0.4]]
+    """
+
+    def __init__(self, model: CorrelationModel, *, l2: float) -> None:
+        check_model(model)
+        self.ridge = model.ridge(l2)
+        self.own_part = model.own_part  # (n_classes,) δ
+        self.own = shrinkage_factors(self.own_part, ridge=self.ridge)  # (n_classes,)
+        self.class_sizes = model.class_sizes
+        self.root = np.sqrt(model.class_sizes)
+        self._correlation = model.correlation
+        values, self.vectors = np.linalg.eigh(model.class_gram())
+        # What an eigenvalue may be off by. One that is no larger may as well be zero, and is: at a
+        # small ridge the rest of a singular correlation would pass for a class mean.
+        self.error = EIGEN_ERROR * values.size * float(np.abs(values).max())
+        self.values = np.where(values > self.error, values, 0.0)
+
+    def class_means(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
+        """Deviations of class means from uniform after `n_rounds` rounds: Fᵗ deviations."""
+        power = checks.round_count(n_rounds)
+        factors = power_of_ratio(self.values, ridge=self.ridge, n_rounds=power)
+        return self.filtered(factors, deviations)
+
+    def gained(self, deviations: ArrayLike, *, n_rounds: int = 1) -> FloatArray:
+        """Return what class means keep beyond single labels: (Fᵗ - diag(f_aᵗ)) deviations.
+
+        At a small ridge both keep nearly all, and the difference is taken where it is exact,
+        between an eigenvalue and δ_a.
+        """
+        power = checks.round_count(n_rounds)
+        beyond = power_gaps(self.values, self.own_part[:, None], ridge=self.ridge, n_rounds=power)
+        return self.filtered(beyond, deviations)
+
+    def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
+        """Deviations of an unseen sample of each class, from those of the given targets.
+
+        It is W n (Ȳ⁽ᵗ⁻¹⁾ - Ȳ⁽ᵗ⁾)/x, with the difference of nearly equal means taken inside the
+        eigenbasis, where (1 - f)/x = 1/(x + λ) exactly.
+        """
+        before = self.class_means(deviations, n_rounds=checks.round_count(n_rounds, 1) - 1)
+        change = self.filtered(1 / (self.ridge + self.values), before)
+        return self._correlation @ (self.root[:, None] ** 2 * change)
+
+    def filtered(self, factors: FloatArray, deviations: ArrayLike) -> FloatArray:
+        """Scale eigendirections; factors are (n_classes,), or (n_classes, n_classes) by class."""
+        rows = checks.real_array(deviations, "deviations", ndim=2)
+        if len(rows) != len(self.own):
+            raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")
+        scaled = self.vectors.T @ (self.root[:, None] * rows)
+        return np.asarray((self.vectors * factors) @ scaled / self.root[:, None])
+
+
+def power_gaps(
+    values: FloatArray, others: FloatArray, *, ridge: float, n_rounds: int
+) -> FloatArray:
+    """Return f(values)ᵗ - f(others)ᵗ, f(z) = z/(ridge + z), however close they are."""
+    if n_rounds == 0:
+        return np.zeros(np.broadcast(values, others).shape)
+    larger = np.maximum(values, others)
+    kept = power_of_ratio(larger, ridge=ridge, n_rounds=n_rounds)
+    return np.asarray(
+        -np.sign(values - others) * kept * np.expm1(-n_rounds * log_gap(values, others, ridge))
+    )
+
+
+def log_gap(values: FloatArray, others: FloatArray, ridge: float) -> FloatArray:
+    """Return |log f(values) - log f(others)|, f(z) = z/(ridge + z); infinite where one is zero."""
+    smaller, larger = np.minimum(values, others), np.maximum(values, others)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = ridge * (larger - smaller) / (smaller * (ridge + larger))
+    return np.asarray(np.log1p(np.where(larger > smaller, ratio, 0.0)))

@@ -10,11 +10,11 @@ Conventions: returned arrays have axes [true class, given label, label].
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot._checks.numbers import check_within
-from twohot.theory import _checks
-from twohot.theory._checks import FloatArray
+from twohot.base import check_within
+from twohot.theory import checks
 from twohot.theory.averaging import power_of_ratio
-from twohot.theory.lemma_4_1 import (
+from twohot.theory.checks import FloatArray
+from twohot.theory.theorem_4_1 import (
     NOT_PSD,
     balanced_ridge,
     lemma_outputs,
@@ -65,10 +65,10 @@ def case_2_outputs(
     array([[0.723, 0.277],
            [0.083, 0.917]])
     """
-    shares = _checks.corruption_matrix(corruption)
-    c = _checks.per_class(same_class, "same_class", len(shares), above=0, below=1)
+    shares = checks.corruption_matrix(corruption)
+    c = checks.per_class(same_class, "same_class", len(shares), above=0, below=1)
     ridge = balanced_ridge(len(shares), n_per_class, l2)
-    power = _checks.round_count(n_rounds)
+    power = checks.round_count(n_rounds)
     p = power_of_ratio(1 - c, ridge=ridge, n_rounds=power)[:, None]
     q = power_of_ratio(1 - c + n_per_class * c, ridge=ridge, n_rounds=power)[:, None]
     return outputs_table(shares, own=p, class_mean=q, rest=(1 - q) / len(shares))
@@ -94,7 +94,7 @@ def case_3_outputs(
     array([[0.894, 0.106],
            [0.384, 0.616]])
     """
-    shares = _checks.corruption_matrix(corruption)
+    shares = checks.corruption_matrix(corruption)
     return case_4_outputs(
         shares,
         superclass=np.zeros(len(shares), dtype=int),
@@ -166,19 +166,19 @@ def case_5_outputs(
     ... )[0, 0].round(3)
     array([0.966, 0.022, 0.012])
     """
-    shares = _checks.corruption_matrix(corruption)
-    groups = _checks.superclass_map(superclass, len(shares))
-    c, d, e = _checks.ordered_levels(
+    shares = checks.corruption_matrix(corruption)
+    groups = checks.superclass_map(superclass, len(shares))
+    c, d, e = checks.ordered_levels(
         same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
     )
-    n, n_classes, power = n_per_class, groups.size, _checks.round_count(n_rounds)
+    n, n_classes, power = n_per_class, groups.size, checks.round_count(n_rounds)
     x = balanced_ridge(n_classes, n, l2)
     class_mean = 1 - c + n * (c - d)
     p, q = power_of_ratio(np.array([1 - c, class_mean]), ridge=x, n_rounds=power)
     sizes = np.bincount(groups).astype(float)
     mixing = np.diag(class_mean + n * (d - e) * sizes) + n * e * np.sqrt(np.outer(sizes, sizes))
     values, vectors = np.linalg.eigh(mixing)  # of A
-    values = _checks.eigenvalues(values, NOT_PSD)
+    values = checks.eigenvalues(values, NOT_PSD)
     factors = power_of_ratio(values, ridge=x, n_rounds=power)
     kept = (vectors * factors) @ vectors.T - q * np.eye(sizes.size)
     between = kept * np.sqrt(sizes[None, :] / sizes[:, None])

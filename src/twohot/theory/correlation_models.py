@@ -20,10 +20,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot._checks.classes import as_array
-from twohot._checks.numbers import check_count, check_within
-from twohot.theory import _checks
-from twohot.theory._checks import FloatArray, IntArray
+from twohot.base import as_array, check_count, check_within
+from twohot.theory import checks
+from twohot.theory.checks import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ class Spectrum:
 
     def values(self) -> FloatArray:
         """All eigenvalues, largest first, one a sample; for whole class sizes."""
-        within = np.repeat(self.within, _checks.whole_sizes(self.class_sizes) - 1)
+        within = np.repeat(self.within, checks.whole_sizes(self.class_sizes) - 1)
         return np.sort(np.concatenate([self.between, within]))[::-1]
 
 
@@ -69,15 +68,15 @@ class CorrelationModel:
     squared_norms: FloatArray  # (n_classes,) ‖φ(x)‖² of the samples of each class
 
     def __post_init__(self) -> None:
-        correlation = _checks.symmetric_matrix(self.correlation, "correlation")
+        correlation = checks.symmetric_matrix(self.correlation, "correlation")
         n_classes = correlation.shape[0]
         if n_classes < 2:
             raise ValueError(f"correlation must have at least 2 classes, got {n_classes}.")
-        sizes = _checks.per_class(self.class_sizes, "class_sizes", n_classes, above=0)
-        norms = _checks.per_class(self.squared_norms, "squared_norms", n_classes)
-        _checks.scale_number("class_sizes", float(sizes.max()))
-        _checks.scale_number("class_sizes", float(sizes.min()))
-        _checks.scale_number("squared_norms", float(norms.max()))
+        sizes = checks.per_class(self.class_sizes, "class_sizes", n_classes, above=0)
+        norms = checks.per_class(self.squared_norms, "squared_norms", n_classes)
+        checks.scale_number("class_sizes", float(sizes.max()))
+        checks.scale_number("class_sizes", float(sizes.min()))
+        checks.scale_number("squared_norms", float(norms.max()))
         vars(self).update(correlation=correlation, class_sizes=sizes, squared_norms=norms)
         if self.own_part.min() < 0:
             worst = int(self.own_part.argmin())
@@ -88,7 +87,7 @@ class CorrelationModel:
             )
         advice = "raise the diagonal of correlation or shrink what is off it"
         problem = f"the Gram matrix of this correlation is not positive semidefinite ({advice})"
-        _checks.eigenvalues(np.linalg.eigvalsh(self.class_gram()), problem)
+        checks.eigenvalues(np.linalg.eigvalsh(self.class_gram()), problem)
 
     @classmethod
     def from_correlation(
@@ -116,9 +115,9 @@ class CorrelationModel:
     @classmethod
     def case_2(cls, *, same_class: ArrayLike, n_per_class: ArrayLike) -> Self:
         """Case II: as Case I, with a correlation of its own for every class."""
-        n_classes = len(_checks.real_array(same_class, "same_class", ndim=1))
-        levels = _checks.per_class(same_class, "same_class", n_classes, above=0, below=1)
-        sizes = _checks.per_class(n_per_class, "n_per_class", n_classes, above=0)
+        n_classes = len(checks.real_array(same_class, "same_class", ndim=1))
+        levels = checks.per_class(same_class, "same_class", n_classes, above=0, below=1)
+        sizes = checks.per_class(n_per_class, "n_per_class", n_classes, above=0)
         return cls.from_correlation(np.diag(levels), class_sizes=sizes)
 
     @classmethod
@@ -168,13 +167,13 @@ class CorrelationModel:
         The paper asks for elsewhere >= 0; centred features have it below zero, which is allowed
         as long as the Gram matrix stays positive semidefinite.
         """
-        groups = _checks.superclass_map(superclass)
-        c, d, e = _checks.ordered_levels(
+        groups = checks.superclass_map(superclass)
+        c, d, e = checks.ordered_levels(
             same_class=same_class, same_superclass=same_superclass, elsewhere=elsewhere
         )
         correlation = np.where(groups[:, None] == groups[None, :], d, e)
         np.fill_diagonal(correlation, c)
-        sizes = _checks.per_class(n_per_class, "n_per_class", groups.size, above=0)
+        sizes = checks.per_class(n_per_class, "n_per_class", groups.size, above=0)
         return cls.from_correlation(correlation, class_sizes=sizes)
 
     @property
@@ -197,7 +196,7 @@ class CorrelationModel:
 
         Divide it by the squared norm to compare features that are not of unit norm.
         """
-        return self.n_classes * self.n_samples * _checks.scale_number("l2", l2)
+        return self.n_classes * self.n_samples * checks.scale_number("l2", l2)
 
     def with_class_sizes(self, class_sizes: ArrayLike) -> Self:
         """Return the same correlations with other class sizes; one number for equal classes."""
@@ -215,7 +214,7 @@ class CorrelationModel:
 
     def true_labels(self) -> IntArray:
         """(n_samples,) true class of every sample, sorted; class sizes must be whole."""
-        return np.repeat(np.arange(self.n_classes), _checks.whole_sizes(self.class_sizes))
+        return np.repeat(np.arange(self.n_classes), checks.whole_sizes(self.class_sizes))
 
     def gram(self) -> FloatArray:
         """(n_samples, n_samples) Gram matrix of samples sorted by true class (eq. 7)."""
@@ -228,4 +227,4 @@ class CorrelationModel:
 def check_model(model: object, name: str = "model") -> None:
     """Check that a model came where one is asked for, and not a matrix."""
     hint = "build one with CorrelationModel.case_1 … case_5 or CorrelationModel.from_correlation"
-    _checks.instance(model, CorrelationModel, name, hint)
+    checks.instance(model, CorrelationModel, name, hint)

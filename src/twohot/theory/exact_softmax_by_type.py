@@ -29,20 +29,20 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from twohot._checks.numbers import check_count
-from twohot.theory import _checks
-from twohot.theory._checks import FloatArray
-from twohot.theory._newton import (
+from twohot.base import check_count
+from twohot.theory import checks
+from twohot.theory.checks import FloatArray
+from twohot.theory.correlation_models import CorrelationModel, check_model
+from twohot.theory.exact_softmax import (
     Direction,
     NewtonResult,
     cross_entropy,
     damped_newton,
     softmax_deviations,
 )
-from twohot.theory.correlation_models import CorrelationModel, check_model
 from twohot.theory.label_leads import Leads
 from twohot.theory.outputs import TypeOutputs, one_hot_types, outputs_by_round
-from twohot.theory.partial_label_student import TieRule, candidate_targets
+from twohot.theory.partial_labels import TieRule, candidate_targets
 
 # An estimate of an error, from a single step, counts this many times before a margin is trusted.
 SAFETY = 16
@@ -81,10 +81,10 @@ def population_rounds(
     [0.5, 0.5, 1.0]
     """
     check_model(model)
-    shares = _checks.corruption_matrix(corruption, model.n_classes)
+    shares = checks.corruption_matrix(corruption, model.n_classes)
     deviations = one_hot_types(model.n_classes) - 1 / model.n_classes
     fitted: list[PopulationRound] = []
-    for _ in range(_checks.round_count(n_rounds)):
+    for _ in range(checks.round_count(n_rounds)):
         fitted.append(_solve(model, shares, deviations, l2=l2, max_steps=max_steps))
         deviations = fitted[-1].predicted.deviations
     return fitted
@@ -110,7 +110,7 @@ def population_partial_labels(
     (1.0, True)
     """
     check_model(model)
-    shares = _checks.corruption_matrix(corruption, model.n_classes)
+    shares = checks.corruption_matrix(corruption, model.n_classes)
     given = one_hot_types(model.n_classes) - 1 / model.n_classes
     # By logits: at a small penalty all outputs but one are zero to the last digit.
     logits = _newton(model, shares, given, l2=l2, max_steps=max_steps)[1].logits
@@ -151,7 +151,7 @@ def softmax_error(
 def _newton(
     model: CorrelationModel, shares: FloatArray, targets: FloatArray, *, l2: float, max_steps: int
 ) -> tuple["_TypeProblem", NewtonResult]:
-    problem = _TypeProblem(model, shares, targets, _checks.scale_number("l2", l2))
+    problem = _TypeProblem(model, shares, targets, checks.scale_number("l2", l2))
     return problem, damped_newton(problem, max_steps=check_count("max_steps", max_steps, 1))
 
 

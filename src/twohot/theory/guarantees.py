@@ -5,14 +5,30 @@ label is on top for every type that occurs. A tie is a tie: a margin that its ow
 turn around decides nothing. `theorem_4_1` answers without outputs, `lasting_rounds` for any round.
 """
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from twohot.theory import _checks
-from twohot.theory._checks import BoolArray, FloatArray, IntArray
-from twohot.theory.outputs import TypeOutputs
+from twohot.base import (
+    ArgumentError,
+    RandomState,
+    as_array,
+    check_codes,
+    check_count,
+    check_generator,
+    check_positive,
+    check_within,
+)
+from twohot.theory import checks
+from twohot.theory.averaging import ClassReduction, power_of_ratio
+from twohot.theory.checks import BoolArray, FloatArray, IntArray
+from twohot.theory.correlation_models import CorrelationModel, check_model
+from twohot.theory.outputs import TypeOutputs, after_rounds, type_outputs
 
 
 class Verdict(StrEnum):
@@ -58,7 +74,7 @@ def judge(predicted: TypeOutputs) -> Guarantee:
     (['wrong', 'wrong', 'wrong'], 1)
     """
     hint = "pass what type_outputs or partial_label_outputs return, or an exact round's `predicted`"
-    _checks.instance(predicted, TypeOutputs, "predicted", hint)
+    checks.instance(predicted, TypeOutputs, "predicted", hint)
     margins, ranks = (
         np.where(predicted.occurs, each, np.inf)
         for each in (predicted.margins(), predicted.margin_ranks())
@@ -78,3 +94,356 @@ def class_verdicts(right: BoolArray, wrong: BoolArray) -> tuple[Verdict, ...]:
     """Return a verdict per class; what is neither right nor wrong is a tie."""
     chosen = np.select([right, wrong], [Verdict.RIGHT, Verdict.WRONG], Verdict.TIE)
     return tuple(Verdict(each) for each in chosen)
+
+
+# How much label noise a predicted model stands, for any kind of corruption ------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseTolerance:
+    """Noise rates at which each class is right; NaN where there is none."""
+
+    lowest: FloatArray  # (n_classes,) rate from which on the class is right, mostly 0
+    highest: FloatArray  # (n_classes,) rate up to which it then stays right
+
+    @property
+    def overall(self) -> float:
+        """Largest rate up to which every class stays right; NaN if they never all are."""
+        together = self.highest.min() >= self.lowest.max()
+        return float(self.highest.min()) if together else float("nan")
+
+    @property
+    def weakest_class(self) -> int:
+        """The class that breaks first as noise grows, or one that never is right."""
+        return int(np.nan_to_num(self.highest, nan=-1.0).argmin())
+
+
+def noise_tolerated(
+    corruption_at: Callable[[float], ArrayLike],
+    predict: Callable[[FloatArray], TypeOutputs],
+    *,
+    step: float = 0.02,
+    resolution: float = 1e-9,
+) -> NoiseTolerance:
+    """Largest noise rate at which each class is right, for one kind of corruption.
+
+    Rates 0, step, 2 step, … 1 are tried, then the edges of the first range of rates that work
+    are bisected: the partial-label student may fail without noise and work with some.
+
+    Parameters
+    ----------
+    corruption_at : callable
+        Corruption matrix at a noise rate between 0 and 1: symmetric, superclass, your own.
+    predict : callable
+        Outputs for a corruption matrix: `type_outputs` or `partial_label_outputs` with all else
+        fixed, or the `predicted` of the exact `population_rounds`.
+    step, resolution : float
+        Spacing of the rates tried first; width to which the edges are bisected.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from twohot.noise import symmetric
+    >>> from twohot.theory import CorrelationModel, type_outputs
+    >>> model = CorrelationModel.case_1(n_classes=4, same_class=0.4, n_per_class=100)
+    >>> third_round = partial(type_outputs, model, l2=3.125e-4, n_rounds=3)
+    >>> round(noise_tolerated(partial(symmetric, 4), third_round).overall, 4)
+    0.5982
+    """
+    checks.instance(corruption_at, Callable, "corruption_at", "pass a function of the rate")
+    checks.instance(predict, Callable, "predict", "pass a function of a corruption matrix")
+
+    @cache  # classes that break together ask for the same rates
+    def works(rate: float) -> tuple[bool, ...]:
+        shares = checks.corruption_matrix(corruption_at(rate))
+        return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
+
+    rates = np.append(np.arange(0, 1, check_positive("step", step)), 1.0)
+    width = check_positive("resolution", resolution)
+    table = np.array([works(float(rate)) for rate in rates])  # (n_rates, n_classes)
+
+    def edge(label: int, inside: float, outside: float) -> float:
+        while abs(outside - inside) > width:
+            middle = (inside + outside) / 2
+            if middle in {inside, outside}:  # no number lies between them
+                break
+            inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
+        return inside
+
+    def working_range(label: int) -> tuple[float, float]:
+        """First range of rates that work for a class, its two edges bisected."""
+        tried = table[:, label]
+        if not tried.any():
+            return np.nan, np.nan
+        first = int(tried.argmax())
+        lowest = edge(label, rates[first], rates[first - 1]) if first else float(rates[0])
+        failures = first + np.flatnonzero(~tried[first:])
+        if not failures.size:
+            return lowest, float(rates[-1])
+        return lowest, edge(label, rates[failures[0] - 1], rates[failures[0]])
+
+    return NoiseTolerance(*np.array([working_range(k) for k in range(table.shape[1])]).T)
+
+
+# How far a prediction may be off because class correlations are estimated from a few rows ---------
+# `prediction_bound` needs a handful of numbers and is proved, and wide. `prediction_spread` needs
+# the rows and is an estimate: a half of n rows differs from all of them as these differ from the
+# truth, since the variance of a mean of n/2 rows, drawn from n without replacement, is σ²(2/n -
+# 1/n) = σ²/n.
+#
+# The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
+# Gaussian, with ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the
+# mean products of pairs, Ŵ. With D = diag(√n) and B = D W D + diag(δ), which decides all outputs,
+#
+#     B̂ - B = H + Hᵀ + Q,   H = D [μ]ᵀ G,   Q = Gᵀ G - diag(δ),   column a of G ~ N(0, Σ_a).
+#
+# With probability 1 - α, for α in equal parts of three,
+#
+# ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))) (Davidson-Szarek, after Anderson) ‖Q‖ ≤ 4 √(τ δ_max L) +
+# 4 τ L, L = K ln 9 + ln(6/α) (Laurent-Massart on a net of directions) |δ̂_a - δ_a| ≤ 2 √(τ δ_a M)
+# + 2 τ M, M = ln(6 K/α) / (n_a - 1), in all classes.
+#
+# ‖D W D‖ ≤ ‖D Ŵ D‖ + β for β = 2‖H‖ + ‖Q‖, which gives β from what is known. As
+# f(B̂) - f(B) = x (x + B̂)⁻¹ (B̂ - B) (x + B)⁻¹, f(z) = z/(x + z), and f ≤ m = f(λ_max(B̂) + β),
+#
+#     ‖f(B̂)ᵗ - f(B)ᵗ‖ ≤ t mᵗ⁻¹ x β / ((x + λ_min(B̂)) (x + max(λ_min(B̂) - β, 0))).
+
+
+# A net of directions in K dimensions of width 1/4 has at most 9ᴷ of them, and a quadratic form is
+# at most twice its largest value on it.
+NET_SIZE, NET_FACTOR = 9, 2
+FEWEST_HALVED = 4  # rows of a class whose halves have pairs
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionBound:
+    """What predictions may be off by; see `prediction_bound` and `prediction_spread`."""
+
+    outputs: FloatArray  # (n_classes,) largest error of an output of the samples of each class
+    gram_error: float  # β, the error of the class Gram matrix in the spectral norm
+    accuracy: float  # predicted share of training samples that are right
+    lowest_accuracy: float  # share that is right whatever the error
+    highest_accuracy: float  # one minus the share that is wrong whatever the error
+    confidence: float  # probability that all of this holds
+
+
+def prediction_bound(
+    model: CorrelationModel,
+    corruption: ArrayLike,
+    *,
+    l2: float,
+    n_rounds: int,
+    within_norm: float,
+    confidence: float = 0.95,
+) -> PredictionBound:
+    """Bound the error of `type_outputs` that comes from estimated correlations.
+
+    The bound is about the theory's prediction for the distribution that the rows are from. It says
+    nothing about how well the linear theory describes a trained classifier, which is
+    `softmax_error`, nor about noise in the true classes.
+
+    Parameters
+    ----------
+    model : CorrelationModel
+        Correlations estimated from rows of known classes, with the numbers of these rows:
+        mean products of pairs of different rows, and mean squared norms.
+    corruption, l2, n_rounds
+        As for `type_outputs`.
+    within_norm : float
+        Largest eigenvalue τ of the covariance inside any class.
+    confidence : float
+        Probability with which the bound holds, above 0 and below 1.
+
+    See Also
+    --------
+    prediction_spread : An estimate from the rows, many times narrower.
+
+    Examples
+    --------
+    With 50 rows of each class, and with 500:
+
+    >>> corruption = 0.6 * np.eye(4) + 0.1 * np.ones((4, 4))
+    >>> for n_per_class in (50, 500):
+    ...     model = CorrelationModel.case_3(
+    ...         n_classes=4, same_class=0.5, same_superclass=0.1, n_per_class=n_per_class
+    ...     )
+    ...     bound = prediction_bound(
+    ...         model, corruption, l2=0.5 / (16 * n_per_class), n_rounds=3, within_norm=0.005
+    ...     )
+    ...     print(n_per_class, f"±{bound.outputs.max():.3f}", bound.lowest_accuracy)
+    50 ±0.035 1.0
+    500 ±0.005 1.0
+    """
+    check_model(model)
+    shares = checks.corruption_matrix(corruption, model.n_classes)
+    power = checks.round_count(n_rounds)
+    level = _confidence(confidence)
+    norm = checks.scale_number("within_norm", within_norm)
+    if model.class_sizes.min() < 2:
+        advice = "correlations inside a class need pairs: drop classes of fewer than 2 rows."
+        raise ArgumentError("model", "has a class with fewer than 2 rows", advice)
+    reduction = ClassReduction(model, l2=l2)
+    gram_error = _gram_error(model, norm, 1 - level)
+    of_means = _power_error(reduction, gram_error, power) * np.linalg.norm(
+        reduction.root[:, None] * (shares - 1 / len(shares)), axis=0
+    ).max(initial=0.0)
+    of_own = _own_error(model, reduction, norm, 1 - level, power)
+    # Neither part of an output can be off by more than 1: both are averages of labels.
+    outputs = np.minimum(of_own + of_means / reduction.root, 1.0)
+    return _bound(after_rounds(reduction, shares, power), outputs, gram_error, level)
+
+
+def prediction_spread(
+    features: ArrayLike,
+    true_labels: ArrayLike,
+    corruption: ArrayLike,
+    *,
+    l2: float,
+    n_rounds: int,
+    confidence: float = 0.95,
+    n_draws: int = 100,
+    random_state: RandomState = 0,
+) -> PredictionBound:
+    """Estimate the error of `type_outputs` that comes from these rows being few.
+
+    Correlations are estimated from all rows, and again from random halves of each class. The error
+    is that which the share `confidence` of the halves does not exceed, one number for all classes.
+    As `prediction_bound`, it is about the prediction, not about a trained classifier.
+
+    Parameters
+    ----------
+    features : (n_samples, n_features)
+        As the classifier is trained on them, centred and of unit norm for instance.
+    true_labels : (n_samples,)
+        Codes of the true classes, at least four rows of each.
+    corruption, l2, n_rounds
+        As for `type_outputs`.
+    confidence : float
+        Share of data sets for which the error is to be large enough, above 0 and below 1.
+    n_draws : int
+        Number of halves.
+    random_state : int or numpy generator, optional
+        Draws the halves.
+
+    Examples
+    --------
+    >>> corruption = 0.6 * np.eye(3) + 0.4 / 3 * np.ones((3, 3))
+    >>> for n_per_class in (20, 500):
+    ...     labels = np.repeat(np.arange(3), n_per_class)
+    ...     noise = np.random.default_rng(0).normal(size=(len(labels), 40)) / 5
+    ...     how = {"l2": 0.5 / (9 * n_per_class), "n_rounds": 3}
+    ...     found = prediction_spread(noise + np.eye(3, 40)[labels], labels, corruption, **how)
+    ...     print(n_per_class, f"±{found.outputs.max():.2f}")
+    20 ±0.04
+    500 ±0.01
+    """
+    rows = checks.real_array(features, "features", ndim=2)
+    shares = checks.corruption_matrix(corruption)
+    codes = check_codes("true_labels", as_array(true_labels), len(rows), len(shares), least=0)
+    groups = [rows[codes == label] for label in range(len(shares))]
+    if min(map(len, groups)) < FEWEST_HALVED:
+        few = f"has a class with fewer than {FEWEST_HALVED} rows"
+        advice = "half of them need pairs: drop such classes, or add rows."
+        raise ArgumentError("true_labels", few, advice)
+    power, level = checks.round_count(n_rounds), _confidence(confidence)
+    generator, sizes = check_generator(random_state), [len(each) for each in groups]
+    whole = _estimated(groups, sizes)
+    predicted = type_outputs(whole, shares, l2=l2, n_rounds=power)
+    errors = np.empty((check_count("n_draws", n_draws, 1), 2))  # of outputs and of the Gram matrix
+    for error in errors:
+        halves = [generator.permutation(each)[: len(each) // 2] for each in groups]
+        half = _estimated(halves, sizes)
+        other = type_outputs(half, shares, l2=l2, n_rounds=power)
+        error[0] = _largest_difference(other, predicted)
+        error[1] = np.linalg.norm(half.class_gram() - whole.class_gram(), 2)
+    outputs, gram_error = np.quantile(errors, level, axis=0)
+    return _bound(predicted, np.full(len(sizes), outputs), float(gram_error), level)
+
+
+def _estimated(groups: Sequence[FloatArray], sizes: Sequence[int]) -> CorrelationModel:
+    """Return the model of so many rows a class, with the correlations of those in `groups`.
+
+    Mean products are of pairs of different rows, so that they are right on average. Negative
+    eigenvalues, which only noise makes, are cut off.
+    """
+    counts = np.array([len(each) for each in groups])
+    means = np.array([each.mean(axis=0) for each in groups])
+    norms = np.array([np.einsum("ij,ij->", each, each) / len(each) for each in groups])
+    correlation = means @ means.T
+    pairs = (counts * np.diag(correlation) - norms) / (counts - 1)
+    np.fill_diagonal(correlation, pairs)
+    root = np.sqrt(sizes)
+    values, vectors = np.linalg.eigh(root[:, None] * correlation * root)
+    scaled = vectors / root[:, None]
+    kept = (scaled * np.maximum(values, 0.0)) @ scaled.T
+    return CorrelationModel.from_correlation(
+        kept, class_sizes=sizes, squared_norms=np.diag(kept) + norms - pairs
+    )
+
+
+def _largest_difference(one: TypeOutputs, other: TypeOutputs) -> float:
+    """Return the largest difference of an output, without the table of all of them."""
+    own = (one.own - other.own)[:, None]
+    elsewhere = one.shared - other.shared - own / len(own)  # than at the given label
+    return float(max(np.abs(elsewhere).max(), np.abs(elsewhere + own).max()))
+
+
+def _confidence(confidence: float) -> float:
+    level = check_within("confidence", confidence, 0, 1)
+    if 0 < level < 1:
+        return level
+    advice = "pass a probability above 0 and below 1; 1 takes an infinite bound."
+    raise ArgumentError({"confidence": confidence}, "is not allowed", advice)
+
+
+def _bound(
+    predicted: TypeOutputs, outputs: FloatArray, gram_error: float, level: float
+) -> PredictionBound:
+    """Return the record, with the accuracies that errors of the outputs leave open."""
+    weights = predicted.corruption * predicted.class_sizes[:, None] / predicted.class_sizes.sum()
+    margins, apart = predicted.margins(), 2 * outputs[:, None]  # of two outputs
+    accuracy = predicted.accuracy()
+    return PredictionBound(
+        outputs=outputs,
+        gram_error=gram_error,
+        accuracy=accuracy,
+        lowest_accuracy=min(float(weights[margins > apart].sum()), accuracy),
+        highest_accuracy=max(float(1 - weights[margins < -apart].sum()), accuracy),
+        confidence=level,
+    )
+
+
+def _gram_error(model: CorrelationModel, norm: float, risk: float) -> float:
+    """Return β: the root u = √(‖D Ŵ D‖ + β) of u² - κ u - (‖D Ŵ D‖ + ‖Q‖) = 0."""
+    n_classes, root = model.n_classes, np.sqrt(model.class_sizes)
+    scaled = root[:, None] * model.correlation * root
+    estimated = max(float(np.linalg.eigvalsh(scaled)[-1]), 0.0)
+    directions = n_classes * math.log(NET_SIZE) + math.log(6 / risk)
+    own = float(model.own_part.max())
+    quadratic = 2 * NET_FACTOR * (math.sqrt(norm * own * directions) + norm * directions)
+    slope = 2 * math.sqrt(norm) * (2 * math.sqrt(n_classes) + math.sqrt(2 * math.log(3 / risk)))
+    largest = (slope + math.sqrt(slope**2 + 4 * (estimated + quadratic))) / 2
+    return float(largest**2 - estimated)
+
+
+def _power_error(reduction: ClassReduction, gram_error: float, n_rounds: int) -> float:
+    """Return the bound on ‖f(B̂)ᵗ - f(B)ᵗ‖, which is never more than 1."""
+    ridge, least = reduction.ridge, float(reduction.values.min())
+    below = (ridge + least) * (ridge + max(least - gram_error, 0.0))
+    largest = np.asarray(reduction.values.max() + gram_error)
+    kept = float(power_of_ratio(largest, ridge=ridge, n_rounds=max(n_rounds - 1, 0)))
+    return min(n_rounds * kept * ridge * gram_error / below, 1.0)
+
+
+def _own_error(
+    model: CorrelationModel, reduction: ClassReduction, norm: float, risk: float, n_rounds: int
+) -> FloatArray:
+    """(n_classes,) bound on |f(δ̂)ᵗ - f(δ)ᵗ|, by the ends of the interval that δ is in."""
+    own = model.own_part
+    spread = norm * math.log(6 * model.n_classes / risk) / (model.class_sizes - 1)
+    off = 2 * np.sqrt(own * spread) + 2 * spread
+    ends = [np.maximum(own - off, 0.0), own, own + off]
+    low, here, high = (
+        power_of_ratio(end, ridge=reduction.ridge, n_rounds=n_rounds) for end in ends
+    )
+    return np.asarray(np.maximum(here - low, high - here))

@@ -14,9 +14,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot._checks.messages import ArgumentError
-from twohot._checks.numbers import check_count, check_positive
-from twohot.theory import _checks
+from twohot.base import ArgumentError, check_count, check_positive
+from twohot.theory import checks
 from twohot.theory.correlation_models import CorrelationModel, check_model
 
 
@@ -32,9 +31,9 @@ class PairLevels:
 
     def __post_init__(self) -> None:
         check_count("n_classes", self.n_classes, 2)
-        _checks.scale_number("n_per_class", self.n_per_class)
-        _checks.scale_number("squared_norm", self.squared_norm)
-        _checks.ordered_levels(same_class=self.same_class, same_superclass=self.same_superclass)
+        checks.scale_number("n_per_class", self.n_per_class)
+        checks.scale_number("squared_norm", self.squared_norm)
+        checks.ordered_levels(same_class=self.same_class, same_superclass=self.same_superclass)
 
     @classmethod
     def of_model(cls, model: CorrelationModel, *, superclass: ArrayLike) -> Self:
@@ -52,7 +51,7 @@ class PairLevels:
         (60.0, 0.4, 0.2)
         """
         check_model(model)
-        groups = _checks.superclass_map(superclass, model.n_classes)
+        groups = checks.superclass_map(superclass, model.n_classes)
         root = np.sqrt(model.squared_norms)
         cosines = model.correlation / np.outer(root, root)
         pairs = (groups[:, None] == groups[None, :]) & ~np.eye(groups.size, dtype=bool)
@@ -119,7 +118,7 @@ def log_separation_at(levels: PairLevels, *, l2: float) -> float:
     (1.0, '6.6235e-19')
     """
     _check_levels(levels)
-    ridge = levels.ridge_per_l2 * _checks.scale_number("l2", l2)
+    ridge = levels.ridge_per_l2 * checks.scale_number("l2", l2)
     own, class_mean = levels.own, levels.class_mean
     return math.log1p(ridge * (class_mean - own) / (own * (ridge + class_mean)))
 
@@ -152,4 +151,4 @@ def l2_for_separation(levels: PairLevels, *, separation: float) -> float:
 
 def _check_levels(levels: object) -> None:
     hint = "build one with PairLevels(...) or, from a CorrelationModel, PairLevels.of_model"
-    _checks.instance(levels, PairLevels, "levels", hint)
+    checks.instance(levels, PairLevels, "levels", hint)

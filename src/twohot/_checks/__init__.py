@@ -1,1 +1,0 @@
-"""What a user passes, checked: numbers, arrays, labels, and the words of an error."""

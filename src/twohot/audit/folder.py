@@ -1,0 +1,244 @@
+"""The folder of an audit: what `twohot audit` writes and `twohot apply` reads.
+
+    report.html     the review, for a browser
+    issues.csv      one line per row of the data: its given label and what the audit says about it
+    findings.csv    what was found beside wrong labels: one line per row, copy or pair of classes
+    corrected.csv   id, item, label: the suggestions taken where the audit is sure
+    summary.json    the numbers of the report, its name, and the sha256 of the given labels
+
+Every file is written whole. summary.json comes last and names the report, and the report is named
+after what issues.csv holds, so files of two audits in one folder do not go unnoticed.
+
+Of an audit that is larger than memory the full table is a folder of Parquet files, one for each
+part of the source, and the report has the most doubtful of the flagged rows.
+
+    issues.parquet/  report.html  summary.json
+
+They appear in this order. An audit that was stopped goes on with the parts that are there.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from twohot.audit.issue_files import (
+    read_issue_parts,
+    read_issues,
+    write_findings,
+    write_issues,
+    write_labels,
+)
+from twohot.audit.notes import taken_unseen
+from twohot.base import (
+    ArgumentError,
+    FileThereError,
+    cause_of,
+    check_choice,
+    check_names,
+    check_regular,
+    check_writable,
+    final_path,
+    json_safe,
+    parse_json,
+    write_json,
+)
+from twohot.review import ReviewRows, ReviewSummary, write_review
+from twohot.tables import COLUMN, ID_KINDS, PartFolder, begin_parts, check_parts, remove_parts
+
+FORMAT_VERSION = 3
+FILES = ("report.html", "issues.csv", "findings.csv", "corrected.csv", "summary.json")
+# In the place of issues.csv, of what is larger than memory: a folder.
+ISSUE_PARTS = "issues.parquet"
+# There while the files are written: what an interruption leaves may be replaced by the next audit.
+UNFINISHED = ".unfinished_audit"
+DIGEST = "given_labels_sha256"
+
+
+def write_audit_folder(
+    folder: str | os.PathLike[str],
+    rows: ReviewRows,
+    summary: ReviewSummary,
+    *,
+    force: bool = False,
+    spreadsheet_safe: bool = False,
+    **pictures: Any,
+) -> str:
+    """Write the folder of an audit.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there.
+    rows : ReviewRows
+        Every row of the data.
+    summary : ReviewSummary
+        What the audit found overall.
+    force : bool, default=False
+        Replace the files of an earlier audit.
+    spreadsheet_safe : bool, default=False
+        Guard the cells of the CSV files that a spreadsheet would compute.
+    pictures
+        `image_root`, `embed_limit` and `thumbnail_size`, as for `write_review`.
+
+    Returns
+    -------
+    str
+        The name of the report, which decisions carry.
+    """
+    target = Path(folder)
+    check_audit_folder(target, force=force)
+    target.mkdir(parents=True, exist_ok=True)
+    (target / UNFINISHED).touch()
+    report = write_review(target / "report.html", rows, summary, **pictures)
+    write_issues(target / "issues.csv", rows, spreadsheet_safe=spreadsheet_safe)
+    write_findings(target / "findings.csv", rows, summary, spreadsheet_safe=spreadsheet_safe)
+    # Suggestions are taken that nobody needs to decide; rows without a label stay without.
+    taken = taken_unseen(rows.is_label_issue, rows.is_undecided, rows.label_quality)
+    labels = np.where(taken, rows.suggested_labels, rows.given_labels)
+    write_labels(target / "corrected.csv", rows, labels, spreadsheet_safe=spreadsheet_safe)
+    write_json(target / "summary.json", json_safe(summary_fields(rows, summary, report)))
+    if (target / ISSUE_PARTS).is_dir():
+        remove_parts(target / ISSUE_PARTS)
+    (target / UNFINISHED).unlink()
+    return report
+
+
+def check_audit_folder(folder: Path, inputs: Iterable[Path | None] = (), *, force: bool) -> None:
+    """Raise if no audit may be written there: over what it reads, or not at all."""
+    if folder.exists() and not folder.is_dir():
+        raise ArgumentError("", f"{folder} is a file", "pass the name of a folder.")
+    written = [(folder / name).resolve() for name in (*FILES, ISSUE_PARTS)]
+    for given in filter(None, inputs):
+        if any(given.resolve().is_relative_to(path) for path in written):
+            problem = f"would be replaced by the audit in {folder}, which reads it"
+            raise ArgumentError("", f"{given} {problem}", "choose another folder.")
+    present = [name for name in FILES if (folder / name).exists()]
+    for name in present:
+        final_path(folder / name)  # raises where it is none that a file can replace
+    if present and not force and not (folder / UNFINISHED).exists():
+        problem = f"{folder} already holds {', '.join(present)}"
+        advice = "choose another folder, or replace them by {force}."
+        raise FileThereError("", problem, advice, force=True)
+    check_writable(folder, {"output": folder})
+
+
+def read_audit_folder(folder: str | os.PathLike[str]) -> ReviewRows:
+    """Read the rows of an audit back, and check that they are those of its report.
+
+    Parameters
+    ----------
+    folder : path
+        As `write_audit_folder` or `twohot audit` wrote it.
+
+    Returns
+    -------
+    ReviewRows
+        Exactly what was written, but for text that UTF-8 cannot hold.
+    """
+    source = Path(folder)
+    fields = read_summary(source / "summary.json")
+    parts, digest = fields.pop("issues"), fields.pop(DIGEST)
+    if parts == ISSUE_PARTS:
+        return read_issue_parts(str(source / ISSUE_PARTS), **fields)
+    issues, report = source / "issues.csv", fields.pop("report")
+    rows = read_issues(issues, **fields)
+    if (rows.report_id(), rows.given_labels_digest()) != (report, digest):
+        said = f"the rows and given labels of report {report!r} in summary.json"
+        raise ValueError(f"{issues} does not hold {said}: one was changed, so run the audit again.")
+    return rows
+
+
+def check_audit_parts(folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool) -> None:
+    """Raise if `begin_audit_parts` would, and leave what is there."""
+    check_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
+
+
+def begin_audit_parts(
+    folder: Path, about: Mapping[str, Any], n_parts: int, *, force: bool
+) -> PartFolder:
+    """Return where the parts of an audit are written; what else an earlier audit left is gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = begin_parts(folder / ISSUE_PARTS, {"kind": "issues", **about}, n_parts, force=force)
+    (folder / UNFINISHED).touch()
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+    return parts
+
+
+def write_parts_report(
+    folder: Path, rows: ReviewRows, summary: ReviewSummary, **pictures: Any
+) -> str:
+    """Write the report on rows whose parts are written, and the summary; return its name."""
+    report = write_review(folder / "report.html", rows, summary, **pictures)
+    fields = summary_fields(rows, summary, report) | {"issues": ISSUE_PARTS}
+    write_json(folder / "summary.json", json_safe(fields))
+    (folder / UNFINISHED).unlink()
+    return report
+
+
+def summary_fields(rows: ReviewRows, summary: ReviewSummary, report: str) -> dict[str, Any]:
+    """Return what summary.json holds."""
+    counts = summary.counts or rows.counts()
+    return {
+        "format_version": FORMAT_VERSION,
+        "report": report,
+        DIGEST: rows.given_labels_digest(),
+        "title": summary.title,
+        "n_rows": counts.n_rows,
+        "n_unlabelled": counts.n_unlabelled,
+        "n_issues": counts.n_flagged,
+        "n_undecided": counts.n_undecided,
+        "noise_rate": summary.noise_rate,
+        "noise_interval": summary.noise_interval,
+        "classes": rows.classes,
+        "has_items": rows.items is not None,
+        "item_kind": rows.item_kind,
+        "id_kind": rows.ids.kind,
+        "id_column": rows.ids.column,
+        "corruption": summary.corruption,
+        "methods": [asdict(method) for method in summary.methods],
+        "choice": None if summary.choice is None else asdict(summary.choice),
+        "messages": summary.messages,
+        "details": summary.details,
+    }
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """Return the fields of summary.json that reading needs, or say what is wrong with it.
+
+    `issues` is the folder of the full table, if that is in parts.
+    """
+    if not path.exists():
+        advice = "pass the folder that `twohot audit` wrote (--audit)."
+        raise FileNotFoundError(f"{path} is not there: {advice}")
+    check_regular(path)
+    try:
+        fields = parse_json(path.read_text(encoding="utf-8"))
+        version = fields["format_version"]
+        needed = ("report", DIGEST, "classes", "has_items", "item_kind", "id_kind", "id_column")
+        found = {name: fields[name] for name in needed} | {"issues": fields.get("issues", "")}
+        _check_fields(found)
+    except (ValueError, LookupError, TypeError) as error:
+        problem = f"{path} is no summary of an audit ({cause_of(error)})"
+        raise ValueError(f"{problem}: run the audit again.") from error
+    if version != FORMAT_VERSION:
+        other = f"format_version {version!r}, and this twohot reads {FORMAT_VERSION}"
+        raise ValueError(f"{path} has {other}: run the audit again.")
+    return found
+
+
+def _check_fields(found: dict[str, Any]) -> None:
+    """Raise if a field is not what was written."""
+    kinds = {"report": str, DIGEST: str, "classes": list, "has_items": bool, "item_kind": str}
+    kinds |= {"id_kind": str, "id_column": str}
+    for name, kind in kinds.items():
+        if not isinstance(found[name], kind):
+            raise ArgumentError({name: found[name]}, "is not as it was written")
+    check_names("classes", found["classes"])
+    check_choice("id_kind", found["id_kind"], ID_KINDS)
+    if bool(found["id_column"]) != (found["id_kind"] == COLUMN):
+        raise ArgumentError({"id_column": found["id_column"]}, "is not as it was written")

@@ -1,0 +1,481 @@
+"""The table of what an audit says about every row."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from twohot.audit.notes import share_in_words, taken_unseen
+from twohot.base import (
+    NO_LABEL,
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    Labels,
+    Matrix,
+    as_cells,
+    as_text,
+    counted,
+    first_few,
+    load_extra,
+    notebook_table,
+)
+from twohot.probes import LinearProbe, check_features
+from twohot.review import ReviewRows
+from twohot.tables import COLUMN, POSITIONS, RowIds, check_same_index, counts_up, pandas_index
+
+COLUMNS = (
+    "is_label_issue",
+    "label_quality",
+    "probability_wrong",
+    "given_label",
+    "predicted_label",
+    "second_label",
+    "confidence",
+    "second_confidence",
+    "is_undecided",
+)
+
+SHOWN = 10  # rows of the printed table
+# Rows of a file of `to_parquet`: some 64 MB, with names of classes.
+PART_ROWS = 1_000_000
+HEADINGS = ("id", "quality", "given", "suggested", "second")
+# Fields with one entry per row, beside the ids.
+ROW_FIELDS = (
+    *("is_label_issue", "label_quality", "given", "predicted", "second"),
+    *("confidence", "second_confidence", "is_undecided"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelIssues:
+    """Every row of the data, in its order, with the verdict on its label.
+
+    Labels are kept as positions in `classes`; the columns `given_label`, `predicted_label` and
+    `second_label` name them. `corruption[k, l]` is the estimated share of the rows of true class k
+    that were given label l: rows sum to one. It is the transpose of cleanlab's noise matrix.
+
+    A small frame: `issues["label_quality"]` is a column, `issues[:5]` and `issues[mask]` some rows
+    (estimates stay those of all), `issues.rows` the flagged ones, most doubtful first. A loop gives
+    every row as a dict, which `pd.DataFrame(issues)` takes; `issues.to_pandas()` and
+    `issues.to_polars()` are data frames.
+    Rows have the ids of the data: the index of a pandas frame is that of `issues.to_pandas()`.
+    """
+
+    is_label_issue: NDArray[np.bool_]  # (n_rows,)
+    label_quality: FloatArray  # (n_rows,), in [0, 1], probability of being right; NaN without one
+    given: IntArray  # (n_rows,), label as a position in classes; NO_LABEL without one
+    predicted: IntArray  # (n_rows,), the likeliest class: the suggestion
+    second: IntArray  # (n_rows,), the next likeliest
+    confidence: FloatArray  # (n_rows,), probability of the suggestion
+    second_confidence: FloatArray  # (n_rows,), probability of the next likeliest
+    is_undecided: NDArray[np.bool_]  # (n_rows,), the two candidates are close
+    classes: NDArray[Any]  # (n_classes,), that may be suggested or chosen
+    noise_rate: float  # estimated share of the labels that are wrong: mean of probability_wrong
+    noise_interval: tuple[float, float]  # the least and the most that it may be
+    # (n_classes, n_classes), row true class, column given label; CSR of more than 2,000 classes
+    corruption: Matrix
+    messages: tuple[str, ...]  # what a reader should know, in plain words
+    probe: Any = None  # the probe that judged, None for a user's own probabilities
+    ids: RowIds = POSITIONS  # (n_rows,), what the rows are called in the user's data
+
+    def __post_init__(self) -> None:
+        if self.ids is POSITIONS:
+            object.__setattr__(self, "ids", RowIds.by_position(len(self)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return COLUMNS
+
+    @property
+    def probability_wrong(self) -> FloatArray:
+        """(n_rows,) how probable it is that the label is wrong; NaN without one."""
+        return 1 - self.label_quality
+
+    @property
+    def given_label(self) -> NDArray[Any]:
+        """(n_rows,) given labels by name, None where there is none."""
+        return Labels(self.given, self.classes).values
+
+    @property
+    def predicted_label(self) -> NDArray[Any]:
+        """(n_rows,) the likeliest class by name."""
+        return Labels(self.predicted, self.classes).values
+
+    @property
+    def second_label(self) -> NDArray[Any]:
+        """(n_rows,) the next likeliest by name."""
+        return Labels(self.second, self.classes).values
+
+    @property
+    def n_issues(self) -> int:
+        """How many labels are flagged."""
+        return int(np.count_nonzero(self.is_label_issue))
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """Numbers of the flagged rows, the most doubtful first."""
+        flagged = np.flatnonzero(self.is_label_issue)
+        return flagged[np.argsort(self.label_quality[flagged], kind="stable")]
+
+    def share_in_words(self) -> str:
+        """Return how many labels are wrong, in a few words."""
+        return share_in_words(self.noise_rate, self.noise_interval)
+
+    def corrected_labels(
+        self, *, undecided: bool = False, unlabelled: bool = False
+    ) -> NDArray[Any]:
+        """Return the labels with the suggestion taken where a label is flagged and likely wrong.
+
+        Parameters
+        ----------
+        undecided : bool
+            Take the suggestion for all flagged rows; else those keep their label where two
+            candidates are close, or the label is more probably right than wrong.
+        unlabelled : bool
+            Take it for rows without a label too; else those stay None.
+        """
+        return self.corrected(undecided=undecided, unlabelled=unlabelled).values
+
+    def corrected(self, *, undecided: bool = False, unlabelled: bool = False) -> Labels:
+        """Return the same as `corrected_labels`, coded: what a probe takes as y."""
+        taken = self.is_label_issue
+        if not undecided:
+            taken = taken_unseen(taken, self.is_undecided, self.label_quality)
+        if unlabelled:
+            taken = taken | (self.given == NO_LABEL)
+        return Labels(np.where(taken, self.predicted, self.given), self.classes)
+
+    @overload
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+
+    @overload
+    def __getitem__(self, key: int | slice | Sequence[int] | NDArray[Any]) -> "LabelIssues": ...
+
+    def __getitem__(self, key: Any) -> "NDArray[Any] | LabelIssues":
+        if isinstance(key, str):
+            if key not in COLUMNS:
+                raise KeyError(f"{key!r} is no column: take one of {', '.join(COLUMNS)}.")
+            values: NDArray[Any] = getattr(self, key)
+            return values
+        rows = np.atleast_1d(np.arange(len(self))[key])
+        taken = {name: getattr(self, name)[rows] for name in ROW_FIELDS}
+        return replace(self, ids=self.ids.take(rows), **taken)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield every row as a dict, its id first."""
+        columns = (self.ids, *(self[name].tolist() for name in COLUMNS))
+        for cells in zip(*columns, strict=True):
+            yield dict(zip(("id", *COLUMNS), cells, strict=True))
+
+    def __len__(self) -> int:
+        return len(self.is_label_issue)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame, whose index is that of the data, or else the ids."""
+        pandas = load_extra("pandas", "frames", "data frames")
+        index, column = self.ids.values, self.ids.column
+        # An index stays as it is, with its levels and its own name, or none.
+        if not isinstance(index, pandas.Index):
+            index = pandas.Index(list(index), name=getattr(index, "name", column or None))
+        columns: dict[str, Any] = {name: self[name] for name in COLUMNS}
+        columns["given_label"] = pandas_labels(Labels(self.given, self.classes))
+        return pandas.DataFrame(columns, index=index)
+
+    def to_polars(self) -> Any:
+        """Return a polars data frame; its first column, "id", has the ids as text."""
+        polars = load_extra("polars", "frames", "data frames")
+        columns = {"id": list(self.ids), **{name: self[name].tolist() for name in COLUMNS}}
+        return polars.DataFrame(columns, strict=False)
+
+    def to_parquet(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        part_rows: int = PART_ROWS,
+        force: bool = False,
+    ) -> list[str]:
+        """Write all rows to a folder of Parquet files, their ids first.
+
+        A file appears when it is whole: a write that was stopped is resumed by another, which
+        leaves the files of the same audit as they are. Those of another audit are refused.
+
+        Parameters
+        ----------
+        folder : path
+            Any path of fsspec.
+        part_rows : int, default=1,000,000
+            Rows of a file.
+        force : bool, default=False
+            Replace the files of another audit.
+
+        Returns
+        -------
+        list of str
+            The files, in the order of the rows.
+
+        Examples
+        --------
+        >>> from twohot import find_label_issues
+        >>> issues = find_label_issues(
+        ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
+        ... )
+        >>> [file.rsplit("/", 1)[1] for file in issues.to_parquet("issues", part_rows=5)]
+        ['part-00000.parquet', 'part-00001.parquet']
+        """
+        # What writes the parts takes issues, and so imports this module.
+        from twohot.audit.issue_files import issues_to_parquet  # noqa: PLC0415
+
+        return issues_to_parquet(self, folder, part_rows, force=force)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        texts: Sequence[str] | None = None,
+        images: Sequence[str | os.PathLike[str]] | None = None,
+        X: Matrix | None = None,
+        title: str = "Label audit",
+    ) -> ReviewRows:
+        """Write a page to review the flagged labels in.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file to write.
+        texts, images : sequence of str or paths, optional
+            What each row came from; paths as seen from the current folder. Those of pandas, and
+            X, need the index of the data, in its order.
+        X : array, memory map, sparse matrix or data frame, optional
+            The features that were audited. With them the page shows the nearest rows of each,
+            near-duplicates, outliers, and how alike the classes are.
+        title : str
+
+        Returns
+        -------
+        ReviewRows
+            What the page shows. What was decided there comes back by `issues.apply`.
+
+        Examples
+        --------
+        >>> from twohot import find_label_issues
+        >>> issues = find_label_issues(
+        ...     None, ["cat", "dog"] * 4, probabilities=np.eye(2)[[1, *[0, 1] * 3, 1]]
+        ... )
+        >>> issues.report("report.html", texts=["woof", *["meow", "wuff"] * 3, "arf"])
+        <ReviewRows: 8 rows of 2 classes, 7 flagged>
+        """
+        # What makes the page takes issues, and so imports this module.
+        from twohot.audit.report import write_issue_report  # noqa: PLC0415
+
+        return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
+
+    def apply(self, path: str | os.PathLike[str]) -> Any:
+        r"""Return the labels after a review, in the index of the data.
+
+        Parameters
+        ----------
+        path : path
+            The decisions that the page of `issues.report` exported.
+
+        Returns
+        -------
+        pandas series
+            One label per row, also of a class that the reviewer named; none where the row was
+            excluded. What was not decided keeps its given label.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pathlib import Path
+        >>> from twohot import find_label_issues
+        >>> animals = pd.Series(["cat", "dog"] * 4, index=[*"abcdefgh"])
+        >>> issues = find_label_issues(
+        ...     None, animals, probabilities=np.eye(2)[[1, *[1, 0] * 3, 1]]
+        ... )
+        >>> lines = ["report,id,given_label,suggested_label,decision,label"]
+        >>> lines += ["r1,a,cat,dog,accept,", "r1,b,dog,dog,exclude,", "r1,c,cat,cat,new_class,fox"]
+        >>> _ = Path("decisions.csv").write_text("\n".join(lines))
+        >>> issues.apply("decisions.csv").fillna("(none)").head(4).tolist()
+        ['dog', '(none)', 'fox', 'dog']
+        """
+        # What reads decisions takes issues, and so imports this module.
+        from twohot.audit.report import reviewed_labels  # noqa: PLC0415
+
+        return reviewed_labels(self, path)
+
+    def _head(self) -> str:
+        n_labels = np.count_nonzero(self.given != NO_LABEL)
+        return f"{n_labels} labels: {self.share_in_words()}; {self.n_issues} flagged"
+
+    def _shown(self) -> list[tuple[str, ...]]:
+        """Return the most doubtful rows as text."""
+        return [
+            (
+                self.ids[row],
+                f"{self.label_quality[row]:.3f}",
+                *(
+                    str(self.classes[code[row]])
+                    for code in (self.given, self.predicted, self.second)
+                ),
+            )
+            for row in self.rows[:SHOWN]
+        ]
+
+    def __repr__(self) -> str:
+        rows = [HEADINGS, *self._shown()] if self.n_issues else []
+        lines = [
+            f"{name:>8.20}  {quality:>7}  {given:20.20}  {suggested:20.20}  {second:20.20}"
+            for name, quality, given, suggested, second in rows
+        ]
+        return "\n".join([self._head(), *lines, *self.messages])
+
+    def _repr_html_(self) -> str:
+        return notebook_table(self._head(), HEADINGS, self._shown(), self.messages)
+
+
+def pandas_labels(labels: Labels) -> Any:
+    """Return labels as a column of pandas, whose integers may be missing."""
+    if labels.classes.dtype.kind not in "iu" or labels.labelled.all():
+        return labels.values
+    pandas = load_extra("pandas", "frames", "data frames")
+    return pandas.array(labels.values, dtype="Int64")
+
+
+# The classes that an audit offers: those of the labels, and those that a probe alone knows --------
+
+
+@dataclass(frozen=True, eq=False)
+class OfferedClasses:
+    """Names of the classes, and where those of a probe stand among them."""
+
+    names: NDArray[Any]  # (n_classes,)
+    place: IntArray  # (n_known,), of each class that the probe knows
+
+    def codes(self, codes: IntArray) -> IntArray:
+        """Return positions among the probe's classes as positions among all."""
+        return np.append(self.place, NO_LABEL)[codes]
+
+    def corruption(self, corruption: Matrix) -> Matrix:
+        """Return the corruption of all classes: what the probe does not know has no noise."""
+        if sp.issparse(corruption):
+            found = corruption.tocoo()
+            n_classes = len(self.names)
+            others = np.setdiff1d(np.arange(n_classes), self.place)
+            places = [np.append(self.place[each], others) for each in found.coords]
+            shares = np.append(found.data, np.ones(len(others)))
+            return sp.csr_array((shares, tuple(places)), shape=(n_classes, n_classes))
+        whole = np.eye(len(self.names))
+        whole[np.ix_(self.place, self.place)] = corruption
+        return whole
+
+
+def offered_classes(labels: Labels, known: NDArray[Any], *, in_order: bool) -> OfferedClasses:
+    """Return the classes to choose from, told apart by their text and named as the labels are.
+
+    With `in_order` the labels' own classes come first, with rows or without, and what the probe
+    alone knows behind them; else there are the probe's, in its order.
+
+    Examples
+    --------
+    >>> labels = Labels(np.array([1, 0]), np.array(["2", "10"], dtype=object))
+    >>> offered_classes(labels, np.array([1, 2, 10]), in_order=True)
+    OfferedClasses(names=array(['2', '10', '1'], dtype=object), place=array([2, 0, 1]))
+    """
+    own = {as_text(label): label for label in labels.classes.tolist()}
+    is_text = all(isinstance(label, str) for label in own.values())
+    others = {as_text(label): label for label in known.tolist()}
+    named = {text: text if is_text else label for text, label in others.items()} | own
+    texts = dict.fromkeys([*own, *others] if in_order else others)
+    place = {text: number for number, text in enumerate(texts)}
+    names = [named[text] for text in texts]
+    # Arrays that say the same keep their type; numbers beside text are not to become text.
+    same = [kept for kept in (labels.classes, known) if names == kept.tolist()]
+    of_one_type = len({type(name) for name in names}) == 1 and not is_text
+    return OfferedClasses(
+        same[0] if same else np.array(names, dtype=None if of_one_type else object),
+        np.array([place[text] for text in others]),
+    )
+
+
+# The ids of the rows of an audit: given, or those of data frames ----------------------------------
+
+
+def audited_ids(X: Any, y: Any, given: Any, n_rows: int) -> RowIds:
+    """Return the ids that were given, else the index of X or y, else positions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(audited_ids(None, pd.Series(["a", "b"], index=[7, 3]), None, 2))
+    ['7', '3']
+    """
+    check_same_index("y", y, "X", pandas_index(X))
+    if given is not None:
+        check_same_index("ids", given, "X", pandas_index(X))
+        check_same_index("ids", given, "y", pandas_index(y))
+        ids = given if isinstance(given, RowIds) else _named(given)
+        if len(ids) != n_rows:
+            problem = f"has {counted(len(ids), 'id')} for {n_rows} rows"
+            raise ArgumentError("ids", problem, "pass one id per row.")
+        return ids
+    found = [index for index in map(pandas_index, (X, y)) if index is not None]
+    if not found:
+        return RowIds.by_position(n_rows)
+    # An index that counts up says less than one that somebody chose.
+    index = next((index for index in found if not counts_up(index)), found[0])
+    return RowIds(index, COLUMN, str(index.name or "index"))
+
+
+def _named(given: Any) -> RowIds:
+    return RowIds.of_column("id", as_cells(given, "ids", "pass one id per row."), argument="ids")
+
+
+def repeated_index_note(ids: RowIds) -> tuple[str, ...]:
+    """Say if an index gives one name to several rows, which no join can tell apart.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(*repeated_index_note(RowIds(pd.Index(["a", "b", "a"]))))
+    Rows share names: the index repeats 'a', so that a join by it multiplies rows, ...
+    """
+    if not nw.dependencies.is_pandas_index(ids.values) or ids.values.is_unique:
+        return ()
+    repeated = ids.values[ids.values.duplicated()].unique().tolist()
+    said = (
+        f"Rows share names: the index repeats {first_few(repeated)}, so that a join by it "
+        "multiplies rows, and no report can be written. Call reset_index(drop=True) on the data "
+        "first, or pass ids."
+    )
+    return (said,)
+
+
+def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
+    """Raise if an argument of pandas has another index than the data that were audited."""
+    index = ids.values if nw.dependencies.is_pandas_index(ids.values) else None
+    check_same_index(name, data, "issues.to_pandas()", index)
+
+
+def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
+    """Return the features that were audited, or say that they are others."""
+    _check_audit(issues)
+    rows = check_features(LinearProbe(), X, reset=True)
+    if rows.shape[0] != len(issues):
+        problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
+        raise ArgumentError("X", problem, "pass the rows that were audited, all of them.")
+    check_rows_of_issues("X", X, issues.ids)
+    return rows
+
+
+def _check_audit(issues: object) -> None:
+    """Raise unless something is what an audit found."""
+    if not isinstance(issues, LabelIssues):
+        problem = f"is {type(issues).__name__}, and not what an audit found"
+        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")

@@ -1,0 +1,262 @@
+"""Arrays that a user passes: features, probabilities, coefficients."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date, time, timedelta
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from twohot.base.messages import ArgumentError, counted, first_few
+from twohot.base.types import FloatArray, IntArray, Matrix
+
+# Tensors of torch and frames of polars as arrays of numpy, in the precision that they have --------
+
+
+def is_polars_frame(X: Any) -> bool:
+    """Return whether X is a table of polars, read already or not."""
+    return type(X).__module__.startswith("polars.") and hasattr(X, "lazy")
+
+
+def text_columns(X: Any) -> list[str]:
+    """Return the columns of a data frame that hold something else than numbers; none of an array.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> text_columns(pd.DataFrame({"x": [1.5], "kind": ["cat"]}))
+    ['kind']
+    """
+    frame = nw.from_native(X, pass_through=True, eager_only=True)
+    if not isinstance(frame, nw.DataFrame):
+        return []
+    # Objects may be numbers of Python.
+    return [
+        str(name)
+        for name, kind in frame.schema.items()
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown))
+    ]
+
+
+def as_numpy(X: Any) -> Matrix:
+    """Return a tensor of torch or a table of polars as an array; anything else stays as it is.
+
+    scikit-learn would take what is not numpy's as float64, and torch itself refuses tensors that
+    are followed by a gradient or are bfloat16, which becomes float32.
+
+    Examples
+    --------
+    >>> import torch
+    >>> as_numpy(torch.ones(1, 2, dtype=torch.bfloat16, requires_grad=True))
+    array([[1., 1.]], dtype=float32)
+    """
+    if is_polars_frame(X):
+        return X.lazy().collect().to_numpy()
+    if type(X).__module__.split(".")[0] == "torch" and hasattr(X, "detach"):
+        tensor = X.detach().cpu()
+        return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+    return X
+
+
+# Precisions that features may be stored in; anything else is converted to the first.
+STORED = [np.float64, np.float32, np.float16]
+# Kinds of dtypes that numpy would convert to numbers, or take some part of as one.
+NO_NUMBERS = {
+    "U": "text",
+    "S": "bytes",
+    "T": "text",
+    "M": "dates",
+    "m": "durations",
+    "V": "records",
+    "c": "complex numbers (Complex data not supported)",
+}
+NO_NUMBERS_ADVICE = {"c": "pass their real part, or abs(…)."}
+NO_NUMBER_TYPES = (str, bytes, complex, np.complexfloating, date, time, timedelta, np.datetime64)
+# Soft targets may miss one by what storing them as float16 costs.
+SOFT_TARGET_TOLERANCE = 1e-3
+
+
+def check_precision(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return a precision to compute in: float32 or float64."""
+    allowed: tuple[np.dtype[Any], ...] = (np.dtype(np.float32), np.dtype(np.float64))
+    for precision in allowed:
+        if dtype in (precision, precision.name, precision.type):
+            return precision
+    problem = "is not a precision to compute in"
+    raise ArgumentError({"dtype": dtype}, problem, "pass float32 or float64.")
+
+
+def check_real(name: str, values: Any, where: str = "") -> None:
+    """Raise if values are no real numbers, or lie under a mask; no cell is converted in silence.
+
+    `where` says which part of the argument they are, " in chunk 3" for instance.
+
+    Examples
+    --------
+    >>> check_real("X", np.array([["0.5"]]))
+    Traceback (most recent call last):
+    twohot.base.messages.ArgumentError: X holds text (dtype <U3): pass real numbers.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = tuple(np.argwhere(np.ma.getmaskarray(values))[0].tolist())
+        problem = f"has masked cells{where}, the first at {place}"
+        advice = "fill them by X.filled(…), or drop their rows (numbers under a mask are not read)."
+        raise ArgumentError(name, problem, advice)
+    dtype = getattr(values, "dtype", None)
+    kind = getattr(dtype, "kind", "")
+    if kind in NO_NUMBERS:
+        problem = f"holds {NO_NUMBERS[kind]}{where} (dtype {dtype})"
+        raise ArgumentError(name, problem, NO_NUMBERS_ADVICE.get(kind, "pass real numbers."))
+    if kind == "O" and isinstance(values, np.ndarray):
+        for each in set(map(type, values.ravel().tolist())):
+            if issubclass(each, NO_NUMBER_TYPES):
+                problem = f"holds objects of type {each.__name__}{where}"
+                raise ArgumentError(name, problem, "pass real numbers.")
+
+
+def check_real_rows(X: Any) -> None:
+    """Raise if an array, a frame or lists of features hold text, dates or masked cells.
+
+    numpy would read "0.5" as a number, a date as a count of days, and a masked cell as what is
+    under its mask.
+    """
+    if texts := text_columns(X):
+        problem = f"is not numeric in the column {first_few(texts)}"
+        raise ArgumentError("X", problem, "pass numbers, one column per feature.")
+    if hasattr(X, "columns") and hasattr(X, "iloc"):  # objects may be text
+        for name, kind in zip(X.columns, X.dtypes, strict=True):
+            if kind.kind in ("O", "c"):
+                check_real("X", X[name].to_numpy(), f" in the column {name!r}")
+    elif isinstance(X, list | tuple):
+        listed = np.empty(0)
+        with suppress(TypeError):  # of what is no array: what follows says so
+            try:
+                listed = np.asanyarray(X)
+            except ValueError as error:
+                problem = "has rows of different lengths"
+                advice = "pass as many numbers in each row as there are features."
+                raise ArgumentError("X", problem, advice) from error
+        check_real("X", listed)
+    else:
+        check_real("X", X)
+
+
+class NotFiniteError(ArgumentError):
+    """Features that hold NaN or infinity."""
+
+
+def check_finite(
+    name: str,
+    block: Matrix,
+    first_row: int,
+    places: IntArray | Sequence[str] | None = None,
+    columns: Sequence[str] = (),
+) -> None:
+    """Raise if a block of rows holds NaN or infinity, with the place of the first.
+
+    A row is called what `places` calls it, by default it is counted from the block's first; a
+    column what `columns` calls it, or counted if there are none.
+    """
+    values = block.data if sp.issparse(block) else block
+    # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    dense = block.toarray() if sp.issparse(block) else block
+    row, column = np.argwhere(~np.isfinite(dense))[0]
+    kind = "NaN" if np.isnan(dense[row, column]) else "infinity"
+    place = first_row + row if places is None else places[row]
+    where = repr(columns[column]) if columns else column
+    problem = f"contains {kind} at row {place}, column {where}"
+    advice = "features must be finite, so drop or impute the row (NaN and inf cannot be used)."
+    raise NotFiniteError(name, problem, advice)
+
+
+def check_start(start: ArrayLike, shape: tuple[int, int]) -> FloatArray:
+    """Return given start coefficients as float64."""
+    array = np.asarray(start, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        problem = f"has shape {array.shape} or holds NaN or infinity"
+        shaped = f"of shape {shape} (n_classes, n_features)"
+        advice = f"pass finite coefficients {shaped}, or 'teacher' or 'zero'."
+        raise ArgumentError("start", problem, advice)
+    return array
+
+
+def check_soft_targets(
+    targets: Matrix, n_samples: int, *, name: str = "targets", beside: str = "X"
+) -> Matrix:
+    """Return soft targets, dense or CSR, with rows that are not negative and sum to one.
+
+    A message calls them by `name`, and by `beside` what has a row for each of theirs.
+    """
+    rows: Any = np.asarray(as_numpy(targets))
+    if sp.issparse(targets):
+        rows = sp.csr_array(targets)
+        if not rows.has_canonical_format:  # a cell that is stored in parts counts once
+            rows = rows.copy()
+            rows.sum_duplicates()
+    values = rows.data if sp.issparse(targets) else rows
+    if values.dtype.kind not in "fiu":
+        raise ArgumentError(name, f"has dtype {values.dtype}", "pass real numbers.")
+    if rows.ndim != 2 or rows.shape[1] < 2:
+        advice = "pass one row of probabilities per sample, and columns for at least two classes."
+        raise ArgumentError(name, f"has shape {rows.shape}", advice)
+    if rows.shape[0] != n_samples:
+        problem = f"has {counted(rows.shape[0], 'row')} and {beside} has {n_samples}"
+        raise ArgumentError(name, problem, f"pass one row of probabilities per row of {beside}.")
+    sums = np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
+    # Written so that NaN fails too.
+    if not np.all(values >= 0):
+        problem = f"has the negative or missing value {np.min(values)}"
+        raise ArgumentError(name, problem, "pass probabilities.")
+    if not np.all(np.abs(sums - 1) <= SOFT_TARGET_TOLERANCE):
+        row = int(np.argmax(np.abs(sums - 1)))
+        problem = f"has rows that do not sum to one (row {row}: {sums[row]:.6g})"
+        raise ArgumentError(name, problem, "divide each row by its sum.")
+    return rows
+
+
+# The rule for ties: scores that are equal at a boundary share what is left of its weight ----------
+
+
+def boundary(scores: NDArray[Any], n_kept: int) -> NDArray[Any]:
+    """Return the smallest of the largest scores of each row (..., 1)."""
+    place = scores.shape[-1] - n_kept
+    return np.asarray(np.partition(scores, place, axis=-1)[..., place, np.newaxis])
+
+
+def top_shares(
+    scores: NDArray[Any], n_kept: int, slack: NDArray[Any], *, lowest: bool = False
+) -> NDArray[np.float64]:
+    """Return weights of sum one for the largest scores of each row, all the same but for ties.
+
+    Parameters
+    ----------
+    scores : array of shape (..., n_classes)
+        Larger is better.
+    n_kept : int
+        How many are kept.
+    slack : array of shape (..., 1)
+        Scores no further than this from the boundary are tied.
+    lowest : bool
+        Let the first of those that are tied have the place, as an `argsort` would, instead of
+        sharing it.
+
+    Examples
+    --------
+    >>> top_shares(np.array([0.4, 0.2, 0.2, 0.2]), 2, np.array([1e-6])).round(3)
+    array([0.5  , 0.167, 0.167, 0.167])
+    """
+    last = boundary(scores, n_kept)
+    above = scores > last + slack
+    tied = ~above & (scores >= last - slack)
+    left = n_kept - above.sum(axis=-1, keepdims=True)
+    if lowest:
+        chosen = tied & (np.cumsum(tied, axis=-1) <= left)
+    else:
+        chosen = tied * (left / tied.sum(axis=-1, keepdims=True))
+    return np.asarray((above + chosen) / n_kept)

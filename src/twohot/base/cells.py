@@ -1,0 +1,138 @@
+"""The cells of a column, whatever holds them: an array, a list, a series, a frame of one column.
+
+Integers beside missing values stay integers, and no missing value is lost on the way: a column with
+any becomes an array of Python objects. What one cell says is here too: whether it is missing, its
+text, and its place in order.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot.base.messages import ArgumentError
+from twohot.base.numbers import is_real
+
+WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")  # more digits are no count of anything
+ONE_PER_ROW = "pass one label per row, None for a row without."
+
+
+def as_cells(column: Any, name: str, advice: str = ONE_PER_ROW) -> NDArray[Any]:
+    """Return any column as an array in one dimension, of objects where a value may be missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_cells(pd.Series([1, None], dtype="Int64"), "y")
+    array([1, <NA>], dtype=object)
+    """
+    cells = column if isinstance(column, np.ndarray) else _from_container(column)
+    if isinstance(cells, np.ma.MaskedArray):
+        cells = as_objects(cells.tolist()) if np.ma.is_masked(cells) else cells.data
+    if cells.ndim == 2 and cells.shape[1] == 1:
+        cells = cells[:, 0]
+    if cells.ndim != 1:
+        raise ArgumentError(name, f"has shape {cells.shape}", advice)
+    if cells.dtype.kind in "mM":
+        # As Python and pandas have them, so that the same times are the same labels.
+        unit = "D" if np.datetime_data(cells.dtype)[0] in "YMWD" else "us"
+        return np.asarray(cells.astype(f"{cells.dtype.kind}8[{unit}]").astype(object))
+    if cells.dtype.kind == "S":
+        return np.char.decode(cells)
+    # Strings of variable length know missing values of their own.
+    return cells.astype(object) if cells.dtype.kind == "T" else np.asarray(cells)
+
+
+def plain(cell: Any) -> Any:
+    """Return a cell as Python has it: text and numbers as such, whatever wraps them.
+
+    Examples
+    --------
+    >>> plain(np.int8(3)), plain(b"cat")
+    (3, 'cat')
+    """
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    elif hasattr(cell, "as_py"):  # a scalar of Arrow
+        cell = cell.as_py()
+    return cell.decode() if isinstance(cell, bytes) else cell
+
+
+def is_missing(label: object) -> bool:
+    """Return whether a value is no label.
+
+    Examples
+    --------
+    >>> [is_missing(label) for label in (None, float("nan"), "  ", "NaN", 0)]
+    [True, True, True, False, False]
+    """
+    if isinstance(label, str):
+        return not label.strip()
+    if label is None or label is np.ma.masked:
+        return True
+    try:
+        return bool(label != label)  # noqa: PLR0124 - of all values NaN and NaT alone do that
+    except (TypeError, ValueError):  # NA does not even say that
+        return True
+
+
+def as_text(label: object) -> str:
+    """Return a label as text: nothing for a missing one, and whole floats as integers."""
+    label = plain(label)
+    if isinstance(label, str):
+        return label
+    if is_missing(label):
+        return ""
+    # Integers beside missing ones often come as floats.
+    return str(int(label) if isinstance(label, float) and label.is_integer() else label)
+
+
+def order_key(label: Any) -> tuple[int, Any, str]:
+    """Return what labels are sorted by: numbers by value, then text."""
+    if isinstance(label, str):
+        if WHOLE_NUMBER.fullmatch(label):
+            return 0, int(label), label
+        return 1, 0, label
+    return (0, label, "") if isinstance(label, bool | int | float) else (2, 0, str(label))
+
+
+def holds_numbers(cells: NDArray[Any]) -> bool:
+    """Return whether every cell of a column is one number, or missing among such."""
+    if cells.dtype != object:
+        return cells.ndim == 1 and cells.dtype.kind in "fiu"
+    listed = cells.tolist()
+    return any(map(is_real, listed)) and all(is_real(cell) or is_missing(cell) for cell in listed)
+
+
+def as_objects(cells: Iterable[Any]) -> NDArray[Any]:
+    """Return values as an array of plain text or numbers where they are, else of objects."""
+    listed = list(cells)
+    kinds = {type(cell) for cell in listed}
+    if len(kinds) == 1 and kinds <= {str, int, bool, float}:
+        array = np.array(listed)
+        # Text of fixed width loses zeros at its end, and large integers become other things.
+        if array.dtype.kind in "iubf" or (kinds == {str} and array.tolist() == listed):
+            return array
+    if any(isinstance(cell, list | tuple) for cell in listed):
+        return np.array(listed, dtype=object)
+    return np.fromiter(listed, dtype=object, count=len(listed))
+
+
+def _from_container(column: Any) -> NDArray[Any]:
+    """Return a list, series, frame or anything that numpy can read as an array."""
+    if isinstance(column, Sequence) and not isinstance(column, str):
+        return as_objects(column)
+    series = nw.from_native(column, allow_series=True, eager_only=True, pass_through=True)
+    if isinstance(series, nw.DataFrame) and len(series.columns) == 1:
+        series = series[series.columns[0]]
+    if not isinstance(series, nw.Series):
+        # Arrays of pyarrow and of nullable types, which narwhals does not take.
+        listed = getattr(column, "to_pylist", None) or getattr(column, "tolist", None)
+        return np.asarray(column) if listed is None else as_objects(listed())
+    # Floats have NaN for a null. Of all others a null would make floats, or nothing at all.
+    if series.dtype.is_float() or (series.dtype.is_numeric() and not series.null_count()):
+        return np.asarray(series.to_numpy())
+    return as_objects(series.to_list())

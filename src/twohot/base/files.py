@@ -1,0 +1,339 @@
+"""Files that are whole or not there at all, and what JSON can hold."""
+
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+import stat
+import tempfile
+import uuid
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from twohot.base.messages import ArgumentError, FileThereError
+from twohot.base.optional import load_extra
+
+# Files that are still being written, named after their process, and what dead processes left ------
+# A file is written beside its target under a name such as `.a.csv.1f2e3d4c-4711-ab12.unfinished`:
+# the target, the machine, the process, and some random characters. A process that is killed leaves
+# it behind, and the next one that writes to the folder removes it.
+
+
+NAME = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-\w+\.unfinished")
+# Characters of the target's name that are kept: names of files end at 255 bytes.
+KEPT = 40
+NAME_BYTES = 255  # of a name that common disks take
+# Entries of a folder that are listed about as fast as one file is written to disk.
+LISTED_PER_WRITE = 1000
+
+_writes_to_wait: Counter[Path] = Counter()  # by folder: before it is listed again
+
+
+def name_beside(target: Path, suffix: str) -> Path:
+    """Return the path of what belongs to a file and lies beside it, under a name that disks take.
+
+    Examples
+    --------
+    >>> name_beside(Path("probe.safetensors"), ".checkpoint").name
+    'probe.safetensors.checkpoint'
+    >>> len(name_beside(Path("p" * 250), ".checkpoint").name)
+    68
+    """
+    name = f"{target.name}{suffix}"
+    if len(os.fsencode(name)) > NAME_BYTES:
+        digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
+        name = f"{target.name[:KEPT]}.{digest}{suffix}"
+    return target.with_name(name)
+
+
+def new_unfinished(target: Path) -> tuple[int, Path]:
+    """Make an empty file beside a target; return its open descriptor, for writing, and its path."""
+    folder = target.parent.resolve()
+    _writes_to_wait[folder] -= 1
+    if _writes_to_wait[folder] < 0:  # listing costs no more than writing, however many files
+        _writes_to_wait[folder] = remove_abandoned(folder) // LISTED_PER_WRITE
+    prefix = f".{target.name[:KEPT]}.{_machine()}-{os.getpid()}-"
+    try:
+        descriptor, path = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=".unfinished")
+    except OSError as error:  # nobody knows the file by the name that it has meanwhile
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    return descriptor, Path(path)
+
+
+def remove_abandoned(folder: Path) -> int:
+    """Remove what dead processes of this machine were writing to a folder; return its entries."""
+    n_entries = 0
+    with suppress(PermissionError), os.scandir(folder) as entries:
+        for n_entries, entry in enumerate(entries, start=1):  # noqa: B007
+            name = NAME.fullmatch(entry.name)
+            if name is None or name["machine"] != _machine() or _is_alive(int(name["process"])):
+                continue
+            with suppress(OSError):  # of somebody else, or just removed by another process
+                Path(entry.path).unlink()
+    return n_entries
+
+
+@cache
+def _machine() -> str:
+    """Return what tells machines apart that write to one folder."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _is_alive(process: int) -> bool:
+    if os.name != "posix":  # elsewhere a signal of number zero is not only a question
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # of somebody else
+        pass
+    return True
+
+
+# What a path of pathlib has made of a URL: one of two slashes is gone.
+SHORT_URL = re.compile(r"^([a-z][a-z0-9+]+):/(?=[^/])")
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file beside `path` for writing, and rename it to `path` when the block ends well.
+
+    No reader sees half a file, and what stood at `path` stays there if the block raises. A link is
+    followed, and a file that is replaced keeps its mode.
+
+    Examples
+    --------
+    >>> with whole_file("table.csv") as file:
+    ...     _ = file.write(b"row,label")
+    >>> Path("table.csv").read_text()
+    'row,label'
+    """
+    target = final_path(path)
+    descriptor, unfinished = new_unfinished(target)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        put_in_place(unfinished, target)
+    except BaseException as error:
+        unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and error.filename in (None, str(unfinished)):
+            raise OSError(error.errno, error.strerror, str(target)) from error
+        raise
+
+
+@contextmanager
+def whole_stored_file(url: str) -> Iterator[BinaryIO]:
+    """Open a file as `whole_file` does, at any path that fsspec writes."""
+    filesystem, path = _place(url)
+    if filesystem is None:
+        with whole_file(path) as file:
+            yield file
+        return
+    # A name of its own: two workers may write the same file, one that was taken for lost too.
+    folder, name = path.rsplit("/", maxsplit=1)
+    unfinished = f"{folder}/.{name[:KEPT]}.{uuid.uuid4().hex}.unfinished"
+    try:
+        with filesystem.open(unfinished, "wb") as file:
+            yield file
+        filesystem.mv(unfinished, path)
+    except BaseException:
+        if filesystem.exists(unfinished):
+            filesystem.rm_file(unfinished)
+        raise
+
+
+@contextmanager
+def stored_file(url: str) -> Iterator[BinaryIO | None]:
+    """Open a file for reading, at any path that fsspec reads; None if it is not there."""
+    filesystem, path = _place(url)
+    if not (Path(path).exists() if filesystem is None else filesystem.exists(path)):
+        yield None
+        return
+    with Path(path).open("rb") if filesystem is None else filesystem.open(path, "rb") as file:
+        yield file
+
+
+def why_not_written(url: str) -> str:
+    """Return why no file can be written at a path, in words; nothing if one can.
+
+    Examples
+    --------
+    >>> why_not_written("."), why_not_written("nowhere/fit.npz"), why_not_written("fit.npz")
+    ('is a folder', 'is in a folder that is not there', '')
+    """
+    filesystem, path = _place(url)
+    if Path(path).is_dir() if filesystem is None else filesystem.isdir(path):
+        return "is a folder"
+    if filesystem is None and not Path(path).parent.is_dir():
+        return "is in a folder that is not there"
+    return ""
+
+
+def as_url(source: Any) -> str:
+    """Return a path as text; of a URL both slashes.
+
+    Examples
+    --------
+    >>> as_url(Path("s3://bucket/x")), as_url("data/x")
+    ('s3://bucket/x', 'data/x')
+    """
+    return SHORT_URL.sub(r"\1://", str(source))
+
+
+def _place(url: str) -> tuple[Any, str]:
+    """Return the file system of fsspec, None for that of this machine, and the path there."""
+    if "://" not in url:
+        return None, url
+    filesystem, path = load_extra("fsspec", "parquet", "URLs").core.url_to_fs(url)
+    return (None if "file" in filesystem.protocol else filesystem), path
+
+
+def final_path(path: str | os.PathLike[str]) -> Path:
+    """Return the file that a path leads to, through links; it must be a regular file, or none yet.
+
+    Renaming a file to a link would replace the link, and renaming one to a device the device.
+    """
+    target = Path(path)
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is not a regular file: pass the name of one, or of none yet.")
+    return target
+
+
+def check_regular(path: Path) -> None:
+    """Raise if a path leads to a pipe or a device, which a reader would wait for without end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(f"{path} is not a regular file: pass the name of one.")
+
+
+def put_in_place(finished: Path, target: Path) -> None:
+    """Rename a finished file to its target, with the mode of what stands there."""
+    if target.exists():
+        mode = stat.S_IMODE(target.stat().st_mode)
+    else:
+        # An unfinished file is for the owner alone; a new one gets what the umask leaves.
+        umask = os.umask(0)
+        os.umask(umask)
+        mode = 0o666 & ~umask
+    finished.chmod(mode)
+    finished.replace(target)
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """Return the sha256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_json(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
+    """Write a record as JSON, which has no number that is not finite."""
+    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+    with whole_file(path) as file:
+        # A half character has no UTF-8: it is spelt out, which in JSON is its escape.
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def parse_json(text: str) -> Any:
+    """Return what JSON from anyone says; ValueError for all that is none.
+
+    Examples
+    --------
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+    ValueError: lists or objects stand too deep in each other
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("lists or objects stand too deep in each other") from error
+
+
+def json_safe(value: Any) -> Any:
+    """Return a value as JSON has it: arrays as lists, and None for what is not finite.
+
+    Examples
+    --------
+    >>> json_safe({"rate": np.float64(0.5), "rounds": (1, float("inf")), "means": np.eye(1)})
+    {'rate': 0.5, 'rounds': [1, None], 'means': [[1.0]]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_safe(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [json_safe(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# Where a file may be written: never over what was read, and known before the work is done ---------
+
+
+def check_output(
+    path: Path,
+    inputs: Iterable[Path | None] = (),
+    *,
+    force: bool,
+    name: str = "output",
+    suffixes: Collection[str] = (),
+    outputs: Mapping[str, Path | None] | None = None,
+) -> None:
+    """Raise if a file may not be written where an argument says, or not under such a name.
+
+    `outputs` are other files of the same command, by their arguments.
+    """
+    argument = {name: path}
+    for other, taken in (outputs or {}).items():
+        if taken is not None and path.resolve() == taken.resolve():
+            problem = "are one file"
+            raise ArgumentError({other: taken, **argument}, problem, "choose two names.")
+    if path.resolve() in {given.resolve() for given in inputs if given is not None}:
+        raise ArgumentError(argument, "is the input itself", "choose another name.")
+    if suffixes and path.suffix not in suffixes:
+        endings = " or ".join(suffixes)
+        raise ArgumentError(argument, f"does not end in {endings}", "choose a name that does.")
+    if not path.parent.is_dir() and "://" not in as_url(path):
+        raise ArgumentError(argument, "is in a folder that is not there", "make it first.")
+    if path.is_dir():
+        raise ArgumentError(argument, "is a folder", "pass the name of a file.")
+    if path.exists() and not path.is_file():
+        problem, advice = "is not a regular file", "pass the name of one, or of none yet."
+        raise ArgumentError(argument, problem, advice)
+    if path.exists() and not force:
+        advice = "pass {force} to replace it."
+        raise FileThereError(argument, "is there already", advice, force=True)
+    check_writable(final_path(path).parent, argument)
+
+
+def check_writable(folder: Path, argument: Mapping[str, object]) -> None:
+    """Raise if no file can be made in a folder that an argument asks for, which may not be there.
+
+    Permissions alone do not tell: the disk may be one that nobody writes to. So a file is made.
+    """
+    if "://" in as_url(folder):
+        problem = "is no path of this machine"
+        raise ArgumentError(argument, problem, "choose a folder here, and copy it there.")
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    if there == folder.absolute() and not there.is_dir():
+        raise ArgumentError(argument, "is a file", "pass the name of a folder.")
+    if not there.is_dir():
+        problem = f"is inside {there}, which is a file"
+        raise ArgumentError(argument, problem, "choose another place.")
+    try:
+        descriptor, made = new_unfinished(there / "twohot")
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror})"
+        raise ArgumentError(argument, problem, "choose a folder that you may write to.") from error
+    os.close(descriptor)
+    made.unlink()

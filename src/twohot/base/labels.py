@@ -1,0 +1,362 @@
+"""A column of labels, coded once where it enters and handed on.
+
+A label is missing where it is None, NaN, NA, NaT, masked, a null of Arrow or polars, or text that
+is empty or blank. The texts "NaN", "NA" and "None" are classes like any other, unless they are
+named among the texts that mean no label.
+
+Classes stand in one order everywhere: numbers by value, text that is a whole number among them,
+then all other text. Labels that differ in case or blanks alone are kept apart, and said.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.ma import is_masked
+from numpy.typing import NDArray
+
+from twohot.base.cells import as_cells, as_text, is_missing, order_key, plain
+from twohot.base.class_structure import check_codes
+from twohot.base.messages import ArgumentError, counted, first_few
+from twohot.base.types import IntArray
+
+NO_LABEL = -1  # the code of a row without a label
+# Bytes: sorting an array of wider text would move all of it for one long label.
+WIDE_TEXT = 4096
+# A number of few digits, which a table may hold as "1" in one row and "1.0" in the next.
+PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
+# Texts that often mean that there is no label, and are classes here unless somebody says so.
+LOOKS_MISSING = {"nan", "na", "n/a", "none", "null", "<na>", "nat"}
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """One label for every row, or none."""
+
+    codes: IntArray  # (n_rows,), positions in classes; NO_LABEL where there is no label
+    classes: NDArray[Any]  # (n_classes,), each once, in order
+
+    def __post_init__(self) -> None:
+        """Raise unless every code is a position in the classes, or none."""
+        object.__setattr__(self, "codes", np.asarray(self.codes))
+        object.__setattr__(self, "classes", np.asarray(self.classes))
+        check_codes("codes", self.codes, self.codes.size, len(self.classes))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """(n_rows,) which rows have a label."""
+        return np.asarray(self.codes != NO_LABEL)
+
+    @property
+    def sizes(self) -> IntArray:
+        """(n_classes,) rows of each class."""
+        return np.bincount(self.codes[self.labelled], minlength=self.n_classes)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """(n_rows,) the labels themselves, of their own type.
+
+        Where there is none stands NaN among floats, and None among all others, of type object.
+        """
+        if self.labelled.all():
+            return self.classes[self.codes]
+        if self.classes.dtype.kind == "f":
+            return np.append(self.classes, self.classes.dtype.type(np.nan))[self.codes]
+        return np.array([*self.classes.tolist(), None], dtype=object)[self.codes]
+
+    def take(self, rows: Any) -> "Labels":
+        """Return the labels of some rows; the classes stay."""
+        return Labels(self.codes[rows], self.classes)
+
+    def present(self) -> "Labels":
+        """Return the same labels without the classes that no row has."""
+        return self._only(self.sizes > 0)
+
+    def without(self, missing: Collection[str]) -> "Labels":
+        """Return the labels without the classes whose text means that there is no label."""
+        texts = set(missing_texts(missing))
+        return self._only(np.array([as_text(name) not in texts for name in self.classes.tolist()]))
+
+    def unknown_to(self, classes: NDArray[Any]) -> dict[str, int]:
+        """Return the labels, as text, that are none of some classes, and the rows of each."""
+        known = {as_text(label) for label in classes.tolist()}
+        sizes = zip(map(as_text, self.classes.tolist()), self.sizes.tolist(), strict=True)
+        return {name: size for name, size in sizes if size and name not in known}
+
+    def _only(self, kept: NDArray[np.bool_]) -> "Labels":
+        if kept.all():
+            return self
+        # The last entry is for no label, at -1.
+        place = np.append(np.where(kept, np.cumsum(kept) - 1, NO_LABEL), NO_LABEL)
+        return Labels(place[self.codes], self.classes[kept])
+
+    def among(
+        self,
+        classes: NDArray[Any],
+        /,
+        *,
+        name: str = "y",
+        advice: str = "leave these rows without a label, or take a probe that knows them.",
+        **mentions: object,
+    ) -> "Labels":
+        """Return the same labels coded as positions in other classes, by their text."""
+        place = {as_text(label): number for number, label in enumerate(classes.tolist())}
+        moved = [place.get(as_text(label), NO_LABEL) for label in self.classes.tolist()]
+        unknown = self.classes[(self.sizes > 0) & (np.array(moved) == NO_LABEL)].tolist()
+        if unknown:
+            problem = (
+                f"has {counted(len(unknown), 'label')} that {'is' if len(unknown) == 1 else 'are'} "
+                f"none of the {counted(len(classes), 'class', 'classes')} ({first_few(unknown)})"
+            )
+            raise ArgumentError(name, problem, advice, **mentions)
+        return Labels(np.array([*moved, NO_LABEL], dtype=np.intp)[self.codes], classes)
+
+
+def code_labels(
+    labels: Any,
+    *,
+    name: str = "y",
+    classes: Any = None,
+    missing: Collection[str] = (),
+    by_name: bool = False,
+) -> Labels:
+    """Return a column of numbers or of text as codes and classes; `Labels` stay as they are.
+
+    An error calls the labels by `name`. By default the `classes` are the labels that occur, in
+    order; a label is the class that has its text, so 1 is "1". Texts among `missing` mean no
+    label, beside those that are empty or blank. With `by_name` classes are text, whatever the
+    labels are: 1, 1.0 and "1" are then the same, and numbers may stand beside text.
+
+    Examples
+    --------
+    >>> coded = code_labels(["10", None, "2", " ", "10"])
+    >>> coded.codes, coded.classes
+    (array([ 1, -1,  0, -1,  1]), array(['2', '10'], dtype=object))
+    """
+    found = labels if isinstance(labels, Labels) else _coded(labels, name, by_name=by_name)
+    coded = found.without(missing)
+    if classes is None:
+        return coded
+    advice = "name all classes in {classes}, or leave it out to take the labels that occur."
+    return coded.among(check_classes(classes), name=name, advice=advice, classes=...)
+
+
+def _coded(labels: Any, name: str, *, by_name: bool) -> Labels:
+    """Return a column of labels by the classes that occur."""
+    found, index = _distinct(as_cells(labels, name), name)
+    values = [None if is_missing(value) else value for value in found.tolist()]
+    _check_values(values, name, mixed=by_name)
+    if by_name:
+        values = [None if value is None else as_text(value) for value in values]
+    classes = sorted({value for value in values if value is not None}, key=order_key)
+    place = {None: NO_LABEL, **{value: code for code, value in enumerate(classes)}}
+    codes = np.array([place[value] for value in values], dtype=np.intp)[index]
+    dtype: np.dtype[Any] = np.dtype(object) if by_name else found.dtype
+    if dtype.kind == "O" and classes and not isinstance(classes[0], str):
+        # Numbers among objects become an array of numbers: scikit-learn takes no others as labels.
+        numbers = np.array(classes)
+        dtype = numbers.dtype if numbers.tolist() == classes else dtype  # not if they are too large
+    return Labels(codes, np.array(classes, dtype=dtype))
+
+
+def missing_texts(missing: Collection[str]) -> tuple[str, ...]:
+    """Return the texts that mean no label, of which one may be given alone."""
+    return (missing,) if isinstance(missing, str) else tuple(missing)
+
+
+def check_classes(classes: Any) -> NDArray[Any]:
+    """Return classes that somebody gave, which must differ by their text."""
+    advice = "pass each class once, in one dimension."
+    array = as_cells(classes, "classes", advice)
+    names = [as_text(label) for label in array.tolist()]
+    twice = len(set(names)) < len(names)
+    if twice or not all(map(str.strip, names)):
+        problem = "names a class twice" if twice else "holds a class without a name"
+        raise ArgumentError("classes", problem, advice)
+    return array
+
+
+def check_all_labelled(labels: Labels) -> None:
+    """Raise if a row has no label, with their number and the first of them."""
+    without = np.flatnonzero(~labels.labelled)
+    if without.size:
+        rows = f"{counted(without.size, 'row')}, the first is row {without[0]}"
+        raise ArgumentError("y", f"has no label in {rows}", "drop these rows before fitting.")
+
+
+def check_some_labelled(labels: Labels, advice: str, *, name: str = "y") -> None:
+    """Raise if no row has a label."""
+    if not labels.labelled.any():
+        n_rows = counted(len(labels.codes), "row")
+        raise ArgumentError(name, f"has no label in any of its {n_rows}", advice)
+
+
+def check_two_classes(labels: Labels) -> None:
+    """Raise unless some row has a label, and there are two classes."""
+    check_some_labelled(labels, "pass labels for rows of at least two classes.")
+    only, *others = labels.classes.tolist()
+    if not others:
+        problem = f"has one class only ({only!r})"
+        raise ArgumentError("y", problem, "pass rows of at least two classes.")
+
+
+def label_notes(labels: Labels, *, missing: str = "among `missing`") -> tuple[str, ...]:
+    """Say which classes may be other spellings of one, and which may mean that there is no label.
+
+    `missing` says how a text is named that means none.
+
+    Examples
+    --------
+    >>> print(*label_notes(code_labels(["Billing", "billing", "billing", "bug"])))
+    1 row has a label that may be another spelling of a class: 'Billing' / 'billing'. They are
+    different classes here: write them alike in your data if they are one.
+    """
+    found = labels.present()
+    names, notes = [str(label) for label in found.classes.tolist()], []
+    groups = other_spellings(names)
+    if groups:
+        n_rows = sum(int(found.sizes[group].sum() - found.sizes[group].max()) for group in groups)
+        spelled = [" / ".join(_told_apart([names[code] for code in group])) for group in groups]
+        have = "row has" if n_rows == 1 else "rows have"
+        notes.append(
+            f"{n_rows} {have} a label that may be another spelling of a class: "
+            f"{first_few(spelled, 3, str)}. They are different classes here: write them alike in "
+            "your data if they are one."
+        )
+    odd = [name for name in names if name.strip().casefold() in LOOKS_MISSING]
+    if odd:
+        are = "is a class" if len(odd) == 1 else "are classes"
+        means = f"name such a text {missing} if it means that there is no label."
+        notes.append(f"{first_few(odd)} {are} here: {means}")
+    return tuple(notes)
+
+
+def other_spellings(names: Sequence[str]) -> list[list[int]]:
+    """Return the places of names that may be one name, those of one together.
+
+    They differ in capitals or blanks only, in how an accent is stored, or in how a number is
+    written.
+
+    Examples
+    --------
+    >>> other_spellings(["Billing", "bug", "billing "]), other_spellings(["1", "1.0", "10"])
+    ([[0, 2]], [[0, 1]])
+    """
+    alike: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        alike.setdefault(_spelling(name), []).append(place)
+    return [group for group in alike.values() if len(group) > 1]
+
+
+def _spelling(name: str) -> str:
+    """Return what all spellings of a name have in common."""
+    text = unicodedata.normalize("NFC", " ".join(name.split()).casefold())
+    return str(Decimal(text).normalize()) if PLAIN_NUMBER.fullmatch(text) else text
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Return names in quotes, by the codes of their characters where they look the same."""
+    looks = Counter(unicodedata.normalize("NFC", name) for name in names)
+    same = {name for name, count in looks.items() if count > 1}
+    return [
+        ascii(name) if unicodedata.normalize("NFC", name) in same else repr(name) for name in names
+    ]
+
+
+def _distinct(cells: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray]:
+    """Return the distinct values, and where each cell stands among them."""
+    if cells.dtype.kind == "U" and cells.dtype.itemsize > WIDE_TEXT:
+        cells = cells.astype(object)
+    if cells.dtype.kind in "cV":
+        raise ArgumentError(name, f"has dtype {cells.dtype}", "pass numbers or text.")
+    if cells.dtype != object:
+        found, index = np.unique(cells, return_inverse=True)
+        return found, index
+    place: dict[Any, int] = {}
+    index = np.empty(len(cells), dtype=np.intp)
+    for row, cell in enumerate(cells.tolist()):
+        value = plain(cell)
+        if isinstance(value, Collection) and not (isinstance(value, str) or is_masked(value)):
+            problem = f"holds {value!r} in row {row}, which is no label"
+            raise ArgumentError(name, problem, "pass numbers or text.")
+        if not isinstance(value, str) and is_missing(value):
+            value = None  # one for all of them, though no NaN equals another
+        elif not isinstance(value, str | bool | int | float):
+            value = _name_of(value, row, name)
+        index[row] = place.setdefault(value, len(place))
+    return np.fromiter(place, dtype=object, count=len(place)), index
+
+
+def _name_of(value: object, row: int, name: str) -> str:
+    """Return the text of a date or the like; objects that have none but their address are none."""
+    text = str(value)
+    if callable(value) or isinstance(value, complex) or f"{id(value):x}" in text.lower():
+        problem = f"holds {text} in row {row}, which is no label"
+        raise ArgumentError(name, problem, "pass numbers or text.")
+    return text
+
+
+def _check_values(values: list[Any], name: str, *, mixed: bool) -> None:
+    """Raise if labels mix numbers and text and may not, or are numbers that count nothing."""
+    if not mixed and len({isinstance(value, str) for value in values if value is not None}) > 1:
+        advice = "pass labels of one type, None where there is none."
+        raise ArgumentError(name, "mixes numbers and text", advice)
+    for value in values:
+        if isinstance(value, float) and not value.is_integer():
+            problem = f"holds {value!r}, which is no class (Unknown label type: continuous)"
+            raise ArgumentError(name, problem, "pass integers or text as labels.")
+
+
+# Classes that a data frame of probabilities names its columns after -------------------------------
+
+
+def named_columns(table: Any, classes: NDArray[Any] | None = None) -> NDArray[Any] | None:
+    """Return the names of the columns of a data frame; None of an array.
+
+    Nobody chose the names 0, 1, … of pandas and column_0, column_1, … of polars: they are None too,
+    unless they are the text of these very classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> named_columns(pd.DataFrame([[0.5, 0.5]], columns=["dog", "cat"]))
+    array(['dog', 'cat'], dtype='<U3')
+    >>> named_columns(pd.DataFrame([[0.5, 0.5]])) is None
+    True
+    >>> frame = pd.DataFrame([[0.5, 0.5]], columns=["0", "1"])  # as a CSV file has them
+    >>> named_columns(frame) is None, named_columns(frame, np.array(["1", "0"])).tolist()
+    (True, ['0', '1'])
+    """
+    frame = nw.from_native(table, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return None
+    names = frame.collect_schema().names()
+    texts = [as_text(column) for column in names]
+    places = range(len(names))
+    by_themselves = [[str(place) for place in places], [f"column_{place}" for place in places]]
+    are_classes = classes is not None and sorted(names, key=str) == sorted(
+        classes.tolist(), key=str
+    )
+    return None if texts in by_themselves and not are_classes else check_classes(names)
+
+
+def check_column_order(name: str, named: NDArray[Any] | None, classes: NDArray[Any]) -> None:
+    """Raise if a data frame has its columns in another order than the classes that were given."""
+    if named is None:
+        return
+    theirs, ours = ([as_text(each) for each in names.tolist()] for names in (named, classes))
+    if theirs != ours and sorted(theirs) == sorted(ours):
+        problem = f"has its columns in another order ({first_few(theirs)}) than classes"
+        raise ArgumentError(name, problem, "leave {classes} out.", classes=...)

@@ -1,0 +1,170 @@
+"""The advice of a forecast: what to fit, how many labels are wrong, and the numbers behind both."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from twohot.base import IntArray, Labels, counted, first_few
+from twohot.describe.comparison import Comparison
+from twohot.describe.true_classes import CorrelationEstimate, NoiseEstimate
+from twohot.judge import REFUTED
+from twohot.theory import label_gaps
+
+
+class Action(StrEnum):
+    """What to do."""
+
+    PLAIN = "use a plain probe"
+    ANCHORED = "use AutoProbe"
+    NOTHING = "no linear method will help"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, and why."""
+
+    action: Action
+    code: str  # the probe to fit; empty if none
+    summary: str  # the action and its reason, in one sentence
+    wrong_labels: str  # how many labels are wrong, in one sentence
+    evidence: tuple[str, ...]  # sentences with numbers
+    cautions: tuple[str, ...]  # what the evidence does not cover
+    audit: bool  # whether the labels refute that all of them are right
+
+
+def advise(
+    comparison: Comparison, noise: NoiseEstimate, correlation: CorrelationEstimate, labels: Labels
+) -> Advice:
+    """Choose the probe by what is predicted of held-out rows.
+
+    AutoProbe is advised if held-out labels are likelier by it than by a plain probe, by a one-sided
+    test at level 5 % since it costs more fits, unless it predicts fewer of them, by the same test.
+    Likelihoods are compared because with much noise, few rows do not tell a gain in agreement from
+    chance. The theory takes no part: it knows classes by their means alone, and promises too much
+    where the rows of a class differ.
+    """
+    action, summary = _choose(comparison, noise, correlation)
+    plain = comparison.plain
+    code = "" if action is Action.NOTHING else "AutoProbe()"
+    if action is Action.PLAIN and plain is not None:
+        code = plain.estimator
+    return Advice(
+        action=action,
+        code=code,
+        summary=f"{action}: {summary}",
+        wrong_labels=_count_wrong(comparison, noise),
+        evidence=_evidence(comparison, noise),
+        cautions=_cautions(comparison, noise, labels),
+        audit=comparison.choice.learnt and noise.interval[0] > 0,
+    )
+
+
+def _choose(
+    comparison: Comparison, noise: NoiseEstimate, correlation: CorrelationEstimate
+) -> tuple[Action, str]:
+    """Return what to do, and the reason."""
+    same, other = correlation.same_class, correlation.other_class
+    lost = confused_classes(noise)
+    share_lost = noise.class_sizes[lost].sum() / noise.class_sizes.sum()
+    if not comparison.choice.learnt:
+        return Action.NOTHING, (
+            "the features predict the labels no better than the class frequencies do (test at 5%)."
+        )
+    if not same > other:
+        return Action.NOTHING, (
+            f"rows of one class are no more alike than rows of two classes (mean correlation "
+            f"{same:.3f} and {other:.3f})."
+        )
+    # Probes learn the commonest label of a class. In a majority, that is by definition above half.
+    if share_lost > 0.5:
+        return Action.NOTHING, (
+            f"{len(lost)} of {len(noise.class_sizes)} classes, with {share_lost:.0%} of the rows, "
+            "are given some wrong label at least as often as their own."
+        )
+    if comparison.plain is None:
+        return Action.ANCHORED, "a class has too few rows to hold some out for a plain probe."
+    gain, error = (
+        100 * noise.as_accuracy(value) for value in (comparison.gain, comparison.gain_error)
+    )
+    points = f"test at 5%; estimated accuracy {gain:+.1f} ± {error:.1f} points"
+    worse = comparison.gain < -REFUTED * comparison.gain_error
+    if comparison.likelier > REFUTED and not worse:
+        return Action.ANCHORED, f"it predicts held-out labels better than a plain probe ({points})."
+    return Action.PLAIN, f"no gain of AutoProbe over it is shown ({points})."
+
+
+def confused_classes(noise: NoiseEstimate) -> IntArray:
+    """Return the classes whose rows are given another label at least as often as their own."""
+    return np.flatnonzero(label_gaps(noise.corruption) <= 0)
+
+
+def _count_wrong(comparison: Comparison, noise: NoiseEstimate) -> str:
+    """Return a sentence on the share of wrong labels."""
+    (low, high), n_rows = noise.interval, comparison.choice.n_rows
+    if noise.given:
+        return f"By the noise that you passed, {noise.rate:.1%} of the labels are wrong."
+    if not comparison.choice.learnt:
+        return "How many labels are wrong cannot be estimated from these features."
+    said = f"About {noise.rate:.1%} of the labels are wrong ({low:.1%} to {high:.1%})"
+    if low > 0:
+        return f"{said}."
+    if noise.rate * n_rows < 1:
+        return f"No label is likely to be wrong (at most {high:.1%})."
+    return f"{said}: they may all be right, if the classes overlap."
+
+
+def _evidence(comparison: Comparison, noise: NoiseEstimate) -> tuple[str, ...]:
+    plain = comparison.plain
+    learnt = (
+        f"The mean log-likelihood of a held-out label is {comparison.likelihood:.3f}, by the class "
+        f"frequencies alone {comparison.frequency_likelihood:.3f}."
+    )
+    if plain is None:
+        return (learnt,)
+    verb = "" if comparison.likelier > REFUTED else "not "
+    agreement = (
+        f"AutoProbe predicts {comparison.agreement:.1%} of {comparison.n_rows} held-out labels, "
+        f"{plain.name} {comparison.plain_agreement:.1%}. The labels are {verb}likelier by "
+        f"AutoProbe, by a test at 5% ({comparison.likelier:.1f} standard errors)."
+    )
+    if not noise.slope > 0:
+        return learnt, agreement
+    worth = f"A point of accuracy shows as {noise.slope:.2f} points of agreement with these labels."
+    return learnt, agreement, worth
+
+
+def _cautions(comparison: Comparison, noise: NoiseEstimate, labels: Labels) -> tuple[str, ...]:
+    """Name the classes that a probe will get wrong, and what the estimates do not cover."""
+    names, found = labels.classes.tolist(), []
+    confused = confused_classes(noise)
+    if confused.size:
+        classes = counted(len(confused), "class", "classes")
+        found.append(
+            f"Rows of {classes} are given some other label at least as often as their own, and "
+            f"will be predicted as it: {first_few(names[k] for k in confused)}."
+        )
+    looks_like = comparison.looks_like
+    outvoted = np.flatnonzero(looks_like != np.arange(len(names)))
+    if comparison.choice.learnt and outvoted.size:
+        pairs = [f"{names[b]!r} like {names[looks_like[b]]!r}" for b in outvoted]
+        found.append(
+            "Rows of some labels look like another label more often than like their own. Either "
+            "the label is mostly wrong or the features do not separate the two: "
+            f"{first_few(pairs, write=str)}."
+        )
+    n_rows, n_used = int(labels.sizes.sum()), comparison.choice.n_rows
+    if n_used < n_rows:
+        found.append(f"The label model was fitted on {n_used} of {n_rows} rows.")
+    n_alone = int(np.count_nonzero(labels.sizes == 1))
+    if n_alone:
+        found.append(
+            f"{counted(n_alone, 'class has', 'classes have')} one row, which is held out or fitted "
+            "on, never both."
+        )
+    if not noise.given:
+        found.append(
+            "Noise that gives most rows of a class the same wrong label cannot be seen. If you "
+            "know the noise, pass it as corruption."
+        )
+    return tuple(found)

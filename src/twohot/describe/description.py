@@ -1,0 +1,162 @@
+"""What a feature table holds: its classes, how they correlate, and their superclasses."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot.base import ArgumentError, IntArray, Labels, json_safe
+from twohot.describe.correlation import ClassCorrelation, class_correlation
+from twohot.describe.row_pairs import MAX_FEATURES, PairStatistics, pair_statistics
+from twohot.describe.superclasses import PAPER_CUT, Superclasses, cluster_classes
+from twohot.tables import FeatureTable
+
+
+@dataclass(frozen=True, eq=False)
+class ClassStructure:
+    """How the classes that have rows correlate."""
+
+    classes: tuple[str, ...]  # their names; the arrays below follow this order
+    correlation: ClassCorrelation
+    clustering: Superclasses  # the dendrogram, whatever the superclasses are
+    superclass: NDArray[np.intp]  # (n_classes,), positions in superclass_names
+    superclass_names: tuple[str, ...]
+    source: str  # where the superclasses come from
+    statistics: PairStatistics | None  # None: too many features for the spread
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON has it, null for NaN."""
+        record = {
+            "classes": self.classes,
+            "superclass": self.superclass,
+            "superclass_names": self.superclass_names,
+            "superclass_source": self.source,
+            "pairs": None if self.statistics is None else asdict(self.statistics),
+            "same_class": self.correlation.same_class,
+            "other_class": self.correlation.other_class,
+            "means": self.correlation.means,
+            "order": self.clustering.order,
+            "linkage": self.clustering.linkage,
+        }
+        return dict(json_safe(record))
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A feature table in short."""
+
+    n_rows: int
+    n_features: int
+    dtype: str
+    split: str | None  # the split that was described; None: all rows
+    split_sizes: Mapping[str, int]  # rows of every split; empty if there are none
+    classes: tuple[str, ...]
+    class_sizes: IntArray  # (n_classes,), described rows of each class, by given label
+    n_without_label: int  # described rows
+    provenance: Mapping[str, Any]
+    structure: ClassStructure | None  # None: fewer than two classes have rows
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON has it."""
+        structure = None if self.structure is None else self.structure.to_json()
+        return dict(json_safe(vars(self) | {"structure": structure}))
+
+
+def describe_table(
+    table: FeatureTable,
+    *,
+    split: str | None = None,
+    n_superclasses: int | None = None,
+    cut: float | None = None,
+) -> Description:
+    """Describe a feature table by its given labels.
+
+    Parameters
+    ----------
+    table : FeatureTable
+        What to describe; its features are read in blocks.
+    split : str, optional
+        The split whose rows are described, or "all"; by default "train" if there is one, else all.
+    n_superclasses : int, optional
+        Cluster the classes into so many superclasses.
+    cut : float, optional
+        Cluster the classes with this cut. With neither, superclasses that the table names are
+        taken, and otherwise those of the paper's cut, 0.8.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, labels = load_digits(return_X_y=True)
+    >>> digits = FeatureTable(features=X, labels=labels, classes=tuple("0123456789"))
+    >>> found = describe_table(digits, n_superclasses=3)
+    >>> found.structure.superclass_names
+    ('superclass 1', 'superclass 2', 'superclass 3')
+    """
+    if n_superclasses is not None and cut is not None:
+        both = {"n_superclasses": n_superclasses, "cut": cut}
+        raise ArgumentError(both, "both say where to cut", "pass one.")
+    described = table.take(table.rows_of_split(split))
+    labels = described.coded
+    structure = None
+    if np.count_nonzero(labels.sizes) >= 2:
+        structure = _class_structure(described, labels, n_superclasses, cut)
+    return Description(
+        n_rows=table.n_rows,
+        n_features=table.n_features,
+        dtype=str(table.features.dtype),
+        split=table.chosen_split(split),
+        split_sizes={name: len(table.rows_of_split(name)) for name in table.split_names},
+        classes=table.classes,
+        class_sizes=labels.sizes,
+        n_without_label=int(np.count_nonzero(~labels.labelled)),
+        provenance=table.provenance,
+        structure=structure,
+    )
+
+
+def with_superclasses(table: FeatureTable, description: Description) -> FeatureTable:
+    """Return the table with the superclasses of its description, for noise inside of them."""
+    structure = description.structure
+    if structure is None or len(structure.classes) < len(table.classes):
+        empty = np.flatnonzero(description.class_sizes == 0)
+        raise ValueError(
+            f"{empty.size} of the {len(table.classes)} classes have no row to cluster by, so they "
+            "have no superclass: describe rows of every class."
+        )
+    made = {"source": structure.source, "split": description.split}
+    return replace(
+        table,
+        superclass=structure.superclass,
+        superclass_names=structure.superclass_names,
+        provenance={**table.provenance, "superclasses": made},
+    )
+
+
+def _class_structure(
+    table: FeatureTable, labels: Labels, n_superclasses: int | None, cut: float | None
+) -> ClassStructure:
+    """Measure the classes that have rows, numbered anew without the others."""
+    members, found = np.flatnonzero(labels.sizes), labels.present()
+    correlation = class_correlation(table.features, found.codes)
+    height = PAPER_CUT if cut is None else cut
+    clustering = cluster_classes(correlation.means, n_superclasses=n_superclasses, cut=height)
+    if n_superclasses is None and cut is None and table.superclass is not None:
+        groups, superclass = np.unique(table.superclass[members], return_inverse=True)
+        names, source = tuple(table.superclass_names[i] for i in groups), "named in the file"
+    else:
+        superclass = clustering.superclass
+        names = tuple(f"superclass {i + 1}" for i in range(clustering.n_superclasses))
+        how = f"cut at {height:g}" if n_superclasses is None else f"{n_superclasses} asked for"
+        source = f"complete linkage, {how}"
+    statistics = None
+    if table.n_features <= MAX_FEATURES:
+        statistics = pair_statistics(table.features, found.codes, superclass)
+    return ClassStructure(
+        tuple(found.classes), correlation, clustering, superclass, names, source, statistics
+    )

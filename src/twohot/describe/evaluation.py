@@ -1,0 +1,196 @@
+"""How often a probe is right on rows whose labels are known to be: as a whole, and class by class.
+
+    confusion[a, b]   rows of class a that are predicted as b
+    recall[a]         of the rows of class a, the share that is predicted as a
+    precision[b]      of the rows predicted as b, the share that is of class b
+    f1[a]             2 / (1/recall[a] + 1/precision[a])
+
+All follow from the counts in `confusion`.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest
+from sklearn.metrics import confusion_matrix
+
+from twohot.base import (
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    Matrix,
+    as_text,
+    code_labels,
+    first_few,
+    json_safe,
+    new_figure,
+)
+from twohot.describe.figures import name_classes
+from twohot.judge import check_sliceable, labelled_rows
+from twohot.probes import FittedProbe
+from twohot.tables import check_same_index, pandas_index
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeEvaluation:
+    """What a probe gets right and wrong on trusted labels; NaN where a class has no row."""
+
+    classes: NDArray[Any]  # (n_classes,), those of the probe
+    confusion: IntArray  # (n_classes, n_classes), rows of a class (row) predicted as one (column)
+    unknown: Mapping[str, int] = field(default_factory=dict)  # rows of labels it does not know
+
+    @property
+    def n_rows(self) -> int:
+        """Rows with a label that the probe knows."""
+        return int(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the rows that are predicted right."""
+        return int(np.trace(self.confusion)) / self.n_rows
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Between which the accuracy on more such rows is, nineteen times of twenty (Wilson)."""
+        found = binomtest(int(np.trace(self.confusion)), self.n_rows).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
+
+    @property
+    def class_sizes(self) -> IntArray:
+        """Rows of each class."""
+        return np.asarray(self.confusion.sum(axis=1))
+
+    @property
+    def recall(self) -> FloatArray:
+        """Of the rows of each class, the share that is predicted as it."""
+        return _shares(self.confusion.diagonal(), self.class_sizes)
+
+    @property
+    def precision(self) -> FloatArray:
+        """Of the rows predicted as each class, the share that is of it."""
+        return _shares(self.confusion.diagonal(), self.confusion.sum(axis=0))
+
+    @property
+    def f1(self) -> FloatArray:
+        """Harmonic mean of recall and precision of each class."""
+        either = self.class_sizes + self.confusion.sum(axis=0)
+        return _shares(2 * self.confusion.diagonal(), either)
+
+    @property
+    def mean_recall(self) -> float:
+        """Accuracy if all classes that have rows had as many: balanced accuracy."""
+        return float(np.nanmean(self.recall))
+
+    def confusions(self) -> list[tuple[Any, Any, int]]:
+        """Return which class was predicted as which other one, and how often, most often first."""
+        wrong = self.confusion - np.diag(self.confusion.diagonal())
+        pairs = np.argwhere(wrong)
+        order = np.argsort(-wrong[tuple(pairs.T)], kind="stable")
+        return [(self.classes[a], self.classes[b], int(wrong[a, b])) for a, b in pairs[order]]
+
+    def class_records(self) -> list[dict[str, Any]]:
+        """Return one dict per class, as a data frame takes them."""
+        columns = {
+            "class": [as_text(label) for label in self.classes.tolist()],
+            "rows": self.class_sizes.tolist(),
+            "recall": self.recall.tolist(),
+            "precision": self.precision.tolist(),
+            "f1": self.f1.tolist(),
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as numbers and text."""
+        record = {
+            "n_rows": self.n_rows,
+            "accuracy": self.accuracy,
+            "accuracy_interval": list(self.interval),
+            "mean_recall": self.mean_recall,
+            "classes": self.class_records(),
+            "confusion": self.confusion,
+            "unknown": dict(self.unknown),
+        }
+        return {name: json_safe(value) for name, value in record.items()}
+
+
+def evaluate_probe(
+    probe: FittedProbe, X: Matrix, y: Any, *, missing: Collection[str] = ()
+) -> ProbeEvaluation:
+    """Compare what a probe predicts with labels that are trusted.
+
+    Parameters
+    ----------
+    probe : fitted probe
+    X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
+        Rows that the probe was not fitted on: of those that it was, it knows the labels.
+    y : array, list, series or Labels of shape (n_rows,)
+        Labels known to be right; rows without one are not used, and rows of classes that the probe
+        does not know are counted in `unknown` alone: it cannot be right about them.
+    missing : collection of str
+        Texts that mean no label, as "NA".
+
+    Returns
+    -------
+    ProbeEvaluation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import LinearProbe, evaluate_probe
+    >>> X, y = load_digits(return_X_y=True)
+    >>> found = evaluate_probe(LinearProbe(ridge=4).fit(X[:1200], y[:1200]), X[1200:], y[1200:])
+    >>> found.n_rows, bool(found.accuracy > 0.85)
+    (597, True)
+    >>> low, high = found.interval
+    >>> bool(low < found.accuracy < high)
+    True
+    """
+    check_same_index("y", y, "X", pandas_index(X))
+    given_labels = code_labels(y, missing=missing)
+    X = check_sliceable(X, given_labels)
+    unknown = given_labels.unknown_to(probe.classes_)
+    labels = given_labels.without(unknown).among(probe.classes_)
+    if not labels.labelled.any():
+        what = f"no label that the probe knows ({first_few(unknown)})" if unknown else "no label"
+        raise ArgumentError("y", f"has {what}", "pass some that are known to be right.")
+    places = {label: place for place, label in enumerate(probe.classes_.tolist())}
+    predicted = [places[label] for label in probe.predict(labelled_rows(X, labels)).tolist()]
+    given = labels.codes[labels.labelled]
+    counts = confusion_matrix(given, predicted, labels=np.arange(len(probe.classes_)))
+    return ProbeEvaluation(probe.classes_, counts, unknown)
+
+
+def _shares(part: IntArray, whole: IntArray) -> FloatArray:
+    """Return ratios of counts, NaN where there is nothing to count."""
+    return np.asarray(np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0))
+
+
+# The picture of an evaluation: which classes are predicted as which -------------------------------
+
+
+# Classes whose counts can be read in the cells.
+COUNTED_CLASSES = 15
+
+
+def confusion_figure(confusion: IntArray, classes: Sequence[str], accuracy: float) -> Any:
+    """Draw the share of every class (row) that is predicted as each (column), and the counts.
+
+    A class without a row is left blank.
+    """
+    sizes = confusion.sum(axis=1, keepdims=True)
+    shares = np.divide(confusion, sizes, out=np.full(confusion.shape, np.nan), where=sizes > 0)
+    figure = new_figure(6.4, 5.4)
+    axes = figure.subplots()
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    figure.colorbar(image, ax=axes, shrink=0.85, label="share of the rows of the class")
+    name_classes(axes, classes)
+    title = f"{accuracy:.1%} of {sizes.sum()} rows right"
+    axes.set(xlabel="predicted", ylabel="class", title=title)
+    if len(classes) <= COUNTED_CLASSES:
+        for (row, column), count in np.ndenumerate(confusion):
+            colour = "white" if shares[row, column] > 0.5 else "black"
+            axes.text(column, row, str(count) if count else "", ha="center", va="center", c=colour)
+    return figure

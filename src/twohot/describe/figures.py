@@ -1,0 +1,168 @@
+"""Figures of how classes correlate: the map, its classes in order, and the dendrogram."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.cluster import hierarchy
+
+from twohot.base import BLUE, SKY, FloatArray, IntArray, group_colour, load_extra, new_figure
+
+if TYPE_CHECKING:
+    from twohot.describe.superclasses import Superclasses
+
+
+# Classes whose names fit along the side of a map, and along the foot of a dendrogram.
+MAP_NAMES = 40
+DENDROGRAM_NAMES = 150
+
+# Characters of a name that are shown.
+NAME_LENGTH = 24
+
+
+def map_order(superclasses: "Superclasses", superclass: IntArray) -> IntArray:
+    """Return the classes by superclass, in each as the dendrogram has them."""
+    along = superclasses.order
+    return np.asarray(along[np.argsort(superclass[along], kind="stable")])
+
+
+def correlation_map_figure(
+    means: FloatArray, superclass: IntArray, order: IntArray, classes: Sequence[str]
+) -> Any:
+    """Draw the mean correlation of every two classes, with a frame around each superclass.
+
+    `order` has the classes from top to bottom, those of a superclass side by side. A mean that is
+    NaN is left blank.
+    """
+    n_classes = len(order)
+    figure = new_figure(6.4, 5.4)
+    axes = figure.subplots()
+    between = np.abs(means[~np.eye(n_classes, dtype=bool)])
+    # A class with itself stands out anyway: colours are for the differences between classes.
+    image = draw_map(axes, means, superclass, order, max(float(between.max()), 1e-12))
+    figure.colorbar(image, ax=axes, extend="max", shrink=0.85, label="mean correlation")
+    name_classes(axes, [classes[k] for k in order])
+    n_superclasses = len(np.unique(superclass))
+    axes.set_title(f"Class correlations, superclasses framed ({n_superclasses})")
+    return figure
+
+
+def draw_map(
+    axes: Any, means: FloatArray, superclass: IntArray, order: IntArray, limit: float
+) -> Any:
+    """Draw a map of correlations between -limit and limit, each superclass framed."""
+    # Red and blue around white are told apart by colour-blind readers too.
+    image = axes.imshow(means[np.ix_(order, order)], cmap="RdBu_r", vmin=-limit, vmax=limit)
+    starts = np.flatnonzero(np.diff(superclass[order], prepend=-1))
+    rectangle = load_extra("matplotlib.patches", "plot", "figures").Rectangle
+    for first, size in zip(starts, np.diff(starts, append=len(order)), strict=True):
+        corner = (first - 0.5, first - 0.5)
+        axes.add_patch(rectangle(corner, size, size, fill=False, edgecolor="black", linewidth=1.1))
+    return image
+
+
+def name_classes(axes: Any, classes: Sequence[str]) -> None:
+    """Write the names of the classes along both sides of a map, unless there are too many."""
+    n_classes = len(classes)
+    if n_classes <= MAP_NAMES:
+        names = [_short(name) for name in classes]
+        size = 9 if n_classes <= 20 else 6
+        axes.set_xticks(range(n_classes), names, rotation=90, fontsize=size)
+        axes.set_yticks(range(n_classes), names, fontsize=size)
+    else:
+        axes.set(xticks=[], yticks=[], xlabel=f"{n_classes} classes", ylabel="the same classes")
+
+
+def dendrogram_figure(superclasses: "Superclasses", classes: Sequence[str]) -> Any:
+    """Draw the merges of complete linkage, each superclass in a colour of its own."""
+    n_classes = len(classes)
+    figure = new_figure(min(max(6.4, 0.13 * n_classes), 16.0), 4.4)
+    axes = figure.subplots()
+    draw_dendrogram(axes, superclasses, classes, leaf_font_size=9 if n_classes <= 40 else 6)
+    title = f"Classes by complete linkage, superclasses coloured ({superclasses.n_superclasses})"
+    axes.set(ylabel="merge distance", title=title)
+    return figure
+
+
+def draw_dendrogram(
+    axes: Any, superclasses: "Superclasses", classes: Sequence[str], leaf_font_size: float
+) -> None:
+    """Draw a dendrogram with the names of the classes, unless there are too many."""
+    colours = _node_colours(superclasses)
+    hierarchy.dendrogram(
+        superclasses.linkage,
+        ax=axes,
+        labels=[_short(name) for name in classes],
+        no_labels=len(classes) > DENDROGRAM_NAMES,
+        leaf_rotation=90,
+        leaf_font_size=leaf_font_size,
+        link_color_func=lambda node: colours[node],
+    )
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+
+
+def _node_colours(superclasses: "Superclasses") -> list[str]:
+    """Return the colour of every leaf and merge: its superclass's, or grey if it joins several."""
+    groups = superclasses.superclass.tolist()
+    for left, right in superclasses.linkage[:, :2].astype(int).tolist():
+        groups.append(groups[left] if groups[left] == groups[right] else -1)
+    return ["0.6" if group < 0 else group_colour(group) for group in groups]
+
+
+def _short(name: str) -> str:
+    """Return a name that fits, with signs that matplotlib would read as mathematics kept."""
+    shown = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    return shown.replace("$", r"\$")
+
+
+# The picture of a forecast: what classifiers predict, and the margin of each class in theory ------
+
+
+FIRST, LAST = SKY, BLUE  # round
+
+# Classes whose names fit below the bars.
+NAMED_CLASSES = 40
+
+
+def forecast_figure(found: Any) -> Any:
+    """Draw the agreement of every classifier, and the margin of every class in theory.
+
+    `found` is a `Forecast`.
+    """
+    figure = new_figure(12.0, 4.0)
+    agreement, margins = figure.subplots(1, 2, width_ratios=(1, 1.6))
+    _draw_agreement(agreement, found.comparison)
+    _draw_margins(margins, found.classes.tolist(), found.theory)
+    return figure
+
+
+def _draw_agreement(axes: Any, comparison: Any) -> None:
+    share = comparison.agreement
+    error = np.sqrt(share * (1 - share) / comparison.n_rows)
+    rows = [("AutoProbe", True, share, error)]
+    rows += [(e.name, e.chosen, e.agreement, e.agreement_error) for e in comparison.choice.tried]
+    names, chosen, agreements, errors = zip(*rows, strict=True)
+    places = np.arange(len(rows))[::-1]
+    points, bars = (100 * np.array(each) for each in (agreements, errors))
+    axes.errorbar(points, places, xerr=bars, fmt="o", color=LAST, capsize=3)
+    axes.axvline(points[0], color="0.5", linewidth=1)
+    axes.set_yticks(places, names)
+    for used, name in zip(chosen, axes.get_yticklabels(), strict=True):
+        name.set_fontweight("bold" if used else "normal")
+    axes.set(xlabel="held-out labels predicted, %", title="Held-out rows (±1 s.e.)")
+
+
+def _draw_margins(axes: Any, classes: list[Any], theory: Any) -> None:
+    places, last = np.arange(len(classes)), len(theory.guarantees)
+    weakest = np.argsort(theory.guarantees[-1].margins, kind="stable")
+    for number, colour, width in ((1, FIRST, 0.8), (last, LAST, 0.4)):
+        heights = theory.guarantees[number - 1].margins[weakest]
+        axes.bar(places, heights, width, color=colour, label=f"round {number}")
+    axes.axhline(0, color="0.3", linewidth=1)
+    title = f"Theory, ridge {theory.ridge:g}: below 0 a label stays wrong"
+    axes.set(ylabel="smallest margin of the true label", title=title)
+    if len(classes) <= NAMED_CLASSES:
+        axes.set_xticks(places, [str(classes[k]) for k in weakest], rotation=90)
+    else:
+        axes.set_xlabel(f"{len(classes)} classes, weakest first")
+    axes.legend()

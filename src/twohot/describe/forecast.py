@@ -1,0 +1,227 @@
+"""Will it help here: what to expect of probes on a data set, from its noisy labels alone.
+
+1. comparison    AutoProbe and a plain probe predict held-out rows
+2. noise         what the label model says of the labels, as in an audit
+3. correlation   of the classes, with the noise taken out
+4. theory        margin of every class after each round, for these correlations and this noise
+5. advice        in words
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twohot.base import (
+    ArgumentError,
+    IntArray,
+    Labels,
+    Matrix,
+    check_count,
+    check_positive,
+    check_superclass,
+    counted,
+    json_safe,
+    label_notes,
+    notebook_table,
+)
+from twohot.describe.advice import Advice, advise
+from twohot.describe.comparison import Comparison, judge_rows
+from twohot.describe.correlation import class_correlation
+from twohot.describe.superclasses import cluster_classes
+from twohot.describe.theory_answer import TheoryAnswer, ask_theory
+from twohot.describe.true_classes import (
+    CorrelationEstimate,
+    NoiseEstimate,
+    expected_noise,
+    take_noise,
+    unmix,
+)
+from twohot.judge import (
+    HEADINGS,
+    AutoProbe,
+    check_probabilities,
+    check_rows_and_labels,
+    column_classes,
+    judge_given,
+    labelled_rows,
+    log_probabilities,
+)
+from twohot.probes import STUDENT_RIDGE
+from twohot.tables import check_same_index, pandas_index
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast:
+    """What to expect of probes on a data set, and the evidence."""
+
+    classes: NDArray[Any]  # (n_classes,)
+    given_sizes: IntArray  # (n_classes,), rows with each label
+    comparison: Comparison  # on held-out rows; its `choice` is AutoProbe's
+    noise: NoiseEstimate
+    correlation: CorrelationEstimate
+    theory: TheoryAnswer
+    advice: Advice
+
+    def __str__(self) -> str:
+        advice = self.advice
+        code = [f"  {advice.code}"] * bool(advice.code)
+        reasons = [f"- {sentence}" for sentence in (*advice.evidence, *advice.cautions)]
+        return "\n".join([advice.summary, *code, advice.wrong_labels, *reasons])
+
+    def _repr_html_(self) -> str:
+        cells = self.comparison.choice.cells()
+        return notebook_table(self.advice.summary, HEADINGS, cells, str(self).splitlines()[1:])
+
+    def __repr__(self) -> str:
+        rows, classes = self.given_sizes.sum(), len(self.classes)
+        learnt = self.comparison.choice.learnt
+        wrong = f", about {self.noise.rate:.0%} of the labels wrong" if learnt else ""
+        return f"<Forecast: {self.advice.action}; {rows} rows, {classes} classes{wrong}>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields in types that JSON has; what is not finite becomes null.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> record = forecast(*load_iris(return_X_y=True)).to_json()
+        >>> list(record)
+        ['classes', 'given_sizes', 'comparison', 'noise', 'correlation', 'theory', 'advice']
+        >>> record["noise"]["rate"] < 0.05
+        True
+        """
+        return dict(
+            json_safe({each.name: _plain(getattr(self, each.name)) for each in fields(self)})
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Return a record as a dict of its fields, and of its properties that are a number."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if not is_dataclass(value):
+        return value
+    found = {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    names = [name for name, each in vars(type(value)).items() if isinstance(each, property)]
+    derived = {name: getattr(value, name) for name in names}
+    return found | {name: each for name, each in derived.items() if isinstance(each, int | float)}
+
+
+def forecast(
+    X: Matrix,
+    y: Any,
+    *,
+    corruption: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    superclass: ArrayLike | None = None,
+    ridge: float = STUDENT_RIDGE,
+    n_rounds: int = 3,
+    cv: Any = None,
+    groups: Any = None,
+    missing: Collection[str] = (),
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    callback: Callable[[str], None] | None = None,
+) -> Forecast:
+    """Say which probe to fit on a data set and how many of its labels are wrong, from these alone.
+
+    Parameters
+    ----------
+    X : array, memory map, sparse matrix or data frame of shape (n_rows, n_features)
+    y : array, list, series or Labels of shape (n_rows,)
+        Given labels. Rows without one (None, NaN, NA, empty or blank text) are not used, but their
+        features have to be finite.
+    corruption : array of shape (n_classes, n_classes), optional
+        Share of each given label (column) in each true class (row), if you know it: the transpose
+        of cleanlab's noise matrix. By default it is estimated as in `find_label_issues`. Here and
+        below the classes are those that rows have, numbers by value and then text, or as a
+        `Labels` record orders them.
+    probabilities : array of shape (n_rows, n_classes), optional
+        Predictions to judge the labels by. Rows sum to one; each comes from a classifier that was
+        not fitted on that row. A data frame may have its columns in any order, named by class.
+    superclass : array of shape (n_classes,), optional
+        Superclass of each class, 0, 1, … without a hole; by default classes are clustered.
+    ridge : float
+        Penalty at which the theory is asked.
+    n_rounds : int
+        Rounds to ask the theory about, at least 2.
+    cv, groups, random_state
+        Folds and groups of rows, as for `AutoProbe`: with the same, it fits the same label model.
+    missing : collection of str
+        Texts that mean no label, such as "NA". Otherwise they are classes.
+    n_jobs : int, optional
+        Threads; by default all cores.
+    callback : callable, optional
+        Called with one line of text per candidate. By default a notebook shows a bar.
+
+    Returns
+    -------
+    Forecast
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot.noise import corrupt_labels, symmetric
+    >>> X, y = load_digits(return_X_y=True)
+    >>> noisy = corrupt_labels(y, symmetric(10, 0.6), random_state=0).given_labels
+    >>> expected = forecast(X, noisy)
+    >>> print(expected.advice.action)
+    use AutoProbe
+    >>> low, high = expected.noise.interval
+    >>> bool(low < (noisy != y).mean() < high), bool(0.6 < expected.noise.rate < 0.66)
+    (True, True)
+    """
+    X, labels = check_rows_and_labels(X, y, missing)
+    sizes, n_usable = labels.sizes, int(np.count_nonzero(labels.sizes >= 2))
+    if n_usable < 2:
+        usable = counted(n_usable, "class", "classes")
+        problem = f"has {usable} with two rows or more, of {len(sizes)}"
+        raise ArgumentError("y", problem, "pass two such classes or more, to hold rows out.")
+    ridge = check_positive("ridge", ridge)
+    n_rounds = check_count("n_rounds", n_rounds, 2)
+    superclasses = None if superclass is None else check_superclass(superclass, labels.n_classes)
+    known = None if probabilities is None else _judge_by(probabilities, y, labels)
+    if corruption is not None:
+        if known is not None:
+            problem = "and probabilities both say what the noise is"
+            raise ArgumentError("corruption", problem, "pass one of them.")
+        known = take_noise(corruption, sizes)
+    probe = AutoProbe(cv=cv, random_state=random_state, n_jobs=n_jobs)
+    comparison, verdict = judge_rows(probe, X, labels, groups=groups, callback=callback)
+    noise = known or expected_noise(verdict)
+    # From here on there are no other rows than those with a label.
+    X, labels = labelled_rows(X, labels), labels.take(labels.labelled)
+    correlation = _correlate(X, labels, noise, superclasses, n_jobs)
+    theory = ask_theory(correlation, noise, ridge=ridge, n_rounds=n_rounds)
+    advice = advise(comparison, noise, correlation, labels)
+    advice = replace(advice, cautions=(*advice.cautions, *label_notes(labels)))
+    return Forecast(labels.classes, sizes, comparison, noise, correlation, theory, advice)
+
+
+def _judge_by(probabilities: ArrayLike, y: Any, labels: Labels) -> NoiseEstimate:
+    """Judge the labels by a user's probabilities."""
+    labelled = labels.labelled
+    check_same_index("probabilities", probabilities, "y", pandas_index(y))
+    advice = "pass a data frame whose columns are named after the classes."
+    columns = column_classes(probabilities, y, labels, advice=advice)
+    rows = check_probabilities(probabilities, labels)
+    # Which column has each class.
+    order = Labels(np.arange(labels.n_classes), labels.classes).among(columns).codes
+    checked = rows[:, order][labelled]
+    return expected_noise(judge_given(log_probabilities(checked), labels.codes[labelled]))
+
+
+def _correlate(
+    X: Matrix, labels: Labels, noise: NoiseEstimate, groups: IntArray | None, n_jobs: int | None
+) -> CorrelationEstimate:
+    """Return the correlations of the true classes, and superclasses by them if none are given."""
+    measured = class_correlation(X, labels.codes, labels.n_classes, n_jobs=n_jobs).means
+    if groups is None:
+        single = np.zeros(labels.n_classes, dtype=np.intp)
+        groups = cluster_classes(unmix(measured, noise, single).estimated).superclass
+    return unmix(measured, noise, groups)

@@ -1,0 +1,97 @@
+"""Superclasses: classes in groups of like correlation, by complete linkage.
+
+Class k is the point 1 - means[k, :], with `means` the mean correlation of every two classes, and
+the distance of two clusters is the largest Euclidean distance of their points.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist
+
+from twohot.base import ArgumentError, FloatArray, check_class_count, is_real
+
+# Where the paper cuts its dendrograms, as a share of the largest merge distance. Its published code
+# cuts at the first for noise and maps, and at the second for the statistics of pairs (its Table 2).
+PAPER_CUT = 0.8
+PAPER_STATISTICS_CUT = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Superclasses:
+    """Classes in groups of like correlation."""
+
+    superclass: NDArray[np.intp]  # (n_classes,), 0, 1, … in the order of the dendrogram
+    order: NDArray[np.intp]  # (n_classes,), the classes as the dendrogram has them, left to right
+    linkage: NDArray[np.float64]  # (n_classes - 1, 4), the merges as scipy writes them
+
+    @property
+    def n_superclasses(self) -> int:
+        """Number of superclasses."""
+        return int(self.superclass.max()) + 1
+
+
+def cluster_classes(
+    means: ArrayLike, *, n_superclasses: int | None = None, cut: float = PAPER_CUT
+) -> Superclasses:
+    """Group classes whose correlations with all classes are alike.
+
+    Complete linkage on the rows of 1 - means, as in the paper: merges that are no further apart
+    than `cut` times the furthest one hold, or as many as leave `n_superclasses`.
+
+    Parameters
+    ----------
+    means : array of shape (n_classes, n_classes)
+        Mean correlation of every two classes, as `class_correlation` returns it. NaN on the
+        diagonal, a class of one row, counts as the mean of the diagonal elsewhere.
+    n_superclasses : int, optional
+        Number of superclasses, from 1 to n_classes; by default what `cut` leaves.
+    cut : float
+        Share of the largest merge distance, above 0 and at most 1; by default the paper's, 0.8.
+
+    Returns
+    -------
+    Superclasses
+
+    Examples
+    --------
+    >>> means = [[0.5, 0.1, -0.2], [0.1, 0.4, -0.1], [-0.2, -0.1, 0.6]]
+    >>> cluster_classes(means).superclass
+    array([1, 1, 0])
+    >>> cluster_classes(means, n_superclasses=1).superclass
+    array([0, 0, 0])
+    """
+    linkage = hierarchy.linkage(pdist(1 - _check_means(means)), method="complete")
+    n_classes = len(linkage) + 1
+    if n_superclasses is None:
+        if not is_real(cut) or not 0 < cut <= 1:
+            problem = "is not a share of the largest merge distance"
+            raise ArgumentError({"cut": cut}, problem, "pass a number above 0, at most 1.")
+        n_merges = int(np.count_nonzero(linkage[:, 2] <= cut * linkage[-1, 2]))
+    else:
+        n_merges = n_classes - check_class_count("n_superclasses", n_superclasses, n_classes)
+    cluster = np.arange(n_classes)
+    for merge, (left, right) in enumerate(linkage[:n_merges, :2]):
+        cluster[(cluster == left) | (cluster == right)] = n_classes + merge
+    order = hierarchy.leaves_list(linkage).astype(np.intp)
+    place = {found: i for i, found in enumerate(dict.fromkeys(cluster[order].tolist()))}
+    superclass = np.array([place[found] for found in cluster.tolist()], dtype=np.intp)
+    return Superclasses(superclass, order, linkage)
+
+
+def _check_means(means: ArrayLike) -> FloatArray:
+    """Return mean class correlations without NaN."""
+    array = np.array(means, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
+        advice = "pass a square matrix of two classes or more, as class_correlation returns it."
+        raise ArgumentError("means", f"has shape {array.shape}", advice)
+    same = np.diag(array)
+    known = same[~np.isnan(same)]
+    # Where no class has two rows, any number does: it moves all classes alike.
+    np.fill_diagonal(array, np.where(np.isnan(same), known.mean() if known.size else 1.0, same))
+    if not np.isfinite(array).all() or not np.allclose(array, array.T, rtol=0, atol=1e-6):
+        problem = "is not symmetric, or holds NaN or infinity off its diagonal"
+        raise ArgumentError("means", problem, "pass the mean correlation of every two classes.")
+    return array

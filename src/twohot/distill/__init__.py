@@ -1,1 +1,0 @@
-"""From one fit to a student: targets, rounds and the estimators."""

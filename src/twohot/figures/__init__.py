@@ -1,1 +1,0 @@
-"""All pictures, drawn with matplotlib in one palette."""

@@ -1,0 +1,89 @@
+"""Rows of which some have no label: checked against their labels, and taken without a copy."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import _num_samples
+
+from twohot.base import (
+    STORED,
+    ArgumentError,
+    Labels,
+    Matrix,
+    NotFiniteError,
+    check_finite,
+    check_two_classes,
+    code_labels,
+    counted,
+    is_polars_frame,
+)
+from twohot.probes import LinearProbe, check_features
+from twohot.rows import PartedRows, SelectedRows, take_rows
+from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
+
+# Rows that are looked at together.
+BLOCK_ROWS = 10_000
+
+
+def check_rows_and_labels(X: Matrix, y: Any, missing: Collection[str]) -> tuple[Matrix, Labels]:
+    """Return features, and their labels, which may be missing, in classes that rows have."""
+    check_same_index("y", y, "X", pandas_index(X))
+    rows = check_features(LinearProbe(), X, reset=True)
+    labels = code_labels(y, missing=missing).present()
+    check_lengths(labels, rows.shape[0])
+    check_two_classes(labels)
+    return rows, labels
+
+
+def check_lengths(labels: Labels, n_rows: int) -> None:
+    """Raise unless there is one label per row."""
+    n_labels = len(labels.codes)
+    if n_labels != n_rows:
+        problem = f"has {counted(n_labels, 'label')} and X has {counted(n_rows, 'row')}"
+        raise ArgumentError("y", problem, "pass one label per row, None for a row without.")
+
+
+def check_sliceable(X: Matrix, labels: Labels) -> Matrix:
+    """Return features of which rows can be taken, one row per label, whatever is in them."""
+    X = X.lazy().collect() if is_polars_frame(X) else X
+    check_lengths(labels, _num_samples(X))
+    return X.tocsr() if sp.issparse(X) else X
+
+
+def labelled_rows(X: Matrix, labels: Labels) -> Matrix:
+    """Return the rows that have a label; of a float array they are read when they are needed."""
+    if labels.labelled.all():
+        return X
+    rows = np.flatnonzero(labels.labelled)
+    is_stored = isinstance(X, np.ndarray | SelectedRows | PartedRows)
+    if is_stored and len(X.shape) == 2 and X.dtype in STORED:
+        return SelectedRows(X, rows)
+    return take_rows(X, rows)
+
+
+@contextmanager
+def naming_rows(
+    X: Matrix, ids: RowIds | None = None, columns: Sequence[str] = ()
+) -> Iterator[None]:
+    """Say which row of X is not finite by its id or position, whatever part of X was being read.
+
+    Its column is called by its name in `columns`, if there are any.
+    """
+    try:
+        yield
+    except NotFiniteError:
+        n_rows = _num_samples(X)
+        for first in range(0, n_rows, BLOCK_ROWS):
+            rows = slice(first, min(first + BLOCK_ROWS, n_rows))
+            block = check_features(LinearProbe(), take_rows(X, rows), reset=True)
+            names = None if ids is None else list(ids.take(range(*rows.indices(n_rows))))
+            check_finite("X", block, first, names, columns)
+        raise
+
+
+def naming_cells(table: FeatureTable) -> AbstractContextManager[None]:
+    """Say which cell of a table's features is not finite by its id and the name of its column."""
+    return naming_rows(table.features, table.ids, table.feature_columns)

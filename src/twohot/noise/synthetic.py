@@ -1,0 +1,251 @@
+"""Unit-norm features whose classes correlate as asked.
+
+A sample of class k is its class mean plus a residual that is orthogonal to this mean,
+
+    x = m_k + r,    ‖m_k‖² = same_class,    ‖r‖² = 1 - same_class,    r · m_k = 0,
+
+so that ‖x‖ = 1. Residuals are independent and have mean zero, so two different samples of the
+classes k and l have an expected inner product of exactly m_k · m_l. The means are built to have
+
+    m_k · m_l = W[k, l] = same_class        k = l
+                          same_superclass   k ≠ l of one superclass
+                          elsewhere         otherwise.
+
+With h the size of a superclass, W = (same_class - same_superclass) I
++ (same_superclass - elsewhere) (blocks of ones) + elsewhere (all ones), which for a negative
+`elsewhere` is positive semidefinite if and only if
+
+    -elsewhere · Σ_superclasses h / (same_class - same_superclass
+                                     + (same_superclass - elsewhere) h)  ≤  1.
+
+Before it is made orthogonal and scaled, the residual is Gaussian with variance ∝ i^(-decay) along
+the i-th of n_features random axes, which all classes share.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.optimize import brentq
+
+from twohot.base import (
+    ArgumentError,
+    RandomState,
+    check_class_sizes,
+    check_count,
+    check_generator,
+    check_precision,
+    check_superclass,
+    check_within,
+)
+
+# Rows made at once: enough for a fast matrix product, and temporaries of a few MB.
+BLOCK_ROWS = 2048
+
+# Eigenvalues of W below this share of its trace are rounding errors of zero.
+NEGLIGIBLE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticFeatures:
+    """Features of known classes and correlations."""
+
+    features: NDArray[np.floating[Any]]  # (n_samples, n_features)
+    labels: NDArray[np.int64]  # (n_samples,), 0 … n_classes - 1, class after class
+    class_means: NDArray[np.float64]  # (n_classes, n_features), expectation of each class
+    superclass: NDArray[np.intp]  # (n_classes,)
+
+
+@dataclass(frozen=True)
+class _Correlations:
+    """Expected inner products of two samples, by how their classes are related."""
+
+    same_class: float
+    same_superclass: float
+    elsewhere: float
+
+
+def make_features(
+    *,
+    n_classes: int,
+    n_per_class: int | Sequence[int],
+    n_features: int,
+    same_class: float,
+    same_superclass: float = 0.0,
+    elsewhere: float = 0.0,
+    superclass: ArrayLike | None = None,
+    decay: float = 0.8,
+    random_state: RandomState = None,
+    dtype: DTypeLike = np.float32,
+) -> SyntheticFeatures:
+    """Make unit-norm features whose classes correlate as asked.
+
+    With at least as many features as classes (or as the rank of the classes' correlations) the
+    expected inner products are exact. With fewer no such class means exist: they then have the
+    right length and random directions, so that an inner product of two classes misses what is
+    asked by about same_class · sqrt(1 / n_features - 1 / n_classes), up or down. The inner
+    products of `class_means` are the expected ones in either case.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+    n_per_class : int or sequence of n_classes int
+        Samples of each class.
+    n_features : int
+        Number of features, at least 2.
+    same_class, same_superclass, elsewhere : float
+        Expected inner product of two different samples of the same class, of two classes of one
+        superclass, and of two superclasses. They may not rise in this order. `elsewhere` may be
+        negative as far as vectors with such inner products exist.
+    superclass : array of shape (n_classes,), optional
+        The superclass of each class, numbered 0, 1, … without a hole; by default every class
+        stands alone, and `same_superclass` may not be given.
+    decay : float, default 0.8
+        The variance within a class falls as i^(-decay) along its i-th principal axis; 0 makes it
+        the same in all directions. The default spreads it over about as many axes as ImageNet
+        features of CIFAR-100 have.
+    random_state : int, numpy.random.Generator or None
+        The same seed gives the same features.
+    dtype : {float32, float64}, default float32
+        Type of the features.
+
+    Returns
+    -------
+    SyntheticFeatures
+        `features`, `labels`, `class_means`, `superclass`.
+
+    Examples
+    --------
+    >>> made = make_features(
+    ...     n_classes=10, n_per_class=50, n_features=32, same_class=0.4, random_state=0
+    ... )
+    >>> made.features.shape, made.features.dtype
+    ((500, 32), dtype('float32'))
+    >>> bool(np.allclose(made.class_means @ made.class_means.T, 0.4 * np.eye(10)))
+    True
+    """
+    n_classes = check_count("n_classes", n_classes, 1)
+    n_features = check_count("n_features", n_features, 2)
+    class_sizes = check_class_sizes(n_per_class, n_classes)
+    decay = check_within("decay", decay, 0, 10)
+    kind = check_precision(dtype)
+    correlations = _check_correlations(same_class, same_superclass, elsewhere, superclass)
+    if superclass is None:
+        superclass = np.arange(n_classes)
+    superclass = check_superclass(superclass, n_classes)
+    generator = check_generator(random_state)
+
+    class_means = _class_means(correlations, superclass, n_features, generator)
+    labels = np.repeat(np.arange(n_classes), class_sizes)
+    spread = np.arange(1.0, n_features + 1) ** (-decay / 2)
+    mixing = spread[:, np.newaxis] * _orthonormal(n_features, n_features, generator)
+    features = _sample(
+        class_means.astype(kind), correlations.same_class, labels, mixing.astype(kind), generator
+    )
+    return SyntheticFeatures(features, labels, class_means, superclass)
+
+
+def _sample(
+    class_means: NDArray[np.floating[Any]],
+    same_class: float,
+    labels: NDArray[np.int64],
+    mixing: NDArray[np.floating[Any]],
+    generator: np.random.Generator,
+) -> NDArray[np.floating[Any]]:
+    """Draw m_k + r for each label, block by block into one array."""
+    features = np.empty((len(labels), class_means.shape[1]), dtype=class_means.dtype)
+    for start in range(0, len(labels), BLOCK_ROWS):
+        rows = features[start : start + BLOCK_ROWS]
+        mean = class_means[labels[start : start + BLOCK_ROWS]]
+        noise = generator.standard_normal(rows.shape, dtype=rows.dtype)
+        np.matmul(noise, mixing, out=rows)
+        # If the squared length same_class is zero, so are the means, and any divisor does.
+        along = np.einsum("ij,ij->i", rows, mean) / (same_class or 1.0)
+        rows -= along[:, np.newaxis] * mean
+        rows *= (math.sqrt(1 - same_class) / np.linalg.norm(rows, axis=1))[:, np.newaxis]
+        rows += mean
+    return features
+
+
+def _class_means(
+    correlations: _Correlations,
+    superclass: NDArray[np.intp],
+    n_features: int,
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return randomly turned vectors with the Gram matrix W, or with its diagonal at least."""
+    same_superclass = superclass[:, np.newaxis] == superclass
+    gram = np.where(same_superclass, correlations.same_superclass, correlations.elsewhere)
+    np.fill_diagonal(gram, correlations.same_class)
+    eigenvalues, axes = np.linalg.eigh(gram)
+    negligible = NEGLIGIBLE * np.trace(gram)
+    if eigenvalues[0] < -negligible:
+        raise _not_semidefinite(correlations, superclass, eigenvalues[0])
+    kept = eigenvalues > negligible
+    root = axes[:, kept] * np.sqrt(eigenvalues[kept])  # (n_classes, rank), root @ root.T = W
+    means: NDArray[np.float64] = root @ _orthonormal(root.shape[1], n_features, generator)
+    if root.shape[1] > n_features:
+        length = np.linalg.norm(means, axis=1, keepdims=True)
+        means *= math.sqrt(correlations.same_class) / length
+    return means
+
+
+def _orthonormal(
+    n_rows: int, n_columns: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return a random matrix with orthonormal rows or, if they are too many, columns."""
+    gaussian = generator.standard_normal((max(n_rows, n_columns), min(n_rows, n_columns)))
+    basis, triangle = np.linalg.qr(gaussian)
+    # The signs make it uniform over all rotations, whatever convention the factorisation has.
+    basis *= np.where(np.diag(triangle) < 0, -1.0, 1.0)
+    return basis.T if n_rows <= n_columns else basis
+
+
+def _not_semidefinite(
+    correlations: _Correlations, superclass: NDArray[np.intp], eigenvalue: float
+) -> ArgumentError:
+    """Return what is said, with correlations that would do instead."""
+    sizes = np.bincount(superclass)
+    c, d = correlations.same_class, correlations.same_superclass
+
+    def excess(minus_elsewhere: float) -> float:  # the condition at the top, as "≤ 0"
+        shares = sizes / (c - d + (d + minus_elsewhere) * sizes)
+        return minus_elsewhere * float(shares.sum()) - 1
+
+    # It grows with -elsewhere. `elsewhere` cannot rise above `same_superclass`, and six digits of
+    # it are shown, cut towards zero, where it is allowed.
+    start = max(1e-6, -d)
+    advice = "raise same_superclass or same_class."
+    if excess(start) < 0:
+        lowest = brentq(excess, start, -correlations.elsewhere)
+        advice = f"raise elsewhere to at least {-math.floor(lowest * 1e6) / 1e6:g}."
+    problem = f"contradict each other for {len(superclass)} classes in {len(sizes)} superclasses"
+    why = f"their matrix has the eigenvalue {eigenvalue:.3g}, and no vectors have a negative one"
+    return ArgumentError(asdict(correlations), problem, f"{why}; {advice}")
+
+
+def _check_correlations(
+    same_class: float, same_superclass: float, elsewhere: float, superclass: ArrayLike | None
+) -> _Correlations:
+    """Return the three correlations in order: they may not rise from the nearer to the farther."""
+    same_class = check_within("same_class", same_class, 0, 1)
+    same_superclass = check_within("same_superclass", same_superclass, -1, 1)
+    elsewhere = check_within("elsewhere", elsewhere, -1, 1)
+    if superclass is None:
+        if same_superclass != 0:
+            problem = "has no superclasses to hold for"
+            advice = "pass {superclass}, the superclass of each class, as well."
+            given = {"same_superclass": same_superclass}
+            raise ArgumentError(given, problem, advice, superclass=...)
+        # No two classes share a superclass: any value in order is as good.
+        same_superclass = max(0.0, elsewhere)
+    # Cut to twelve digits: tiny numbers would underflow where they are squared.
+    found = _Correlations(*(round(c, 12) for c in (same_class, same_superclass, elsewhere)))
+    if not elsewhere <= same_superclass <= same_class:
+        advice = "same_class ≥ same_superclass ≥ elsewhere is needed."
+        raise ArgumentError(asdict(found), "are out of order", advice)
+    return found

@@ -1,0 +1,265 @@
+"""What all probes share: the parameters, and fitting any recipe."""
+
+import os
+import time
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twohot.base import (
+    IntArray,
+    Matrix,
+    check_choice,
+    check_column_order,
+    check_count,
+    check_flag,
+    check_penalty,
+    check_positive,
+    check_random_state,
+    check_soft_targets,
+    check_start,
+    code_labels,
+    named_columns,
+)
+from twohot.probes.checkpoint import checkpoint_at, digest_of
+from twohot.probes.fitted import FittedProbe, prepare_as
+from twohot.probes.inputs import (
+    ClassWeight,
+    check_class_names,
+    check_features,
+    check_labels,
+    row_weights,
+)
+from twohot.probes.recipe import Recipe
+from twohot.probes.rounds import SOFT, LabelTargets, StoredTargets, run_rounds, whole_or_not_at_all
+from twohot.rows import Rows, one_blas_thread
+from twohot.solve import USUAL_POWER, Loss, Settings, Targets, make_loss, softmax
+
+# How long a fit will take, said before it where that is long --------------------------------------
+# A pass computes an output for every row and class, twice the features' number of products each,
+# and nothing else in a fit grows with both. So one block of rows, timed, tells the time of a pass.
+
+
+# Outputs, rows times classes, from which a fit takes a minute or more on two cores.
+MANY_OUTPUTS = 10**8
+# Passes that a round takes at the default tolerance, on embeddings of images and texts.
+USUAL_PASSES = 10
+
+
+def warn_of_long_fit(rows: Rows, n_rounds: int) -> None:
+    """Warn of a fit with very many outputs, with an estimate of its time on this machine.
+
+    Rows in chunks elsewhere are not timed: their workers show how far they are.
+    """
+    if not rows.is_here or rows.n_samples * rows.n_classes < MANY_OUTPUTS:
+        return
+    n_passes = USUAL_PASSES * n_rounds
+    minutes = seconds_of_block(rows) * rows.n_blocks / rows.n_jobs * n_passes / 60
+    warnings.warn(
+        f"X has {rows.n_samples:,} rows and y {rows.n_classes:,} classes: the fit takes about "
+        f"{n_passes} passes, and {max(1, round(minutes))} min or more here. verbose=2 shows each "
+        "step. DiscriminantProbe takes one pass, and an audit of so many classes uses it.",
+        UserWarning,
+        stacklevel=5,
+    )
+
+
+def seconds_of_block(rows: Rows) -> float:
+    """Return the seconds that a pass takes for the first block of rows, in one thread."""
+    block = rows.block(0)
+    coef = np.zeros((rows.n_classes, rows.n_features), rows.dtype)
+    start = time.perf_counter()
+    outputs, _ = softmax(block.project(coef))
+    block.gather(outputs)
+    return time.perf_counter() - start
+
+
+Penalty: TypeAlias = float | Sequence[float] | None
+
+STARTS = ("teacher", "zero")
+
+# Ridge that did best for students on embeddings of images and texts with 10 to 80 % wrong labels,
+# whatever the numbers of classes and rows; that of a single fit is its loss's.
+STUDENT_RIDGE = 10.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Probe(FittedProbe):
+    """Base of the probes: rounds of softmax regression on prepared features.
+
+    The fields are the parameters that all probes share; see `LinearProbe`.
+    """
+
+    loss: str = "ce"
+    ridge: Penalty = None
+    l2: Penalty = None
+    gce_power: float = USUAL_POWER
+    start: str | ArrayLike = "teacher"
+    class_weight: ClassWeight = None
+    whiten: bool = False
+    tol: float = 1e-6
+    random_state: Any = None
+
+    @abstractmethod
+    def _rounds(self, n_classes: int) -> list[Recipe]:
+        """Return what each round does, the penalties, teachers and whitening left out."""
+
+    def _default_ridge(self) -> float:
+        """Return the strength of the penalty where none is given."""
+        return STUDENT_RIDGE
+
+    @whole_or_not_at_all
+    def fit(
+        self,
+        X: Matrix,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Fit the probe on given labels.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, data frame or Dask collection of shape \
+        (n_samples, n_features)
+        y : array, list or series of shape (n_samples,)
+            Labels, numbers or text. `classes_` has numbers by value, then text; text that is a
+            whole number counts as one.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight 2 counts as two rows.
+        checkpoint : path, optional
+            File of finished rounds, any path of fsspec. It is written after every round; a fit
+            that finds its own goes on after the last of them.
+        """
+        rows = check_features(self, X, reset=True)
+        labels = check_labels(self, y, rows)
+        given = LabelTargets(labels.n_classes)
+        return self._fit(
+            rows, given, labels.codes, labels.classes, sample_weight, checkpoint=checkpoint
+        )
+
+    @whole_or_not_at_all
+    def fit_soft(
+        self,
+        X: Matrix,
+        targets: Matrix,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the probe on probabilities as labels.
+
+        Parameters
+        ----------
+        X, sample_weight
+            As for `fit`.
+        targets : array, CSR matrix or data frame of shape (n_samples, n_classes)
+            Rows of probabilities.
+        classes : array of shape (n_classes,), optional
+            Names of the columns, in the order of `classes_`; by default those of a data frame, in
+            any order, else 0, 1, …
+        """
+        rows = check_features(self, X, reset=True)
+        soft = check_soft_targets(targets, rows.shape[0])
+        named = named_columns(targets)
+        if classes is None and named is not None:
+            by_name = code_labels(named, name="targets")
+            names, soft = by_name.classes, soft[:, np.argsort(by_name.codes)]
+        else:
+            names = check_class_names(classes, soft.shape[1])
+            check_column_order("targets", named, names)
+        return self._fit(rows, StoredTargets(SOFT), soft, names, sample_weight)
+
+    def _fit(
+        self,
+        X: Matrix,
+        given: Targets,
+        column: IntArray | Matrix,
+        classes: NDArray[Any],
+        sample_weight: ArrayLike | None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Fit targets that are a column of codes or of probabilities."""
+        recipe = self._recipe(len(classes))
+        settings, verbosity = self._settings(), self._verbosity()
+        weights = row_weights(X, column, classes, self.class_weight, sample_weight)
+        # What is not a pass is too small for BLAS threads, which would only spin.
+        with one_blas_thread():
+            preparation, coordinates = prepare_as(
+                self,
+                X,
+                weights,
+                len(classes),
+                auto_intercept=self.class_weight is not None,
+                exact_axes=recipe.whiten,
+            )
+            coordinates = recipe.coordinates(coordinates)
+            coordinates.rows.attach(given.name, column)
+            if not isinstance(self.start, str):
+                start = check_start(self.start, (len(classes), X.shape[1]))
+                start = np.pad(start, ((0, 0), (0, coordinates.rows.intercept)))
+                settings = replace(settings, start=coordinates.from_features(start))
+            warn_of_long_fit(coordinates.rows, len(recipe.rounds))
+            say = self._say if verbosity > 1 else None
+            file = None
+            if checkpoint is not None:
+                file = checkpoint_at(
+                    checkpoint,
+                    coordinates,
+                    made=_known_by(recipe, settings, self.start),
+                    column=column,
+                    classes=classes,
+                    preparation=preparation,
+                )
+            rounds = run_rounds(coordinates, given, recipe, settings, say, checkpoint=file)
+        self._take_rounds(rounds, classes, preparation)
+        if verbosity > 0:
+            for number, entry in enumerate(rounds, start=1):
+                self._say(
+                    f"round {number} ({entry.loss}, {entry.targets}): {entry.n_passes:g} passes, "
+                    f"relative gradient {entry.gradient_norm:.1e}"
+                )
+        self._warn_of_early_ends(
+            "raise max_iter, the penalty or tol, or compute with dtype='float64'.", stacklevel=5
+        )
+        return self
+
+    def _recipe(self, n_classes: int) -> Recipe:
+        """Return the last round, each with its penalty and its teacher."""
+        check_random_state("random_state", self.random_state)
+        steps, whiten = self._rounds(n_classes), check_flag("whiten", self.whiten)
+        kind, strengths = check_penalty(self.l2, self.ridge, self._default_ridge(), len(steps))
+        recipe: Recipe | None = None
+        for step, strength in zip(steps, strengths, strict=True):
+            l2, ridge = (strength, None) if kind == "l2" else (None, strength)
+            recipe = replace(step, teacher=recipe, l2=l2, ridge=ridge, whiten=whiten)
+        return recipe or steps[-1]
+
+    def _loss(self, argument: str = "loss") -> Loss:
+        """Return the loss that a parameter names."""
+        return make_loss(argument, getattr(self, argument), self.gce_power)
+
+    def _settings(self) -> Settings:
+        start = self.start
+        return Settings(
+            tol=check_positive("tol", self.tol),
+            max_iter=check_count("max_iter", self.max_iter, 1),
+            start=check_choice("start", start, STARTS) if isinstance(start, str) else "teacher",
+        )
+
+
+def _known_by(recipe: Recipe, settings: Settings, start: str | ArrayLike) -> dict[str, Any]:
+    """Return what tells the fit of a recipe from others, as JSON has it."""
+    is_word = isinstance(start, str)
+    return {
+        "rounds": [step.to_json() | {"teacher": None} for step in recipe.rounds],
+        "tol": settings.tol,
+        "max_iter": settings.max_iter,
+        "start": start if is_word else digest_of(np.asarray(start, dtype=np.float64)),
+    }

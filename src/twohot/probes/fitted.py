@@ -1,0 +1,415 @@
+"""What a fitted probe can do: predict, score, and be written to a file."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from twohot.base import (
+    FloatArray,
+    Matrix,
+    Round,
+    check_all_labelled,
+    check_count,
+    check_finite,
+    check_flag,
+    check_precision,
+    code_labels,
+    counted,
+    notebook_table,
+)
+from twohot.probes.inputs import check_features, choose_intercept, choose_precision, example_rows
+from twohot.probes.saving import FittedState, damage_named, read_state, write_onnx, write_state
+from twohot.rows import (
+    Block,
+    Coordinates,
+    Kernel,
+    Preparation,
+    Rows,
+    as_rows,
+    count_threads,
+    is_dask,
+    one_blas_thread,
+    open_rows,
+    precision_of,
+    prepare,
+)
+from twohot.solve import softmax
+
+# The rounds of a probe as a list that prints as a table -------------------------------------------
+
+
+HEADINGS = ("round", "targets", "loss", "l2", "steps", "passes", "relative gradient", "converged")
+
+
+class RoundsTable(list[Round]):
+    """One record per round, the teacher's first; printed, what was fitted and how it ended.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from twohot import PartialLabelProbe
+    >>> X, y = load_iris(return_X_y=True)
+    >>> PartialLabelProbe().fit(X, y).rounds_
+    round     targets  loss      l2  steps  passes  relative gradient  converged
+        1      labels    ce  0.0222  ...                                     yes
+        2  candidates   gce  0.0222  ...                                     yes
+    """
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return a line for every round as text, under `HEADINGS`."""
+        return [
+            (
+                *(str(number), entry.targets, entry.loss, f"{entry.l2:.3g}", str(entry.n_iter)),
+                *(f"{entry.n_passes:g}", f"{entry.gradient_norm:.1e}"),
+                "yes" if entry.converged else "no",
+            )
+            for number, entry in enumerate(self, start=1)
+        ]
+
+    def __repr__(self) -> str:
+        lines = [HEADINGS, *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        return notebook_table(f"{len(self)} rounds", HEADINGS, self.cells())
+
+
+# What is predicted for a block of rows ------------------------------------------------------------
+
+
+def predicted_rows(
+    block: Block,
+    preparation: Preparation,
+    coef: FloatArray,
+    intercept: FloatArray,
+    function: Callable[[FloatArray], NDArray[Any]],
+) -> NDArray[Any]:
+    """Return a function of the logits of rows as they are stored. A kernel."""
+    check_finite("X", block.x, block.first)
+    prepared = preparation.apply(block.x, np.empty(block.x.shape, coef.dtype))
+    return function(prepared @ coef.T + intercept)
+
+
+def outputs(logits: FloatArray) -> FloatArray:
+    """Return probabilities."""
+    return softmax(logits)[0]
+
+
+def log_outputs(logits: FloatArray) -> FloatArray:
+    """Return logarithms of probabilities."""
+    return np.asarray(log_softmax(logits, axis=1))
+
+
+def most_likely(logits: FloatArray) -> NDArray[Any]:
+    """Return the most likely class, by position."""
+    return np.asarray(logits.argmax(axis=1))
+
+
+# Predictions for Dask collections: lazy, chunk by chunk, where the chunks are ---------------------
+
+
+def predict_lazily(
+    X: Any,
+    kernel: Kernel,
+    shared: tuple[Preparation, FloatArray, FloatArray, Callable[[FloatArray], NDArray[Any]]],
+) -> Any:
+    """Return a Dask array of what a kernel makes of the rows of X, in the chunks of X."""
+    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    whole = array.rechunk({1: -1})
+    coef, function = shared[1], shared[3]
+    made = function(np.zeros((1, len(coef)), coef.dtype))
+    chunks = (whole.chunks[0], *((size,) for size in made.shape[1:]))
+    about: dict[str, Any] = {"dtype": made.dtype, "chunks": chunks, "meta": made[:0]}
+    if made.ndim == 1:
+        about["drop_axis"] = 1
+    stored, n_features = precision_of(whole), whole.shape[1]
+    # A step of its own: before a step that drops an axis, Dask joins chunks along it.
+    checked = whole.map_blocks(
+        checked_chunk,
+        stored=stored,
+        n_features=n_features,
+        dtype=stored,
+        meta=np.empty((0, 0), stored),
+    )
+    return checked.map_blocks(predict_chunk, kernel=kernel, shared=shared, **about)
+
+
+def checked_chunk(
+    chunk: Any, *, stored: np.dtype[Any], n_features: int, block_id: tuple[int, ...]
+) -> Matrix:
+    """Return the rows of a chunk, whose number Dask passes as `block_id`."""
+    return as_rows(chunk, stored, n_features, block_id[0]).x
+
+
+def predict_chunk(chunk: Matrix, *, kernel: Kernel, shared: tuple[Any, ...]) -> NDArray[Any]:
+    """Return what a kernel makes of the rows of a chunk."""
+    rows = Rows(chunk, n_classes=len(shared[1]))
+    empty = shared[3](np.zeros((0, len(shared[1])), shared[1].dtype))
+    with one_blas_thread():
+        return np.concatenate([empty, *rows.map(kernel, *shared)])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The parameters that all probes share, their rounds, and what follows from them."""
+
+    center: bool = True
+    normalize: bool | str = True
+    fit_intercept: bool | str = "auto"
+    max_iter: int = 500
+    dtype: DTypeLike | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    classes_: NDArray[Any] = field(init=False)
+    coef_: FloatArray = field(init=False)
+    intercept_: FloatArray = field(init=False)
+    rounds_: list[Round] = field(init=False)
+    preparation_: Preparation = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[Any] = field(init=False)
+    n_iter_: int = field(init=False)
+    # How the features were made, in words of `twohot.extract`; whoever knows sets it before `save`.
+    feature_origin_: dict[str, str] = field(init=False)
+
+    def _say(self, line: str) -> None:
+        print(f"{type(self).__name__}: {line}", file=sys.stderr)  # noqa: T201
+
+    def _verbosity(self) -> int:
+        """Return how much is said: 0 nothing, or False; 1 a little, or True; 2 more."""
+        if isinstance(self.verbose, bool | np.bool_):
+            return int(self.verbose)
+        return check_count("verbose", self.verbose, 0)
+
+    def _warn_of_early_ends(self, advice: str, stacklevel: int) -> None:
+        for number, entry in enumerate(self.rounds_, start=1):
+            if not entry.converged:
+                warnings.warn(
+                    f"round {number} stopped after {counted(entry.n_iter, 'step')} at a relative "
+                    f"gradient of {entry.gradient_norm:.1e}, too early: {advice}",
+                    ConvergenceWarning,
+                    stacklevel=stacklevel,
+                )
+
+    def _take_rounds(
+        self, rounds: list[Round], classes: NDArray[Any], preparation: Preparation
+    ) -> None:
+        """Set what makes a fitted probe."""
+        self.preparation_ = preparation
+        self.rounds_ = RoundsTable(rounds)
+        self.classes_ = classes
+        self.coef_ = rounds[-1].coef
+        self.intercept_ = rounds[-1].intercept
+        self.n_iter_ = sum(entry.n_iter for entry in rounds)
+        self.feature_origin_ = {}
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """Return logits (n_samples, n_classes); for two classes their difference (n_samples,)."""
+        logits = self._map_logits(X, self._last(), np.asarray)
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """Return probabilities (n_samples, n_classes), columns in the order of `classes_`."""
+        return self._map_logits(X, self._last(), outputs)
+
+    def predict_log_proba(self, X: Matrix) -> FloatArray:
+        """Return logarithms of probabilities, finite where the probability is zero in floats."""
+        return self._map_logits(X, self._last(), log_outputs)
+
+    def staged_predict_proba(self, X: Matrix) -> Iterator[FloatArray]:
+        """Yield the probabilities of every round: the teacher's first."""
+        last = self._last()
+        for entry in (*self.rounds_[:-1], last):
+            yield self._map_logits(X, entry, outputs)
+
+    def predict(self, X: Matrix) -> NDArray[Any]:
+        """Return the most likely class of each row."""
+        best: Any = self._map_logits(X, self._last(), most_likely)
+        if is_dask(best):
+            lazy: NDArray[Any] = best.map_blocks(
+                self.classes_.__getitem__, dtype=self.classes_.dtype
+            )
+            return lazy
+        return np.asarray(self.classes_[best])
+
+    def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy of `predict`.
+
+        Rows of a class that the probe does not know are wrong: a rare class may be in one fold of
+        a cross-validation only. Labels of which it knows none are refused.
+        """
+        predicted = code_labels(np.asarray(self.predict(X))).among(self.classes_)
+        labels = code_labels(y)
+        check_all_labelled(labels)
+        unknown = labels.unknown_to(self.classes_)
+        if len(unknown) < labels.present().n_classes:
+            labels = labels.without(unknown)
+        advice = "score rows of these (see classes_), or fit again with these labels."
+        given = labels.among(self.classes_, advice=advice)
+        return float(accuracy_score(given.codes, predicted.codes, sample_weight=sample_weight))
+
+    def _last(self) -> Round:
+        """Return the last round, with the coefficients that somebody may have put there."""
+        check_is_fitted(self)
+        return replace(self.rounds_[-1], coef=self.coef_, intercept=self.intercept_)
+
+    def _map_logits(
+        self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Return a function of each block's logits, for all rows of X; of a Dask X it is lazy."""
+        stored = check_features(self, example_rows(X) if is_dask(X) else X, reset=False)
+        dtype = choose_precision(self.dtype, stored)
+        coef, intercept = entry.coef.astype(dtype), entry.intercept.astype(dtype)
+        shared = self.preparation_, coef, intercept, function
+        if is_dask(X):
+            lazy: NDArray[Any] = predict_lazily(X, predicted_rows, shared)
+            return lazy
+        rows = open_rows(stored, n_classes=len(self.classes_), n_jobs=count_threads(self.n_jobs))
+        return np.concatenate(list(rows.map(predicted_rows, *shared)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "rounds_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted probe to a file, which `twohot.load` reads; nothing is pickled."""
+        check_is_fitted(self)
+        state = FittedState(
+            estimator=type(self).__name__,
+            parameters=self._stored_parameters(),
+            classes=self.classes_,
+            preparation=self.preparation_,
+            rounds=[*self.rounds_[:-1], self._last()],
+            n_features_in=self.n_features_in_,
+            feature_names_in=np.asarray(getattr(self, "feature_names_in_", [])).tolist(),
+            notes=self._notes(),
+            feature_origin=self.feature_origin_,
+        )
+        write_state(path, state)
+
+    def to_onnx(self, path: str | os.PathLike[str], dtype: str = "float32") -> None:
+        """Write the fitted probe as an ONNX file, the preparation of rows included.
+
+        It takes rows `X` of the given precision, float32 or float64, and gives `label` and
+        `probabilities`, columns in the order of `classes_`. Needs the extra `onnx`. (`coef_` is on
+        prepared rows: centred and of unit norm.)
+        """
+        last = self._last()
+        write_onnx(path, self.preparation_, last, self.classes_, dtype)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the fitted probe of this kind that `save` wrote."""
+        state = read_state(path)
+        known = probe_kinds(cls)
+        if state.estimator not in known:
+            raise ValueError(
+                f"{path} holds a {state.estimator!r} and not a {cls.__name__}: read it with "
+                "twohot.load, which knows every kind, or upgrade twohot if it does not."
+            )
+        with damage_named(path):
+            probe: Self = known[state.estimator](**state.parameters)
+            probe._take_notes(state.notes)
+            probe._check_prediction()
+        probe.n_features_in_ = state.n_features_in
+        if state.feature_names_in:
+            probe.feature_names_in_ = np.array(state.feature_names_in, dtype=object)
+        probe._take_rounds(state.rounds, state.classes, state.preparation)
+        probe.feature_origin_ = state.feature_origin
+        return probe
+
+    def _check_prediction(self) -> None:
+        """Raise if a parameter that predictions depend on is none: no fit has checked it."""
+        if self.dtype is not None:
+            check_precision(self.dtype)
+        count_threads(self.n_jobs)
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters that a file is to hold as they are."""
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        return parameters
+
+    def _notes(self) -> dict[str, Any]:
+        """Return what a file is to hold beside the rounds, as JSON."""
+        return {}
+
+    def _take_notes(self, notes: dict[str, Any]) -> None:
+        """Take what a file held beside the rounds."""
+
+
+def prepare_as(
+    probe: FittedProbe,
+    X: Matrix,
+    weights: FloatArray | None,
+    n_classes: int,
+    *,
+    auto_intercept: bool,
+    normalize: bool | None = None,
+    exact_axes: bool = True,
+) -> tuple[Preparation, Coordinates]:
+    """Return how a probe prepares rows, and the coordinates that it solves a fit on them in.
+
+    Rows get unit norm if the probe says so, unless `normalize` says it. Axes need not be exact
+    where they only speed a fit up.
+    """
+    return prepare(
+        X,
+        center=check_flag("center", probe.center),
+        normalize=check_flag("normalize", probe.normalize) if normalize is None else normalize,
+        weights=weights,
+        intercept=choose_intercept(probe.fit_intercept, auto=auto_intercept),
+        n_classes=n_classes,
+        dtype=choose_precision(probe.dtype, X),
+        n_jobs=count_threads(probe.n_jobs),
+        exact_axes=exact_axes,
+    )
+
+
+def probe_kinds(base: type[Any] = FittedProbe) -> dict[str, type[Any]]:
+    """Return a class and all that derive from it, by name."""
+    kinds = {base.__name__: base}
+    for child in base.__subclasses__():
+        kinds |= probe_kinds(child)
+    return kinds
+
+
+def load(path: str | os.PathLike[str]) -> FittedProbe:
+    """Return the probe that `save` wrote, whatever its kind.
+
+    Coefficients, classes, parameters and predictions are those of the saved probe, to the last
+    bit. Nothing is unpickled: a file from anyone can be loaded.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from twohot import LinearProbe, load
+    >>> X, y = load_iris(return_X_y=True)
+    >>> probe = LinearProbe().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     probe.save(Path(folder) / "iris.safetensors")
+    ...     again = load(Path(folder) / "iris.safetensors")
+    >>> bool((again.predict(X) == probe.predict(X)).all())
+    True
+    """
+    return FittedProbe.load(path)

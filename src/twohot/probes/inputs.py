@@ -1,0 +1,363 @@
+"""What a user passes to a probe, checked and turned into what the rounds take."""
+
+import sys
+import warnings
+from collections.abc import Collection
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from twohot.base import (
+    STORED,
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    Labels,
+    Matrix,
+    as_numpy,
+    check_all_labelled,
+    check_choice,
+    check_precision,
+    check_real,
+    check_real_rows,
+    check_two_classes,
+    check_within,
+    code_labels,
+    counted,
+    first_few,
+    is_polars_frame,
+    is_real,
+    missing_texts,
+    order_key,
+    text_columns,
+)
+from twohot.rows import (
+    ChunkedColumn,
+    ChunkedFeatures,
+    ChunkedLabels,
+    PartedRows,
+    SelectedRows,
+    check_collection,
+    count_codes,
+    is_dask,
+    open_chunks,
+    open_column,
+    open_store,
+    precision_of,
+)
+
+# Features, labels and weights of Dask, checked: they stay in their chunks, where they are kept ----
+
+
+def example_rows(X: Any) -> Any:
+    """Return a row like those of a Dask array or frame, with its names."""
+    check_collection(X)
+    if hasattr(X, "columns"):  # a frame
+        return X._meta_nonempty.iloc[:1] * 0.0  # noqa: SLF001 - what Dask knows without computing
+    return np.zeros((1, X.shape[1]), precision_of(X))
+
+
+def chunked_features(X: Any) -> Matrix:
+    """Return the features in their chunks; few of them, fewer rows than columns, come here."""
+    chunked = open_chunks(X)
+    # Fewer coordinates than features: a fit would gather them anyway.
+    return chunked[:] if len(chunked) < chunked.shape[1] else chunked
+
+
+def chunked_labels(
+    y: Any, X: ChunkedFeatures, *, all_labelled: bool = True, missing: Collection[str] = ()
+) -> ChunkedLabels:
+    """Return one label per row, of the classes of all chunks; or of some rows, if that is enough.
+
+    Texts among `missing` mean no label.
+    """
+    if isinstance(y, ChunkedLabels):
+        return y
+    if isinstance(y, Labels):
+        codes = open_column("y", y.codes, X)
+        return _checked(ChunkedLabels(codes, y.classes, y.sizes), all_labelled=all_labelled)
+    column = open_column("y", y, X)
+    texts = missing_texts(missing)
+    found = [label for classes in column.gather(distinct_labels, texts) for label in classes]
+    if not found:
+        problem = f"has no label in any of its {counted(len(column), 'row')}"
+        raise ArgumentError("y", problem, "pass labels for rows of at least two classes.")
+    classes = code_labels(found).classes
+    codes = column.derive(codes_among, X.tasks.share(classes), texts)
+    counts = np.sum(codes.gather(count_codes, len(classes) + 1), axis=0)
+    return _checked(ChunkedLabels(codes, classes, counts[:-1]), all_labelled=all_labelled)
+
+
+def _checked(labels: ChunkedLabels, *, all_labelled: bool) -> ChunkedLabels:
+    n_missing = len(labels.codes) - int(labels.sizes.sum())
+    if n_missing and all_labelled:
+        problem = f"has no label in {counted(n_missing, 'row')}"
+        raise ArgumentError("y", problem, "drop these rows before fitting.")
+    if labels.n_classes < 2:
+        problem = f"has one class only ({labels.classes.tolist()[0]!r})"
+        raise ArgumentError("y", problem, "pass rows of at least two classes.")
+    return labels
+
+
+def chunked_weights(sample_weight: Any, X: ChunkedFeatures) -> ChunkedColumn:
+    """Return the weight of each row; ones where none is given."""
+    if sample_weight is None:
+        return X.column.derive(ones_for)
+    weights = open_column("sample_weight", sample_weight, X).derive(as_weights)
+    least = min(weights.gather(np.min))
+    if not least >= 0:
+        problem = f"has the negative or missing weight {least}"
+        raise ArgumentError("sample_weight", problem, "pass weights of at least zero.")
+    return weights
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+
+def distinct_labels(cells: Any, missing: Collection[str]) -> list[Any]:
+    """Return the labels that occur in a chunk."""
+    return list(code_labels(cells, missing=missing).present().classes.tolist())
+
+
+def codes_among(cells: Any, classes: NDArray[Any], missing: Collection[str]) -> IntArray:
+    """Return the labels of a chunk as positions in the classes."""
+    return code_labels(cells, missing=missing).among(classes).codes
+
+
+def ones_for(chunk: Any) -> FloatArray:
+    """Return a weight of one for each row of a chunk."""
+    return np.ones(len(chunk))
+
+
+def as_weights(cells: Any) -> FloatArray:
+    """Return the weights of a chunk."""
+    given = np.asanyarray(cells)
+    check_real("sample_weight", given)
+    if given.ndim != 1:
+        problem = f"has a chunk of shape {given.shape}"
+        raise ArgumentError("sample_weight", problem, "pass one weight per row.")
+    return np.asarray(given, dtype=np.float64)
+
+
+def times_class(weights: FloatArray, codes: IntArray, by_class: FloatArray) -> FloatArray:
+    """Return weights times those of the classes."""
+    return weights * by_class[codes]
+
+
+def mass_of_classes(weights: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
+    """Return the weight of each class in a chunk."""
+    return np.bincount(codes, weights, n_classes).astype(np.float64)
+
+
+# Weights in all, and one over them, that a fit can square and divide by with room to spare.
+LEAST_WEIGHT = 1e-100
+ClassWeight: TypeAlias = dict[Any, float] | str | None
+
+
+class _Unnamed(BaseEstimator):  # type: ignore[misc]
+    """Takes what scikit-learn notes of features whose names and number are noted already."""
+
+
+def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
+    """Return features as a float array or CSR array, without a copy where they are one.
+
+    NaN and infinity are not looked for: the passes that read the features do that.
+    """
+    X = open_store(X)
+    if isinstance(X, SelectedRows | PartedRows) and X.dtype in STORED:
+        check_features(estimator, X[:1], reset=reset)
+        return X
+    if isinstance(X, ChunkedFeatures):
+        check_features(estimator, np.zeros((1, X.shape[1]), X.dtype), reset=reset)
+        return X
+    if is_dask(X):
+        check_features(estimator, example_rows(X), reset=reset)
+        return chunked_features(X)
+    if is_polars_frame(X):  # its names are looked at here, and its numbers below
+        X = X.lazy().collect()
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if texts := text_columns(X):
+            problem = f"is not numeric in the column {first_few(texts)}"
+            raise ArgumentError("X", problem, "pass numbers, one column per feature.")
+        return check_features(_Unnamed(), as_numpy(X), reset=True)
+    X = as_numpy(X)
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    check_real_rows(X)
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=STORED,
+            ensure_all_finite=False,
+        )
+    except (TypeError, ValueError) as error:
+        if kind == "O" or "could not convert" in str(error):
+            texts = text_columns(X)
+            where = f" in the column {first_few(texts)}" if texts else ""
+            problem = f"X is not numeric{where} ({error})"
+            raise type(error)(f"{problem}: pass numbers, one column per feature.") from error
+        raise
+    return sp.csr_array(checked) if sp.issparse(checked) else checked
+
+
+def choose_precision(dtype: DTypeLike | None, X: Matrix) -> np.dtype[Any]:
+    """Return the precision to compute in: as asked, else float64 for such features alone."""
+    if dtype is not None:
+        return check_precision(dtype)
+    return np.dtype(np.float64 if X.dtype == np.float64 else np.float32)
+
+
+def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa: FBT001
+    """Return whether an intercept is fitted, `auto` being what "auto" comes to."""
+    if isinstance(fit_intercept, bool | np.bool_):
+        return bool(fit_intercept)
+    check_choice("fit_intercept", fit_intercept, ("auto",))
+    return auto
+
+
+def check_labels(estimator: Any, y: Any, rows: Matrix) -> Any:
+    """Return one label per row of checked features, of at least two classes.
+
+    `Labels`, or `ChunkedLabels` where the features are in chunks.
+    """
+    if y is None:
+        problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"
+        raise ValueError(f"{problem}: pass one label per row of X.")
+    if isinstance(rows, ChunkedFeatures):
+        return chunked_labels(y, rows)
+    n_samples, y = rows.shape[0], y.compute() if is_dask(y) else y
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        y = column_or_1d(y, warn=True)
+    labels = code_labels(y).present()
+    if len(labels.codes) != n_samples:
+        problem = f"has {counted(len(labels.codes), 'label')} and X has {n_samples} rows"
+        raise ArgumentError("y", problem, "pass one label per row.")
+    check_all_labelled(labels)
+    check_two_classes(labels)
+    values = labels.classes.tolist()
+    if not isinstance(y, Labels) and values != sorted(values):
+        warnings.warn(
+            f"classes_ has text that is a number in the order of its value ({first_few(values)}). "
+            "roc_auc_score, log_loss and the like expect text in alphabetical order: to use them, "
+            "pass integers as labels.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return labels
+
+
+def check_class_names(classes: ArrayLike | None, n_classes: int) -> NDArray[Any]:
+    """Return the names of the columns of soft targets."""
+    if classes is None:
+        return np.arange(n_classes)
+    names = np.asarray(classes)
+    values = names.tolist()
+    if names.shape != (n_classes,) or sorted(set(values), key=order_key) != values:
+        wrong = f"has shape {names.shape}, or names a class twice or out of order"
+        advice = "pass one name per column, numbers by value, then text, and sort columns alike."
+        raise ArgumentError("classes", f"{wrong}, for targets of {n_classes} columns", advice)
+    return names
+
+
+def row_weights(
+    X: Matrix,
+    targets: IntArray | Matrix,
+    classes: NDArray[Any],
+    class_weight: ClassWeight,
+    sample_weight: ArrayLike | None,
+) -> Any:
+    """Return the weight of each row, or None if all weigh the same.
+
+    A row's class weight is that of its label, if targets are codes; of soft targets, their mean.
+    """
+    if sample_weight is None and class_weight is None:
+        return None
+    if isinstance(X, ChunkedFeatures):
+        codes: Any = targets
+        return _weights_in_chunks(X, codes, classes, class_weight, sample_weight)
+    weights = _checked_weights(sample_weight, X.shape[0])
+    _check_total("sample_weight", weights)
+    if class_weight is not None:
+        if targets.ndim == 1:
+            mass = np.bincount(targets, weights, len(classes)).astype(np.float64)
+            weights *= _class_weights(mass, classes, class_weight)[targets]
+        else:
+            weights *= targets @ _class_weights(weights @ targets, classes, class_weight)
+        _check_total("sample_weight times class_weight", weights)
+    return weights
+
+
+def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Return a weight of at least zero for each row, ones where none is given."""
+    if sample_weight is None or is_real(sample_weight):
+        return np.full(n_samples, 1.0 if sample_weight is None else sample_weight, np.float64)
+    given = np.asanyarray(as_numpy(sample_weight))
+    check_real("sample_weight", given)
+    try:
+        weights = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        problem = f"holds what is no number ({error})"
+        raise ArgumentError("sample_weight", problem, "pass real numbers.") from error
+    if weights.shape != (n_samples,):
+        problem = f"has shape {weights.shape} and X has {counted(n_samples, 'row')}"
+        raise ArgumentError("sample_weight", problem, "pass one weight per row.")
+    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if wrong.size:
+        problem = f"has the negative or missing weight {weights[wrong[0]]} in row {wrong[0]}"
+        raise ArgumentError("sample_weight", problem, "pass weights of at least zero.")
+    return weights
+
+
+def _weights_in_chunks(
+    X: ChunkedFeatures,
+    codes: ChunkedColumn,
+    classes: NDArray[Any],
+    class_weight: ClassWeight,
+    sample_weight: ArrayLike | None,
+) -> ChunkedColumn:
+    """Return the weight of each row, in the chunks of the features."""
+    weights = chunked_weights(sample_weight, X)
+    _check_total("sample_weight", np.array(weights.gather(np.sum)))
+    if class_weight is not None:
+        parts = weights.gather_with(codes, mass_of_classes, len(classes))
+        by_class = _class_weights(np.sum(parts, axis=0), classes, class_weight)
+        weights = weights.derive_with(codes, times_class, by_class)
+        total = np.array(weights.gather(np.sum))
+        _check_total("sample_weight times class_weight", total)
+    return weights
+
+
+def _check_total(name: str, weights: FloatArray) -> None:
+    """Raise if rows have no weight, or so much or little of it that sums of squares fail."""
+    if not weights.any():
+        raise ArgumentError(name, "is zero for every row", "pass a positive weight for some.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not LEAST_WEIGHT <= total <= 1 / LEAST_WEIGHT:
+        problem = f"adds up to {total:.1g}, beyond what a fit computes with"
+        raise ArgumentError(name, problem, "divide the weights by their mean.")
+
+
+def _class_weights(
+    mass: FloatArray, classes: NDArray[Any], class_weight: dict[Any, float] | str
+) -> FloatArray:
+    """Return the weight of each class, given the weight of the rows in it."""
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            given, advice = {"class_weight": class_weight}, "pass 'balanced', a dict or None."
+            raise ArgumentError(given, "is not known", advice)
+        return np.asarray(mass.sum() / (len(classes) * np.where(mass > 0, mass, np.inf)))
+    known = classes.tolist()
+    unknown = [name for name in class_weight if name not in known]
+    if unknown:
+        problem = f"names {unknown[0]!r}, which is not among the {len(known)} classes"
+        raise ArgumentError("class_weight", problem, "pass weights for labels that are in y.")
+    for name, weight in class_weight.items():
+        check_within(f"class_weight[{name!r}]", weight, 0, sys.float_info.max)
+    return np.array([class_weight.get(name, 1.0) for name in known], dtype=np.float64)

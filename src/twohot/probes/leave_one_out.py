@@ -1,0 +1,190 @@
+"""What a discriminant analysis would say of each row, had it been fitted without that row.
+
+Exact, without fitting again. A row z of weight w leaves its class g, of weight n, with
+
+    u_g' = u_g - w/(n - w) r,        r = z - u_g,
+    S' = (N S - c r rᵀ) / (N - w),   c = w n/(n - w),
+
+and Σ' = D - f r rᵀ, f = (1 - γ) c/(N - w), where S is diagonal along the axes and so is
+
+    D = (1 - γ) N/(N - w) S + γ tr(S')/m · I.
+
+By Sherman and Morrison, with e = f / (1 - f rᵀD⁻¹r), for any vectors a and b
+
+    aᵀ Σ'⁻¹ b = aᵀD⁻¹b + e (aᵀD⁻¹r) (rᵀD⁻¹b).
+
+The preparation of rows and the axes stay those of all rows: no label enters them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from twohot.base import FloatArray, IntArray
+from twohot.probes.discriminant import (
+    LEAST_ROWS,
+    MANY_AXES,
+    NO_ROWS,
+    ClassMoments,
+    along,
+    weight_of_rows,
+)
+from twohot.probes.rounds import LABELS
+from twohot.rows import Block, Rows, Terms
+
+# Shrinkages that are compared where none is given: from hardly any to mostly the mean variance.
+SHRINKAGES = (0.003, 0.03, 0.1, 0.3, 0.6)
+
+# Further ones of fewer than MANY_AXES, with so many rows for each: a covariance of so few can be
+# known without shrinking. A few features may be in units of their own, and one that varies a
+# thousand times as much as another leaves nothing of it beside the mean variance.
+ROWS_PER_AXIS, LITTLE_SHRINKAGES = 4, (1e-6, 1e-4)
+# Along a few that vary nearly alike, classes may be taken to be equally wide.
+FULL_SHRINKAGE = 1.0
+
+# Rows that they are compared on, at the most: each takes three products, and that of the largest
+# agreement on so many is nearly always that on all, or next to it and as good.
+COMPARED_ROWS = 4_000
+
+# Products of all rows with the means of the classes that the logits for one shrinkage take.
+MEAN_PRODUCTS = 3
+
+
+def leave_one_out_logits(rows: Rows, moments: ClassMoments, shrinkage: float) -> FloatArray:
+    """Return the logits (N, K) that each row has without itself, in one read of the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        Those that the moments are of, with their labels.
+    moments : ClassMoments
+        What `class_moments` returns.
+    shrinkage : float
+        Share of the mean variance in the covariance.
+    """
+    basis = moments.read.astype(rows.dtype)
+    return np.concatenate(list(rows.map(left_out_logits, basis, moments, shrinkage)))
+
+
+def shrinkages_for(moments: ClassMoments) -> tuple[float, ...]:
+    """Return the shrinkages that are compared."""
+    n_axes = len(moments.variances)
+    known = n_axes < MANY_AXES and moments.total >= ROWS_PER_AXIS * n_axes
+    little = LITTLE_SHRINKAGES if known else ()
+    full = (FULL_SHRINKAGE,) if moments.as_they_are else ()
+    return (*little, *SHRINKAGES, *full)
+
+
+def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:
+    """Return the shrinkage whose leave-one-out predictions agree best with the labels.
+
+    Of those that agree equally well it is the largest. The rows, or some of many, are read once.
+    """
+    shrinkages = shrinkages_for(moments)
+    if rows.n_samples > COMPARED_ROWS:
+        rows = rows.take(_some_rows(rows))
+    (agreement,) = rows.sum(left_out_hits, moments.read.astype(rows.dtype), moments, shrinkages)
+    return max(zip(agreement.tolist(), shrinkages, strict=True))[1]
+
+
+def _some_rows(rows: Rows) -> IntArray:
+    """Return some of many rows; of weights that are here, none without."""
+    weights = rows.given_weights
+    if isinstance(weights, np.ndarray):
+        counted = np.flatnonzero(weights)
+        return np.asarray(counted[_drawn(len(counted))])
+    return _drawn(rows.n_samples)
+
+
+def _drawn(n_rows: int) -> IntArray:
+    drawn = np.random.default_rng(0).choice(n_rows, min(COMPARED_ROWS, n_rows), replace=False)
+    return np.sort(drawn)
+
+
+def left_out_logits(
+    block: Block, basis: FloatArray, moments: ClassMoments, shrinkage: float
+) -> FloatArray:
+    """Return the logits of rows without themselves. A kernel."""
+    block.row_products += MEAN_PRODUCTS * len(block)
+    return LeftOut.of(block, basis, moments).logits(moments, shrinkage)
+
+
+def left_out_hits(
+    block: Block, basis: FloatArray, moments: ClassMoments, shrinkages: tuple[float, ...]
+) -> Terms:
+    """Return the weight of rows whose label is predicted without them, by shrinkage. A kernel."""
+    block.row_products += MEAN_PRODUCTS * len(shrinkages) * len(block)
+    left_out = LeftOut.of(block, basis, moments)
+    weights = weight_of_rows(block)[:, 0]
+    hits = [left_out.logits(moments, each).argmax(axis=1) == left_out.labels for each in shrinkages]
+    return (np.array(hits) @ weights,)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Rows of a block, each with what changes for its class when it leaves."""
+
+    z: FloatArray  # (rows, m)
+    labels: IntArray  # (rows,)
+    rest: FloatArray  # (rows, 1), N - w: weight of the other rows
+    class_rest: FloatArray  # (rows, 1), n - w: weight of the other rows of the class
+    residual: FloatArray  # (rows, m), r; zero where no other row is left in the class
+    own_mean: FloatArray  # (rows, m), u_g'
+    downdate: FloatArray  # (rows, 1), c
+
+    @classmethod
+    def of(cls, block: Block, basis: FloatArray, moments: ClassMoments) -> "LeftOut":
+        """Return the rows of a block along the axes, and what changes."""
+        # Read as for the moments, to the last bit: a row that is all of its class's spread leaves
+        # a difference that rounding would drown.
+        z = along(block, basis) @ moments.vectors
+        weights, labels = weight_of_rows(block), block.columns[LABELS]
+        class_weights = moments.weights[labels, np.newaxis]
+        class_rest = class_weights - weights
+        alone = class_rest <= NO_ROWS
+        # One row with nearly all of the weight leaves nothing to compare with.
+        rest = np.maximum(moments.total - weights, LEAST_ROWS)
+        mean, class_mean = moments.mean, moments.means[labels]
+        residual = np.where(alone, 0, z - class_mean)
+        share = weights / np.maximum(class_rest, NO_ROWS)
+        return cls(
+            z=z,
+            labels=labels,
+            rest=rest,
+            class_rest=class_rest,
+            residual=residual,
+            own_mean=np.where(
+                alone, mean - weights / rest * (z - mean), class_mean - share * residual
+            ),
+            downdate=np.where(alone, 0, share * class_weights),
+        )
+
+    def logits(self, moments: ClassMoments, shrinkage: float) -> FloatArray:
+        """Return the logits of each row without itself, (rows, K)."""
+        z, r, means = self.z, self.residual, moments.means
+        traces = moments.total * moments.variances.sum() - self.downdate * _dot(r, r)
+        spread = traces / self.rest / max(z.shape[1], 1)
+        inverse = 1 / (
+            (1 - shrinkage) * moments.total / self.rest * moments.variances
+            + shrinkage * np.maximum(spread, moments.least_spread)
+        )  # of D, (rows, m)
+        scaled = inverse * r
+        factor = (1 - shrinkage) * self.downdate / self.rest
+        correction = factor / (1 - factor * _dot(scaled, r))  # e
+        z_r = _dot(z, scaled)
+
+        r_means = scaled @ means.T
+        logits: FloatArray = (inverse * z) @ means.T - inverse @ (means**2).T / 2
+        logits += correction * (z_r - r_means / 2) * r_means
+        logits += np.log(np.maximum(moments.weights, LEAST_ROWS) / self.rest)
+
+        own, r_own = self.own_mean, _dot(scaled, self.own_mean)
+        logit = _dot(inverse * own, z - own / 2) + correction * (z_r - r_own / 2) * r_own
+        logit += np.log(np.maximum(self.class_rest, LEAST_ROWS) / self.rest)
+        logits[np.arange(len(z)), self.labels] = logit[:, 0]
+        return logits
+
+
+def _dot(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the product of each row with the other, as a column."""
+    return np.asarray(np.einsum("ij,ij->i", left, right)[:, np.newaxis])

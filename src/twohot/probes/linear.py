@@ -1,0 +1,210 @@
+"""The probes: thin scikit-learn estimators over the loop of rounds."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from twohot.base import check_class_count, check_count, check_within
+from twohot.probes.base import Probe
+from twohot.probes.recipe import Recipe
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearProbe(Probe):
+    """A penalised softmax regression, solved exactly: the teacher, or one robust fit.
+
+    Parameters
+    ----------
+    loss : {"ce", "gce"}
+        Cross-entropy, or generalised cross-entropy, which bounds what a wrong label can cost.
+    ridge : float, optional
+        Dimensionless strength of the penalty: l2 = ridge · s / (n_classes · Σ weights), where s is
+        the mean squared norm of the prepared features (1 if normalised). The default is 50 for
+        cross-entropy and 10 for generalised cross-entropy.
+    l2 : float, optional
+        The strength itself, in mean loss + ½·l2·‖coef‖². Give either `ridge` or `l2`.
+    gce_power : float
+        The power q of generalised cross-entropy, in (0, 1]; small is close to cross-entropy.
+    start : {"teacher", "zero"} or array of shape (n_classes, n_features)
+        Where generalised cross-entropy starts: it is not convex. "teacher" is the last round, or
+        a cross-entropy fit in the first.
+    center, normalize : bool
+        Whether rows are centred by the training mean, and then scaled to unit norm. That is for
+        embeddings: a few features (iris has four) are better left their length, with an intercept.
+    fit_intercept : bool or "auto"
+        Whether to fit one unpenalised number per class besides. Without it, centred features
+        cannot tell that a class is rare. "auto" fits it with `class_weight` only: the paper has
+        none, and on balanced classes it costs passes and gains nothing.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, as in scikit-learn: a row weighs as much as its label; of soft
+        targets, as much as their mean.
+    whiten : bool
+        Whether prepared rows are half-whitened: taken along their leading principal axes, 512 at
+        the most, each times (its variance + a tenth of their mean)^(-1/4). The penalty, and s of
+        `ridge`, are then those of these rows. Often better on embeddings of images; `coef_` stays
+        on the prepared features.
+    tol : float
+        Norm of the gradient at which a fit ends, relative to its norm at zero coefficients.
+    max_iter : int
+        Steps of one fit, at the most. A fit that is cut short warns.
+    dtype : {None, "float32", "float64"}
+        Precision to compute in. None: float64 for float64 features, else float32. Sums over rows
+        are always accumulated in float64.
+    n_jobs : int or None
+        Threads; None means all cores, in a joblib worker its share; -1 all cores in any case.
+        The result is the same for any number.
+    random_state : int, RandomState or None
+        Not used: fits are deterministic. Taken so that probes can replace other classifiers.
+    verbose : int
+        1 says what each round came to, 2 every step, on standard error.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coef_ : array of shape (n_classes, n_features)
+        Coefficients of the last round, on the prepared features; two rows for two classes.
+    intercept_ : array of shape (n_classes,)
+    rounds_ : list of Round
+        What each round found: `coef`, `n_passes`, `gradient_norm`, `converged` and more.
+    n_features_in_, n_iter_ : int
+    feature_names_in_ : array of str
+        Only if the features came with names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import LinearProbe
+    >>> X, y = load_digits(return_X_y=True)
+    >>> probe = LinearProbe().fit(X[:1000], y[:1000])
+    >>> print(f"{probe.score(X[1000:], y[1000:]):.2f}")
+    0.90
+    >>> probe.rounds_[0].converged
+    True
+    >>> half_whitened = LinearProbe(whiten=True).fit(X[:1000], y[:1000])
+    >>> print(f"{half_whitened.score(X[1000:], y[1000:]):.2f}")
+    0.91
+    """
+
+    def _rounds(self, n_classes: int) -> list[Recipe]:  # noqa: ARG002
+        return [Recipe(self._loss())]
+
+    def _default_ridge(self) -> float:
+        return self._loss().default_ridge
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DistilledProbe(Probe):
+    """A teacher, retrained for several rounds on its own soft outputs.
+
+    Round 1 is the teacher, fitted to the given labels; every later round is a student, fitted to
+    the outputs of the round before.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Number of rounds, the teacher included.
+    loss, teacher_loss : {"ce", "gce"}
+        Loss of the last round, and of the rounds before it.
+    ridge, l2 : float or sequence of n_rounds floats, optional
+        Strength of the penalty, see `LinearProbe`: one for all rounds, or one for each. The
+        default is ridge 10.
+    gce_power, start, center, normalize, fit_intercept, class_weight, whiten, tol, max_iter, \
+    dtype, n_jobs, random_state, verbose
+        As for `LinearProbe`, which also describes the attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import DistilledProbe
+    >>> from twohot.noise import corrupt_labels, symmetric
+    >>> X, y = load_digits(return_X_y=True)
+    >>> noisy = corrupt_labels(y[:1000], symmetric(10, 0.7), random_state=0).given_labels
+    >>> probe = DistilledProbe(n_rounds=3).fit(X[:1000], noisy)
+    >>> for outputs in probe.staged_predict_proba(X[1000:]):
+    ...     print(f"{(outputs.argmax(axis=1) == y[1000:]).mean():.2f}")
+    0.69
+    0.73
+    0.75
+    """
+
+    n_rounds: int = 3
+    teacher_loss: str = "ce"
+
+    def _rounds(self, n_classes: int) -> list[Recipe]:  # noqa: ARG002
+        n_rounds = check_count("n_rounds", self.n_rounds, 1)
+        return [Recipe(self._loss("teacher_loss"))] * (n_rounds - 1) + [Recipe(self._loss())]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PartialLabelProbe(Probe):
+    """A teacher and one student, which learns from the teacher's two most likely labels.
+
+    The student's target gives equal weight to the classes with the largest outputs of the teacher
+    (the two-hot target of the paper). It is fitted by generalised cross-entropy, started from the
+    teacher. Between classes that are candidates of exactly the same rows, which the student cannot
+    tell apart, the teacher decides.
+
+    Parameters
+    ----------
+    n_candidates : int
+        Number of labels kept, of K classes at most K - 1; outputs that are equal at the boundary
+        share its weight.
+    given_share : float
+        Share of the target's weight that goes to the given label, the rest being the candidates'.
+        With one candidate, a share of one half and a robust teacher this is a robust round:
+        half what the teacher says, half what was given.
+    loss, teacher_loss : {"ce", "gce"}
+        Loss of the student, and of the teacher.
+    ridge, l2 : float or sequence of 2 floats, optional
+        Strength of the penalty, see `LinearProbe`: one for both rounds, or one for each. The
+        default is ridge 10.
+    gce_power, start, center, normalize, fit_intercept, class_weight, whiten, tol, max_iter, \
+    dtype, n_jobs, random_state, verbose
+        As for `LinearProbe`, which also describes the attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from twohot import PartialLabelProbe
+    >>> from twohot.noise import corrupt_labels, symmetric
+    >>> X, y = load_digits(return_X_y=True)
+    >>> noisy = corrupt_labels(y[:1000], symmetric(10, 0.7), random_state=0).given_labels
+    >>> probe = PartialLabelProbe().fit(X[:1000], noisy)
+    >>> print(f"{probe.score(X[1000:], y[1000:]):.2f}")
+    0.75
+    """
+
+    n_candidates: int = 2
+    given_share: float = 0.0
+    loss: str = "gce"
+    teacher_loss: str = "ce"
+
+    def _rounds(self, n_classes: int) -> list[Recipe]:
+        student = Recipe(
+            self._loss(),
+            n_candidates=check_class_count("n_candidates", self.n_candidates, n_classes),
+            given_share=check_within("given_share", self.given_share, 0, 1),
+        )
+        return [Recipe(self._loss("teacher_loss")), student]
+
+
+def probe_for(recipe: Recipe, **parameters: Any) -> Probe:
+    """Return the probe that fits a recipe alone; other parameters are its own.
+
+    Examples
+    --------
+    >>> from twohot.solve.losses import GeneralizedCrossEntropy
+    >>> probe_for(Recipe(GeneralizedCrossEntropy(), ridge=4.0))
+    LinearProbe(loss='gce', ridge=4.0)
+    """
+    parameters |= {"loss": recipe.loss.name, **asdict(recipe.loss), "whiten": recipe.whiten}
+    if recipe.teacher is None:
+        return LinearProbe(ridge=recipe.ridge, l2=recipe.l2, **parameters)
+    for name in ("ridge", "l2"):
+        strengths = tuple(getattr(step, name) for step in recipe.rounds)
+        parameters[name] = None if None in strengths else strengths
+    parameters["teacher_loss"] = recipe.teacher.loss.name
+    if recipe.n_candidates is None:
+        return DistilledProbe(n_rounds=recipe.n_rounds, **parameters)
+    return PartialLabelProbe(
+        n_candidates=recipe.n_candidates, given_share=recipe.given_share, **parameters
+    )

@@ -1,0 +1,129 @@
+"""Predictions for rows of a source, block by block: never held for all rows and classes.
+
+id, item, predicted_label, confidence, second_label     one row for each row of the source
+probability of …                                        for every class, if asked for
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot.base import FloatArray, IntArray, Matrix, as_text, load_extra
+from twohot.probes.fitted import FittedProbe
+from twohot.tables import FeatureTable, SourceParts, blocks_of_rows, write_part
+
+# Rows that are predicted at once; and probabilities, where there are many classes.
+BLOCK_ROWS, BLOCK_NUMBERS = 10_000, 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A probe, and what is written of its predictions."""
+
+    probe: FittedProbe
+    all_probabilities: bool = False  # a column for every class
+
+    @property
+    def class_names(self) -> NDArray[Any]:
+        """(n_classes,) the classes as text."""
+        return np.array([as_text(label) for label in self.probe.classes_.tolist()], dtype=object)
+
+    @property
+    def block_rows(self) -> int:
+        """Rows that are predicted at once."""
+        return max(1, min(BLOCK_ROWS, BLOCK_NUMBERS // len(self.probe.classes_)))
+
+    @property
+    def probability_columns(self) -> list[str]:
+        """Names of the columns of probabilities."""
+        return [f"probability of {name}" for name in self.class_names if self.all_probabilities]
+
+    def for_workers(self) -> "Predictor":
+        """Return what one of many tasks predicts by, on one thread."""
+        probe = copy(self.probe)
+        probe.n_jobs = 1
+        return Predictor(probe, self.all_probabilities)
+
+    def outputs(self, features: Matrix) -> FloatArray:
+        """Return probabilities (n_rows, n_classes), of no rows too."""
+        if not len(features):
+            return np.empty((0, len(self.probe.classes_)), np.float32)
+        return self.probe.predict_proba(features)
+
+
+@dataclass(frozen=True, eq=False)
+class PartRows:
+    """The rows of a part: where they are in the source, and what they are called."""
+
+    stored_rows: IntArray
+    ids: Any  # numbers, or text
+    items: Sequence[str] | None  # the path or text that each came from
+
+    def cut(self, first: int, end: int) -> "PartRows":
+        """Return some of the rows."""
+        items = None if self.items is None else self.items[first:end]
+        return PartRows(self.stored_rows[first:end], self.ids[first:end], items)
+
+
+def part_rows(table: FeatureTable, parts: SourceParts, number: int) -> PartRows:
+    """Return the rows of a table that are in a part."""
+    places = parts.places(number)
+    items = None if table.items is None else table.items[places]
+    return PartRows(parts.stored_rows(number), table.ids.cells(places), items)
+
+
+def two_best(outputs: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the most and the second most probable class of each row; of equal ones the first.
+
+    Examples
+    --------
+    >>> two_best(np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]]))
+    (array([1, 0]), array([2, 2]))
+    """
+    best = outputs.argmax(axis=1)
+    others = outputs.copy()
+    np.put_along_axis(others, best[:, None], -1, axis=1)
+    return best, others.argmax(axis=1)
+
+
+def predicted_tables(predictor: Predictor, stored: Matrix, rows: PartRows) -> Iterator[Any]:
+    """Yield tables of pyarrow, some rows each; one without rows if there are none."""
+    first = 0
+    for block in blocks_of_rows(stored, rows.stored_rows, predictor.block_rows):
+        yield _predicted_table(predictor, block, rows.cut(first, first + len(block)))
+        first += len(block)
+    if not first:
+        yield _predicted_table(predictor, np.empty((0, stored.shape[1])), rows)
+
+
+def _predicted_table(predictor: Predictor, features: Matrix, rows: PartRows) -> Any:
+    arrow = load_extra("pyarrow", "parquet", "Parquet files")
+    outputs = predictor.outputs(features)
+    best, second = two_best(outputs)
+    names, text = predictor.class_names, arrow.string()
+    ids = rows.ids
+    columns = {"id": arrow.array(ids, None if isinstance(ids, np.ndarray) else text)}
+    if rows.items is not None:
+        columns["item"] = arrow.array(rows.items, text)
+    columns |= {
+        "predicted_label": arrow.array(names[best], text),
+        "confidence": arrow.array(outputs.max(axis=1, initial=0).astype(np.float32)),
+        "second_label": arrow.array(names[second], text),
+    }
+    for name, column in zip(predictor.probability_columns, outputs.T, strict=False):
+        columns[name] = arrow.array(column.astype(np.float32))
+    return arrow.table(columns)
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+
+def write_predicted_part(
+    url: str, predictor: Predictor, opened: Callable[[], Matrix], rows: PartRows
+) -> str:
+    """Write the predictions for a part; return the file."""
+    return write_part(url, predicted_tables(predictor, opened(), rows))

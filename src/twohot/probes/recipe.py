@@ -1,0 +1,161 @@
+"""How a probe is made, round by round: what estimators, the search and its results share."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twohot.rows import Coordinates
+from twohot.solve import Loss, loss_from_json
+
+# The ways to make a probe, by name.
+TEACHER, ROUNDS, TWO_HOT = "teacher", "rounds", "two-hot"
+ROBUST, ROBUST_ROUNDS = "robust", "robust rounds"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One round, and the one that it learns from.
+
+    Examples
+    --------
+    >>> from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy
+    >>> teacher = Recipe(CrossEntropy(), ridge=10.0)
+    >>> print(Recipe(GeneralizedCrossEntropy(), ridge=10.0, teacher=teacher, n_candidates=2))
+    two-hot (ridge 10, round 2)
+    """
+
+    loss: Loss
+    ridge: float | None = None  # strength of the penalty without units
+    l2: float | None = None  # or the strength itself
+    teacher: "Recipe | None" = None  # whose outputs are fitted; None: the given labels
+    n_candidates: int | None = None  # of the teacher's outputs that are kept; None: all
+    given_share: float = 0.0  # of the weight of the candidates that goes to the given label
+    whiten: bool = False  # whether rows are half-whitened; the same in all rounds
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds, the teacher's included."""
+        return 1 if self.teacher is None else self.teacher.n_rounds + 1
+
+    @property
+    def rounds(self) -> list["Recipe"]:
+        """The rounds, the teacher's first."""
+        return [*([] if self.teacher is None else self.teacher.rounds), self]
+
+    @property
+    def method(self) -> str:
+        """The name of this way to make a probe."""
+        if self.teacher is None:
+            return ROBUST if self.loss.is_robust else TEACHER
+        if self.teacher.loss.is_robust:
+            return ROBUST_ROUNDS
+        return ROUNDS if self.n_candidates is None else TWO_HOT
+
+    @property
+    def half_whitened(self) -> "Recipe":
+        """The same recipe on half-whitened rows."""
+        teacher = None if self.teacher is None else self.teacher.half_whitened
+        return replace(self, teacher=teacher, whiten=True)
+
+    def coordinates(self, plain: Coordinates) -> Coordinates:
+        """Return the coordinates that its rounds are solved in, from those of all rows."""
+        return plain.half_whitened() if self.whiten else plain
+
+    def penalty(self, coordinates: Coordinates) -> float:
+        """Return the l2 of the last round on given rows."""
+        if self.l2 is not None:
+            return self.l2
+        return (self.ridge or 0.0) * coordinates.unit_penalty
+
+    def __str__(self) -> str:
+        strength = f"l2 {self.l2:g}" if self.ridge is None else f"ridge {self.ridge:g}"
+        made = "" if self.loss.is_usual else f", {self.loss.name}"
+        made += "" if self.teacher is None else f", round {self.n_rounds}"
+        if self.given_share:
+            made += f", {self.given_share:.0%} given"
+        made += ", half-whitened" if self.whiten else ""
+        return f"{self.method} ({strength}{made})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the recipe as JSON has it; `recipe_from_json` reads it."""
+        teacher = None if self.teacher is None else self.teacher.to_json()
+        return vars(self) | {"loss": self.loss.to_json(), "teacher": teacher}
+
+
+def recipe_from_json(fields: dict[str, Any]) -> Recipe:
+    """Return the recipe that `to_json` wrote; anything may be raised if it did not."""
+    teacher = None if fields["teacher"] is None else recipe_from_json(fields["teacher"])
+    return Recipe(**(fields | {"loss": loss_from_json(fields["loss"]), "teacher": teacher}))
+
+
+# Two more ways to make a probe: a discriminant analysis, and an average of several probes ---------
+
+
+DISCRIMINANT, AVERAGE = "discriminant", "average"
+
+
+@dataclass(frozen=True)
+class DiscriminantRecipe:
+    """Linear discriminant analysis with a given shrinkage.
+
+    Examples
+    --------
+    >>> print(DiscriminantRecipe(0.1))
+    discriminant (shrinkage 0.1)
+    """
+
+    shrinkage: float
+
+    @property
+    def method(self) -> str:
+        """The name of this way to make a probe."""
+        return DISCRIMINANT
+
+    def __str__(self) -> str:
+        return f"{self.method} (shrinkage {self.shrinkage:g})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the recipe as JSON has it."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class AverageRecipe:
+    """Several probes, whose logits are averaged, each divided by its temperature.
+
+    Examples
+    --------
+    >>> from twohot.solve.losses import CrossEntropy
+    >>> parts = (Recipe(CrossEntropy(), ridge=10.0), DiscriminantRecipe(0.1))
+    >>> print(AverageRecipe(parts, temperatures=(1.0, 2.0)))
+    average of teacher (ridge 10) and discriminant (shrinkage 0.1)
+    """
+
+    parts: tuple[Recipe | DiscriminantRecipe, ...]
+    temperatures: tuple[float, ...]
+
+    @property
+    def method(self) -> str:
+        """The name of this way to make a probe."""
+        return AVERAGE
+
+    def __str__(self) -> str:
+        return f"{self.method} of " + " and ".join(map(str, self.parts))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the recipe as JSON has it."""
+        return vars(self) | {"parts": [part.to_json() for part in self.parts]}
+
+
+AnyRecipe = Recipe | DiscriminantRecipe | AverageRecipe
+
+
+def any_recipe_from_json(fields: dict[str, Any]) -> AnyRecipe:
+    """Return the recipe of any kind that `to_json` wrote; anything may be raised if it did not."""
+    if "parts" in fields:
+        parts = tuple(_part_from_json(part) for part in fields["parts"])
+        return AverageRecipe(parts, tuple(map(float, fields["temperatures"])))
+    return _part_from_json(fields)
+
+
+def _part_from_json(fields: dict[str, Any]) -> Recipe | DiscriminantRecipe:
+    return DiscriminantRecipe(**fields) if "shrinkage" in fields else recipe_from_json(fields)

@@ -1,0 +1,294 @@
+"""The loop: targets → fit → outputs → targets.
+
+One loop serves every recipe: the first round fits the given targets (it is the teacher), each later
+one what its recipe makes of the last round's outputs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from twohot.base import (
+    ArgumentError,
+    FloatArray,
+    IntArray,
+    Matrix,
+    Round,
+    boundary,
+    check_class_count,
+    top_shares,
+)
+from twohot.probes.checkpoint import Checkpoint
+from twohot.probes.recipe import Recipe
+from twohot.rows import Block, ClusterLostError, Coordinates, Rows, Terms, lost_after
+from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
+
+# What a round is fitted to: given labels, soft labels, the last round's outputs, or candidates ----
+# Labels, soft labels and candidates stand beside the rows. Outputs of the last round are computed
+# again from its coefficients, block by block, inside the pass that needs them: no targets of shape
+# (n_samples, n_classes) are ever held.
+
+
+# Outputs that differ by less than this, relative to the boundary, share its weight. Two solves
+# to the default tolerance agree to about this.
+TIE_TOLERANCE = 1e-6
+
+LABELS, SOFT, CANDIDATES = "labels", "soft", "candidates"
+
+
+@dataclass(frozen=True)
+class LabelTargets:
+    """The given labels, which stand beside the rows as codes."""
+
+    n_classes: int
+    name: str = LABELS
+
+    def of(self, block: Block) -> Matrix:
+        """Return the labels of the rows in a block, one-hot."""
+        return one_hot(block.columns[LABELS], self.n_classes)
+
+
+def one_hot(codes: IntArray, n_classes: int) -> sp.csr_array:
+    """Return labels (n,) as rows of one entry each, in float32."""
+    return sp.csr_array(
+        (np.ones(len(codes), np.float32), codes, np.arange(len(codes) + 1)),
+        shape=(len(codes), n_classes),
+    )
+
+
+@dataclass(frozen=True)
+class StoredTargets:
+    """Soft labels or candidates, which stand beside the rows."""
+
+    name: str
+
+    def of(self, block: Block) -> Matrix:
+        """Return the targets of the rows in a block."""
+        return block.columns[self.name]
+
+
+@dataclass(frozen=True, eq=False)
+class OutputTargets:
+    """The outputs of the last round, computed where they are asked for."""
+
+    coef: FloatArray  # (K, d), on the features of the rows
+    name: str = "outputs"
+
+    def of(self, block: Block) -> Matrix:
+        """Return the last round's outputs for the rows in a block."""
+        return softmax(block.project(self.coef))[0].copy()
+
+
+def next_targets(
+    coordinates: Coordinates, given: Targets, coef: FloatArray, step: Recipe
+) -> Targets:
+    """Return what a round learns from the last one, whose coefficients are given along the axes.
+
+    All outputs as they are, or candidates, which then stand beside the rows.
+    """
+    rows = coordinates.rows
+    outputs = OutputTargets(coordinates.on_rows(coef))
+    if step.n_candidates is None:
+        return outputs
+    # All classes as candidates would say nothing: of two classes, the likelier one is kept.
+    n_kept = min(step.n_candidates, rows.n_classes - 1)
+    rows.derive(CANDIDATES, top_targets, outputs, n_kept, given, step.given_share)
+    return StoredTargets(CANDIDATES)
+
+
+def top_targets(
+    block: Block, outputs: Targets, n_candidates: int, given: Targets, given_share: float
+) -> Matrix:
+    """Return the top candidates of the outputs, with a share for what was given. A kernel."""
+    made = top_candidates(outputs.of(block), n_candidates).astype(np.float32)
+    if given_share:
+        made = (1 - given_share) * made + given_share * sp.csr_array(given.of(block))
+    return sp.csr_array(made.astype(np.float32))
+
+
+def tied_classes(rows: Rows, targets: Targets) -> list[IntArray]:
+    """Return the groups of classes that are candidates of the same rows, with the same weights.
+
+    Every row has two numbers of its own. Their sums over the rows, weighted by a class's targets,
+    are equal for two classes if and only if these are, to the last bit: the same terms are added in
+    the same order.
+    """
+    (signatures,) = rows.sum(signature_terms, targets)
+    groups: dict[bytes, list[int]] = {}
+    for label, signature in enumerate(signatures):
+        if signature.any():
+            groups.setdefault(signature.tobytes(), []).append(label)
+    return [np.array(labels) for labels in groups.values() if len(labels) > 1]
+
+
+def signature_terms(block: Block, targets: Targets) -> Terms:
+    """Return Σ t r over a block, r two random numbers of each row that are not zero. A kernel."""
+    numbers = np.random.default_rng(block.first).uniform(1, 2, (len(block), 2))
+    return (np.asarray(sp.csr_array(targets.of(block)).T @ numbers),)
+
+
+def top_candidates(outputs: ArrayLike, n_candidates: int = 2) -> Any:
+    """Give equal weight to the classes with the largest outputs of each row.
+
+    Outputs that are equal at the boundary, within 1e-6 of it, share what is left of the weight:
+    with two candidates and outputs (.4, .2, .2, .2), the weights are (1/2, 1/6, 1/6, 1/6).
+
+    Parameters
+    ----------
+    outputs : array of shape (n_samples, n_classes)
+        Outputs of a probe, or any scores that are larger for a more likely class.
+    n_candidates : int
+        How many classes are kept; 2 is the two-hot target of the paper, 1 the most likely label.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n_samples, n_classes)
+        The weights; each row sums to one. `fit_soft` of every probe takes it.
+
+    Examples
+    --------
+    >>> from twohot import top_candidates
+    >>> top_candidates([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]]).toarray()
+    array([[0.5 , 0.5 , 0.  ],
+           [0.5 , 0.25, 0.25]])
+    """
+    scores: NDArray[Any] = np.asarray(outputs)
+    if scores.ndim != 2 or scores.dtype.kind not in "fiu" or not np.isfinite(scores).all():
+        problem = f"has shape {scores.shape} and dtype {scores.dtype}, or holds NaN or infinity"
+        advice = "pass one row of finite scores per sample and one column per class."
+        raise ArgumentError("outputs", problem, advice)
+    n_candidates = check_class_count("n_candidates", n_candidates, scores.shape[1])
+    slack = TIE_TOLERANCE * np.abs(boundary(scores, n_candidates))
+    return sp.csr_array(top_shares(scores, n_candidates, slack))
+
+
+# What tied classes keep of the last round: more than rounding, less than a tolerance would show.
+TRACE = 1e-6
+
+# Relative difference up to which coefficients of tied classes are the same. An objective that is
+# not convex may have told them apart.
+SAME = 1e-3
+
+
+def run_rounds(
+    coordinates: Coordinates,
+    given: Targets,
+    recipe: Recipe,
+    settings: Settings,
+    say: Callable[[str], None] | None = None,
+    *,
+    checkpoint: Checkpoint | None = None,
+) -> list[Round]:
+    """Return one record per round. `say` gets a line after every step.
+
+    Rounds that a checkpoint has are not made again, and every round that is made is added to it.
+    """
+    rounds = [] if checkpoint is None else checkpoint.rounds()
+    last = None if checkpoint is None else checkpoint.last_end()
+    solver = Solver(coordinates, settings)
+    for number, step in enumerate(recipe.rounds[len(rounds) :], start=len(rounds) + 1):
+        if say is not None:
+            solver.callback = _in_words(say, number, step, given)
+        try:
+            made, last = make_round(solver, given, step, last)
+        except ClusterLostError as error:
+            if checkpoint is None or not rounds:
+                raise
+            raise lost_after(error, len(rounds), checkpoint.path) from error
+        rounds.append(made)
+        if checkpoint is not None:
+            checkpoint.add_round(made, last)
+    return rounds
+
+
+def make_round(
+    solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
+) -> tuple[Round, Evaluation]:
+    """Make the targets of one round and fit them; return its record, and where it ended."""
+    rows = solver.coordinates.rows
+    solution, targets, n_passes = fit_round(solver, given, step, last)
+    # A fitted probe keeps coefficients on the user's features, and the intercept apart.
+    coef = solver.coordinates.to_features(solution.evaluation.coef)
+    n_columns = coef.shape[1] - rows.intercept
+    record = Round(
+        coef=np.ascontiguousarray(coef[:, :n_columns]),
+        intercept=coef[:, -1].copy() if rows.intercept else np.zeros(len(coef)),
+        targets=targets.name,
+        loss=step.loss.name,
+        l2=step.penalty(solver.coordinates),
+        value=solution.evaluation.value,
+        n_iter=solution.n_iter,
+        n_passes=n_passes,
+        gradient_norm=solution.gradient_norm,
+        converged=solution.converged,
+    )
+    return record, solution.evaluation
+
+
+def fit_round(
+    solver: Solver, given: Targets, step: Recipe, last: Evaluation | None
+) -> tuple[Solution, Targets, float]:
+    """Fit the last round of a recipe, from the round before; return what was fitted, and passes."""
+    coordinates, targets = solver.coordinates, given
+    passes_before = coordinates.rows.n_passes
+    if step.teacher is not None and last is not None:
+        targets = next_targets(coordinates, given, last.coef, step)
+    solution = solver.fit(step.loss, targets, step.penalty(coordinates), last)
+    if targets.name == CANDIDATES and last is not None:
+        solution = _break_ties(coordinates, solution, targets, last)
+    return solution, targets, coordinates.rows.n_passes - passes_before
+
+
+def _break_ties(
+    coordinates: Coordinates, solution: Solution, targets: Targets, last: Evaluation
+) -> Solution:
+    """Let the last round decide between classes that the targets do not tell apart.
+
+    Classes that are candidates of the same rows get the same coefficients, up to what the
+    tolerance leaves, and that would decide between them.
+    """
+    coef = solution.evaluation.coef.copy()
+    for tied in tied_classes(coordinates.rows, targets):
+        mean = coef[tied].mean(axis=0)
+        if np.linalg.norm(coef[tied] - mean) <= SAME * np.linalg.norm(coef[tied]):
+            coef[tied] = mean + TRACE * (last.coef[tied] - last.coef[tied].mean(axis=0))
+    return replace(solution, evaluation=replace(solution.evaluation, coef=coef))
+
+
+def _in_words(
+    say: Callable[[str], None], number: int, step: Recipe, given: Targets
+) -> Callable[[int, float, float], None]:
+    learns = "outputs" if step.n_candidates is None else CANDIDATES
+    name = f"round {number} ({step.loss.name}, {given.name if step.teacher is None else learns})"
+
+    def callback(n_iter: int, n_passes: float, norm: float) -> None:
+        say(f"{name}: step {n_iter}, {n_passes:g} passes, relative gradient {norm:.1e}")
+
+    return callback
+
+
+# A fit that fails leaves the estimator as it was --------------------------------------------------
+
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def whole_or_not_at_all(fit: Fit) -> Fit:
+    """Return a method that fits; where it fails, the probe is as it was before."""
+
+    @wraps(fit)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Fit, wrapped)

@@ -1,1 +1,0 @@
-"""The paper's claims, one module for each kind of evidence."""

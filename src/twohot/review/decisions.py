@@ -1,0 +1,323 @@
+"""What a person decided in a review, and the labels that follow from it.
+
+The browser exports them as a file, which `twohot.review.decisions` reads. A row that is excluded
+loses its label, so that whatever learns from labels passes it over.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot.base import NO_LABEL, ArgumentError, IntArray, check_within, counted, first_few
+from twohot.review.records import ReviewRows, readable
+from twohot.tables import DELIMITERS, read_csv
+
+# Take the suggestion, keep the given label, take the second candidate, take any other class, take a
+# class that the audit does not know, take the row out.
+DECISIONS = ("accept", "reject", "second", "relabel", "new_class", "exclude")
+OPEN = "open"  # nothing is decided: the line is there for its note
+EXCLUDED = None  # in the place of the name of a label; a row without a label has an empty name
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One line of a decisions file."""
+
+    report: str  # name of the report that was reviewed
+    id: str  # what the row is called in the data
+    decision: str  # one of DECISIONS, or OPEN
+    label: str  # the label that follows; may be empty unless the decision is relabel or new_class
+    given_label: str | None = None  # as the reviewer saw it, checked against the audit;
+    suggested_label: str | None = None  # likewise; None: not in the file
+    note: str = ""  # what the reviewer wrote about the row
+
+    def check_report(self, report: str) -> None:
+        """Raise if it was made in another report."""
+        if self.report != report:
+            seen = f"report {self.report!r}, and the audit's is {report!r}"
+            problem = f"row {self.id} was decided in {seen}"
+            advice = "pass the folder of the report that was reviewed by {audit}."
+            raise ArgumentError("", problem, advice, audit=...)
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """Labels after a review."""
+
+    classes: tuple[str, ...]  # those of the audit, then new ones
+    labels: IntArray  # (n_rows,), positions in classes; NO_LABEL: none was given, or excluded
+    excluded: NDArray[np.bool_]  # (n_rows,)
+    notes: Mapping[int, str]  # what was written about rows, by their positions in the data
+    n_decided: Mapping[str, int]  # rows by decision, of every one of DECISIONS
+    n_changed: int  # rows whose label is no longer the given one; excluded ones do not count
+    n_open: int  # flagged rows without a decision
+
+
+def apply_decisions(rows: ReviewRows, decisions: Iterable[Decision]) -> Applied:
+    """Return the labels that follow from a review; what was not decided keeps its given label.
+
+    Parameters
+    ----------
+    rows : ReviewRows
+        The rows of the audit that was reviewed.
+    decisions : iterable of Decision
+        In any order; a row may stand there twice if the outcome is the same.
+
+    Returns
+    -------
+    Applied
+        The labels, and counts of what happened.
+
+    Raises
+    ------
+    ValueError
+        If a decision is for another report, for a row that is not there, for a label that is no
+        class, or contradicts another one.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> from twohot.audit.report import review_rows
+    >>> from twohot.tables import FeatureTable
+    >>> given = np.array([0, 0, 1, 1])
+    >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
+    >>> rows = review_rows(table, issues)
+    >>> applied = apply_decisions(rows, [Decision(rows.report_id(), "0", "accept", "")])
+    >>> applied.labels.tolist(), applied.n_changed
+    ([1, 0, 1, 1], 1)
+    >>> made = [
+    ...     Decision(rows.report_id(), "0", "new_class", "fox", note="red"),
+    ...     Decision(rows.report_id(), "1", "exclude", ""),
+    ... ]
+    >>> applied = apply_decisions(rows, made)
+    >>> applied.labels.tolist(), applied.classes, applied.excluded[1], applied.notes
+    ([2, -1, 1, 1], ('cat', 'dog', 'fox'), np.True_, {0: 'red'})
+    """
+    report, position = rows.report_id(), {name: i for i, name in enumerate(rows.id_texts())}
+    known = frozenset(rows.classes)
+    outcomes: dict[int, tuple[str | None, str]] = {}  # position → label by name, decision
+    notes: dict[int, list[str]] = {}
+    for decision in decisions:
+        place = _place(decision, report, position)
+        if decision.note and decision.note not in notes.setdefault(place, []):
+            notes[place].append(decision.note)
+        _check_seen(decision, rows, place)
+        if decision.decision == OPEN:
+            continue
+        label = _outcome(decision, rows, place, known)
+        before = outcomes.setdefault(place, (label, decision.decision))[0]
+        if before != label:
+            raise ValueError(
+                f"row {decision.id} was decided twice, as {_in_words(before)} and as "
+                f"{_in_words(label)}: keep one of the two lines."
+            )
+    written = {place: "\n".join(texts) for place, texts in notes.items()}
+    return _applied(rows, outcomes, written)
+
+
+def _applied(
+    rows: ReviewRows,
+    outcomes: Mapping[int, tuple[str | None, str]],
+    notes: Mapping[int, str],
+) -> Applied:
+    names = [name for name, _ in outcomes.values()]
+    new = {name for name in names if name} - {*rows.classes}
+    classes = (*rows.classes, *sorted(new))
+    code = {name: i for i, name in enumerate(classes)}
+    decided = np.fromiter(outcomes, np.intp, len(outcomes))
+    labels, is_open = rows.given_labels.copy(), rows.is_label_issue.copy()
+    labels[decided] = [code[name] if name else NO_LABEL for name in names]
+    is_open[decided] = False
+    excluded = np.zeros(rows.n_rows, dtype=bool)
+    excluded[decided] = [name is EXCLUDED for name in names]
+    counts = Counter(decision for _, decision in outcomes.values())
+    return Applied(
+        classes,
+        labels,
+        excluded,
+        notes,
+        n_decided={decision: counts[decision] for decision in DECISIONS},
+        n_changed=int(np.sum((labels != rows.given_labels) & ~excluded)),
+        n_open=int(is_open.sum()),
+    )
+
+
+def accept_above(
+    rows: ReviewRows, probability: float, decided: Iterable[Decision] = ()
+) -> list[Decision]:
+    """Return decisions that accept all suggestions which are at least so probable.
+
+    That is, the label is wrong with this probability at least, and the suggestion the right one
+    with this too.
+
+    Parameters
+    ----------
+    rows : ReviewRows
+        The rows of an audit; those that are flagged have a suggestion.
+    probability : float
+        From 0 to 1.
+    decided : iterable of Decision
+        What a person decided is not decided again.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> from twohot.audit.report import review_rows
+    >>> from twohot.tables import FeatureTable
+    >>> given = np.array([0, 0, 1, 1])
+    >>> table = FeatureTable(features=np.eye(4), labels=given, classes=("cat", "dog"))
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1, 1]])
+    >>> [made.id for made in accept_above(review_rows(table, issues), 0.3)]
+    ['0']
+    """
+    check_within("accept_all", probability, 0, 1)
+    taken = {decision.id for decision in decided if decision.decision != OPEN}
+    report, names = rows.report_id(), rows.id_texts()
+    # In the precision of an audit's scores, in which .9 is less than .9 in double precision.
+    sure = np.minimum(rows.confidence, 1 - rows.label_quality).astype(np.float32)[rows.flagged]
+    accepted = (names[row] for row in rows.flagged[sure >= np.float32(probability)].tolist())
+    return [Decision(report, name, "accept", "") for name in accepted if name not in taken]
+
+
+def _place(decision: Decision, report: str, position: Mapping[str, int]) -> int:
+    """Return where the row of a decision is, or say that it is not there."""
+    decision.check_report(report)
+    if decision.id not in position:
+        raise not_in_audit(decision.id, len(position))
+    return position[decision.id]
+
+
+def not_in_audit(row: str, n_rows: int) -> ValueError:
+    """Return what to say of a decision about a row that was not audited."""
+    problem = f"row {row} was decided and is not in the audit, which has {counted(n_rows, 'row')}"
+    return ValueError(f"{problem}: take the decisions exported from its report.html.")
+
+
+def _check_seen(decision: Decision, rows: ReviewRows, place: int) -> None:
+    """Raise if the reviewer saw other labels of the row; a note alone would go astray as well."""
+    for column in ("given_label", "suggested_label"):
+        seen, name = (
+            getattr(decision, column),
+            rows.label_name(int(getattr(rows, f"{column}s")[place])),
+        )
+        if seen not in (None, name):
+            what = f"the {column} {seen!r} in the decisions and {name!r} in the audit"
+            advice = "export them again, their lines were mixed up."
+            raise ValueError(f"row {decision.id} has {what}: {advice}")
+
+
+def _outcome(decision: Decision, rows: ReviewRows, place: int, known: frozenset[str]) -> str | None:
+    """Return the label, by name, that a decision leads to, or say what contradicts it."""
+    row, named, made = f"row {decision.id}", decision.label, decision.decision
+    columns = (rows.given_labels, rows.suggested_labels, rows.second_labels)
+    given, suggested, second = (rows.label_name(int(codes[place])) for codes in columns)
+    if made == "new_class":
+        return _new_class(row, named)
+    if named and named not in known:
+        none = f"none of the {len(known)} classes: use one of them"
+        few = f"({first_few(rows.classes)}), or the decision new_class."
+        raise ValueError(f"{row} was given the label {named!r}, which is {none} {few}")
+    if made == "relabel":
+        if not named:
+            raise ValueError(f"{row} is to be relabelled and has no label: fill it in.")
+        return named
+    meant = {"accept": suggested, "reject": given, "second": second, "exclude": EXCLUDED}[made]
+    if made == "second" and not meant:
+        raise ValueError(f"{row} has no second candidate to take: use relabel.")
+    if named and named != meant:
+        problem = f"{row}: {made} means {_in_words(meant)}, but its label says {named!r}"
+        raise ValueError(f"{problem}: make them agree, or use relabel.")
+    return meant
+
+
+def _new_class(row: str, named: str) -> str:
+    """Return the name of a class that the reviewer made up."""
+    name = named.strip()
+    if not name or readable(name) != name:
+        raise ValueError(f"{row} is to get a new class and its label is {named!r}: name the class.")
+    return name
+
+
+def _in_words(label: str | None) -> str:
+    return "excluded" if label is EXCLUDED else repr(label)
+
+
+# The file of decisions that a review exports, one line per row ------------------------------------
+# Its columns are the fields of `Decision`, in any order. Those that have a default there may be
+# absent, so that files of older reports are read. A spreadsheet may have saved it with semicolons
+# or tabs. The page takes and refuses the same files, by the functions of decisions.js.
+
+
+REQUIRED = [field.name for field in fields(Decision) if field.default is MISSING]
+
+
+def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:
+    r"""Read the decisions that a review exported.
+
+    Parameters
+    ----------
+    path : path
+        CSV file in UTF-8, its cells separated by commas, semicolons or tabs.
+
+    Returns
+    -------
+    list of Decision
+        In the order of the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("decisions.csv").write_text("report,id,decision,label\nr1,7,relabel,cat\n")
+    >>> read_decisions("decisions.csv")
+    [Decision(report='r1', id='7', decision='relabel', label='cat', given_label=None, ...)]
+    """
+    header, *lines = _lines(path) or [[]]
+    _check_header(path, header)
+    return [
+        _decision(f"{path}, decision {number}", header, line)
+        for number, line in enumerate(lines, start=1)
+    ]
+
+
+def _lines(path: str | os.PathLike[str]) -> list[list[str]]:
+    """Return the lines of a file, by the first separator that finds the columns."""
+    for delimiter in DELIMITERS:
+        with suppress(ValueError):  # by another it may be one
+            lines = read_csv(path, delimiter, is_guarded=True)
+            if lines and {*REQUIRED} <= {*lines[0]}:
+                return lines
+    return read_csv(path, is_guarded=True)
+
+
+def _check_header(path: str | os.PathLike[str], header: Sequence[str]) -> None:
+    columns = [field.name for field in fields(Decision)]
+    missing = [name for name in REQUIRED if name not in header]
+    times = Counter(header)
+    unknown = [name for name in header if name not in columns or times[name] > 1]
+    if missing or unknown:
+        said = [f"lacks {', '.join(missing)}"] * bool(missing)
+        said += [f"has {first_few(unknown)}, not known or repeated"] * bool(unknown)
+        raise ValueError(
+            f"{path} {' and '.join(said)}: its columns must be {', '.join(REQUIRED)}, and may be "
+            f"{', '.join(columns[len(REQUIRED) :])}, separated by commas, semicolons or tabs."
+        )
+
+
+def _decision(place: str, header: Sequence[str], line: Sequence[str]) -> Decision:
+    """Return one decision, or say what is wrong with its line."""
+    if len(line) != len(header):
+        fields_found = f"{len(line)} fields and the header has {len(header)}"
+        raise ValueError(f"{place} has {fields_found}: export the decisions again.")
+    cells: dict[str, Any] = dict(zip(header, line, strict=True))
+    decision = cells["decision"]
+    if decision not in (*DECISIONS, OPEN):
+        known = ", ".join((*DECISIONS, OPEN))
+        raise ValueError(f"{place} has decision {decision!r}: pass one of {known}.")
+    return Decision(**cells)

@@ -1,0 +1,220 @@
+"""A folder of images sorted by their corrected classes.
+
+An image that lay in the folder of its given class, at any depth, lies at the same depth in the
+folder of its corrected class. Images are linked (hard links, which take no space and outlive the
+folder they came from), or copied where that cannot be done or is asked for.
+"""
+
+import os
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from twohot.base import KEPT, NAME_BYTES, NO_LABEL, ArgumentError, counted, first_few
+from twohot.review.decisions import Applied
+from twohot.review.records import ReviewRows
+from twohot.tables import PATH
+
+# Names that stand for devices on Windows, with any ending.
+PORTS = (f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))
+DEVICES = {"con", "prn", "aux", "nul", *PORTS}
+
+
+@dataclass(frozen=True)
+class SortedFolder:
+    """What was made."""
+
+    n_images: int
+    n_copied: int  # copied and not linked
+    unusual: tuple[str, ...]  # classes whose folders Windows cannot hold
+    left_out: tuple[str, ...]  # files of the folder without a label, not audited, or excluded
+
+
+def write_sorted_folder(
+    source: Path, target: Path, rows: ReviewRows, applied: Applied, *, copy: bool = False
+) -> SortedFolder:
+    """Make a folder with a sub-folder for each class, and in it the images of that class.
+
+    Parameters
+    ----------
+    source : path
+        The folder of the images that were audited.
+    target : path
+        The folder to make; it must not be there, or be empty.
+    rows : ReviewRows
+        The images that were audited.
+    applied : Applied
+        Their labels now. Images that are excluded have none, and are left out.
+    copy : bool, default=False
+        Copy the images, and never link them.
+
+    Returns
+    -------
+    SortedFolder
+        How many images there are, how many were copied, and what was left out.
+
+    Examples
+    --------
+    >>> from twohot import find_label_issues
+    >>> from twohot.review.decisions import Decision, apply_decisions
+    >>> from twohot.audit.report import review_rows
+    >>> from twohot.tables import FeatureTable, RowIds
+    >>> images = ["cat/cat.jpg", "cat/tom.jpg", "dog/dog.jpg"]
+    >>> for image in images:
+    ...     Path("pets", image).parent.mkdir(parents=True, exist_ok=True)
+    ...     _ = Path("pets", image).write_bytes(b"")
+    >>> table = FeatureTable(
+    ...     features=np.eye(3), labels=np.array([0, 0, 1]), classes=("cat", "dog"),
+    ...     ids=RowIds(images, "path"),
+    ... )
+    >>> issues = find_label_issues(None, table.coded, probabilities=np.eye(2)[[1, 0, 1]])
+    >>> rows = review_rows(table, issues)
+    >>> accepted = Decision(rows.report_id(), "cat/cat.jpg", "accept", "")
+    >>> applied = apply_decisions(rows, [accepted])
+    >>> write_sorted_folder(Path("pets"), Path("clean"), rows, applied).n_images
+    3
+    >>> sorted(path.as_posix() for path in Path("clean").rglob("*.jpg"))
+    ['clean/cat/tom.jpg', 'clean/dog/cat.jpg', 'clean/dog/dog.jpg']
+    """
+    names = _checked_names(source, target, rows)
+    labels = applied.labels
+    moved = labels != rows.given_labels
+    folders = _class_folders(applied.classes[code] for code in np.unique(labels[labels >= 0]))
+    places: dict[str, tuple[PurePosixPath, str]] = {}  # what a disk tells apart → place, image
+    # Images that stay in their class keep their names, whatever comes to lie beside them.
+    for row in np.argsort(moved, kind="stable").tolist():
+        if labels[row] != NO_LABEL:
+            before, after = rows.label_name(rows.given_labels[row]), applied.classes[labels[row]]
+            within = _within_class(names[row], before)
+            place = _free_place(places, folders[after], within, before)
+            places[_told_apart(place)] = place, names[row]
+    # Made beside and renamed: the folder is there whole or not at all.
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name[:KEPT]}.") as made:
+        n_copied = 0
+        whole = Path(made) / "whole"
+        whole.mkdir()
+        for place, name in places.values():
+            (whole / place).parent.mkdir(parents=True, exist_ok=True)
+            n_copied += _put(source / name, whole / place, copy=copy)
+        whole.replace(target)
+    taken = [name for _, name in places.values()]
+    unusual = tuple(name for name in folders.values() if _fails_on_windows(name))
+    return SortedFolder(len(taken), n_copied, unusual, _left_out(source, taken))
+
+
+def _checked_names(source: Path, target: Path, rows: ReviewRows) -> list[str]:
+    """Return the paths of the images below their folder, or say why there is nothing to sort."""
+    if rows.ids.kind != PATH:
+        problem = f"is a folder, and the ids of the audit are {rows.ids.in_words()}"
+        raise ArgumentError({"to": source}, problem, "pass the file that the labels came from.")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ArgumentError({"output": target}, "is there already", "choose another name.")
+    if target.resolve().is_relative_to(source.resolve()):
+        problem = f"lies in {source}, whose images it would become"
+        raise ArgumentError({"output": target}, problem, "choose a folder beside it.")
+    names = list(rows.ids)
+    outside = [name for name in names if not _is_below(PurePosixPath(name))]
+    if outside:
+        problem = f"the audit names images outside of their folder ({first_few(outside)})"
+        raise ArgumentError("", problem, "extract the features again.")
+    missing = [name for name in names if not (source / name).is_file()]
+    if missing:
+        few = f"{counted(len(missing), 'image')} of the audit ({first_few(missing)})"
+        raise ArgumentError({"to": source}, f"lacks {few}", "pass the folder that was audited.")
+    return names
+
+
+def _left_out(source: Path, taken: Iterable[str]) -> tuple[str, ...]:
+    """Return the files of a folder that were not taken; those that systems leave do not count."""
+    files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
+    seen = {path.as_posix() for path in files if not path.name.startswith(".")}
+    return tuple(sorted(seen - set(taken)))
+
+
+def _is_below(path: PurePosixPath) -> bool:
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _class_folders(classes: Iterable[str]) -> dict[str, str]:
+    """Return the folder of every class, or say which class can have none of its own."""
+    folders = {name: _folder_name(name) for name in classes}
+    taken: dict[str, str] = {}
+    for name in folders:
+        other = taken.setdefault(_told_apart(name), name)
+        if other != name:
+            alike = "differ in capitals only, or in how accents are stored"
+            problem = f"the classes {other!r} and {name!r} {alike}, and many disks hold one folder"
+            raise ArgumentError("", problem, "rename one of them.")
+    return folders
+
+
+def _folder_name(name: str) -> str:
+    """Return the name of a class if a folder can have it, and is read again."""
+    is_long = len(os.fsencode(name)) > NAME_BYTES
+    if is_long or name in {".", ".."} or any(mark in name for mark in ("/", "\\", "\0")):
+        problem = "cannot be the name of a folder"
+    elif name.startswith("."):
+        problem = "begins with a dot, and such folders are passed over"
+    else:
+        return name
+    raise ArgumentError("", f"the class {name!r} {problem}", "rename the class.")
+
+
+def _fails_on_windows(name: str) -> bool:
+    """Return whether Windows refuses a name of a folder, or changes it.
+
+    Examples
+    --------
+    >>> [_fails_on_windows(name) for name in ("con", "aux.txt", "x.", "what?", "cat")]
+    [True, True, True, True, False]
+    """
+    if name[-1] in ". " or any(mark in '<>:"|?*' or ord(mark) < 32 for mark in name):
+        return True
+    return name.split(".", maxsplit=1)[0].rstrip().casefold() in DEVICES
+
+
+def _told_apart(path: PurePosixPath | str) -> str:
+    """Return what is the same for all paths that some disk holds to be one."""
+    return unicodedata.normalize("NFC", str(path)).casefold()
+
+
+def _within_class(name: str, given: str) -> PurePosixPath:
+    """Return where an image lies within the folder of its given class, if it lies in one."""
+    path = PurePosixPath(name)
+    return path.relative_to(given) if len(path.parts) > 1 and path.parts[0] == given else path
+
+
+def _free_place(
+    taken: Container[str], folder: str, within: PurePosixPath, before: str
+) -> PurePosixPath:
+    """Return a place that no other image has: two classes may have images of one name."""
+    place = PurePosixPath(folder) / within
+    number = 1
+    while _told_apart(place) in taken:
+        came_from = f" ({before})" if number == 1 and "/" not in before else f" ({number})"
+        place = PurePosixPath(folder) / within.with_stem(within.stem + came_from)
+        number += 1
+    return place
+
+
+def _put(source: Path, target: Path, *, copy: bool) -> bool:
+    """Link an image, or copy it; return whether it was copied."""
+    real = source.resolve()  # of a link, what it leads to
+    if not copy:
+        try:
+            os.link(real, target)
+        except FileExistsError:  # a copy would be written through its link, into another image
+            raise
+        except OSError:  # on another disk, or one that knows no links
+            pass
+        else:
+            return False
+    with real.open("rb") as image, target.open("xb") as made:
+        shutil.copyfileobj(image, made)
+    shutil.copystat(real, target)
+    return True

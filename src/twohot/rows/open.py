@@ -1,0 +1,206 @@
+"""Where rows live: which store holds the rows of a matrix, and what is known of them beforehand."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike
+
+from twohot.base import ArgumentError, FloatArray, IntArray, Matrix, check_finite
+from twohot.rows.chunked import ChunkedFeatures
+from twohot.rows.dask_rows import DaskRows
+from twohot.rows.preparation import Preparation, row_norms
+from twohot.rows.rows import Block, Rows, Terms
+from twohot.rows.selected import SelectedRows
+from twohot.rows.stored import in_parts
+
+# How large features are, where they lie, and whether the squares of a fit can hold them -----------
+# A mean is found in two steps, offset + mean of (x - offset), so that what rows have in common
+# costs no digits: sums are then of the size of the differences alone.
+
+
+# What a mean over many rows may be off by, relative to how far rows are from each other. A row no
+# further from it is at the mean; scaling would blow rounding up.
+MEAN_ROUNDING = 1e4 * float(np.finfo(np.float64).eps)
+# What rows have in common is large if it is so many times as large as their differences: less costs
+# a sum one digit, and subtracting it half a read of the rows.
+LARGE_OFFSET = 8.0
+# Room that is left between the largest or smallest float and the size of the rows: for their norms,
+# and for sums of many products of two entries.
+NORM_ROOM, PRODUCT_ROOM = 2.0**4, 2.0**12
+
+
+def large_offset(few: Matrix) -> FloatArray:
+    """Return the median of each column of a few rows, zero where rows differ about as much.
+
+    Examples
+    --------
+    >>> large_offset(np.array([[1e12, 0.0], [1e12 + 1, 2.0], [1e12 + 1, 1.0]]))
+    array([1.e+12, 0.e+00])
+    """
+    dense = few.toarray() if sp.issparse(few) else np.asarray(few)
+    # NaN and infinity are found where all rows are read.
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = np.sort(dense, axis=0)[len(dense) // 2].astype(np.float64)
+        differ = np.abs(dense - middle).mean(axis=0)
+        return np.where(np.abs(middle) > LARGE_OFFSET * differ, middle, 0.0)
+
+
+def mean_rounding(mean: FloatArray, spread: FloatArray, stored: DTypeLike) -> float:
+    """Return the norm of what a mean may be off by.
+
+    `spread` is how far rows are from their offset, column by column. A column in which they do not
+    differ has an exact mean.
+    """
+    eps = float(np.finfo(np.result_type(stored, np.float32)).eps)  # what a row is centred in
+    return MEAN_ROUNDING * safe_norm(spread) + eps * safe_norm(mean[spread > 0])
+
+
+def check_told_apart(error: float, mean: FloatArray, size: float, stored: DTypeLike) -> None:
+    """Raise if rows of such a size about their mean cannot be told from it."""
+    if size > 0 and error > size / 2:
+        problem = (
+            f"has rows that differ by {size:.1g} about a mean row of norm {safe_norm(mean):.1g}"
+        )
+        hidden = f"of which {np.dtype(stored)} does not keep enough digits"
+        advice = "subtract what they have in common where they are made, or store more digits."
+        raise ArgumentError("X", f"{problem}, {hidden}", advice)
+
+
+def check_size(
+    size: float, dtype: DTypeLike | None, *, normalize: bool, row: int | None = None
+) -> None:
+    """Raise if rows of such a norm, or a row, are too large or too small to be computed with."""
+    limits = np.finfo(np.dtype(dtype))
+    least, most = NORM_ROOM * float(limits.tiny), float(limits.max) / NORM_ROOM
+    if not normalize:
+        least = PRODUCT_ROOM * float(limits.tiny) ** 0.5
+        most = float(limits.max) ** 0.5 / PRODUCT_ROOM
+    if size == 0 or least < size < most:
+        return
+    which = "rows" if row is None else f"row {row}"
+    problem = f"has {which} of norm {size:.1g}, and {limits.dtype} computes with {least:.0e} to"
+    advice = "multiply X by a constant" if row is None else "correct the row, or leave it out"
+    if not normalize and row is None:
+        advice += ", or pass {normalize}, to which no scale matters"
+    raise ArgumentError("X", f"{problem} {most:.0e}", f"{advice}.", normalize=True)
+
+
+def safe_norm(vector: FloatArray) -> float:
+    """Return a norm whose squares do not overflow, infinity where an entry is none."""
+    largest = float(np.abs(vector).max(initial=0.0))
+    if not 0 < largest < np.inf:
+        return 0.0 if largest == 0 else np.inf
+    return largest * float(np.linalg.norm(vector / largest))
+
+
+# How large rows are is judged by so many of them, drawn at random: every so many rows might be the
+# ones that are unlike the others.
+LOOK_ROWS = 200
+
+
+def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
+    """Return the rows of X in the store that can read them; options as for `Rows`."""
+    if isinstance(X, ChunkedFeatures):
+        return DaskRows(X, preparation, **options)
+    return Rows(in_parts(X), preparation, **options)
+
+
+def fit_preparation(
+    X: Matrix,
+    *,
+    center: bool,
+    normalize: bool,
+    weights: FloatArray | None,
+    n_jobs: int = 1,
+    dtype: DTypeLike | None = None,
+) -> Preparation:
+    """Read X once: find NaN and infinity, and the (weighted) mean row.
+
+    Rows must be of a size that `dtype`, by default float64, can compute with.
+    """
+    rows = open_rows(X, weights=weights, n_jobs=n_jobs)
+    if isinstance(X, SelectedRows):  # an error names a row by its place among those of the user
+        rows.attach("place", X.index)
+    n_few = min(LOOK_ROWS, rows.n_samples)
+    few = np.sort(np.random.default_rng(0).choice(rows.n_samples, n_few, replace=False))
+    looked_at = X[few]
+    offset = large_offset(looked_at) if center else np.zeros(rows.n_columns)
+    total, deviations = rows.sum(mean_terms, few, offset)
+    spread = deviations / n_few
+    distances = np.sort(_distances(looked_at, offset))
+    furthest, row = _warn_of_outlier(rows, offset, total / rows.n_samples, distances)
+    check_size(furthest, dtype, normalize=normalize, row=row)
+    check_size(safe_norm(spread), dtype, normalize=normalize)
+    if not center:
+        return Preparation(None, normalize)
+    mean = offset + total / rows.n_samples
+    error = mean_rounding(mean, spread, X.dtype)
+    # Of all but the furthest, which alone tells nothing apart.
+    size = float(distances[:-1].mean()) if n_few > 1 else 0.0
+    check_told_apart(error, mean, size, X.dtype)
+    return Preparation(mean, normalize, error)
+
+
+def _warn_of_outlier(
+    rows: Rows, offset: FloatArray, shift: FloatArray, distances: FloatArray
+) -> tuple[float, int]:
+    """Warn of a row that alone could move the mean further than half of the rows are from it.
+
+    Centred by such a mean, or compared with such a row, all others look alike. `distances`, sorted,
+    are those of a few rows from the offset, and `shift` is that of the mean: unless it is further
+    from the offset than half of them, no row has moved it so far, and none is looked for. Returned
+    are the distance of that row, or zero, and its place.
+    """
+    usual = float(distances[len(distances) // 2])
+    if not 0 < usual < safe_norm(shift):
+        return 0.0, 0
+    far, place = max(rows.map(furthest_row, offset))
+    if far > usual * rows.n_samples:
+        warnings.warn(
+            f"X has row {place} of norm {far:.1g}, and half of the rows have {usual:.1g} or less: "
+            "beside it they can hardly be told apart. Correct the row, or leave it out.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return float(far), int(place)
+    return 0.0, 0
+
+
+def furthest_row(block: Block, offset: FloatArray) -> tuple[float, int]:
+    """Return the largest distance of a row from the offset, times its weight, and its place.
+
+    A kernel.
+    """
+    distances = _distances(block.x, offset)
+    if block.weights is not None:
+        distances *= block.weights[:, 0]
+    row = int(np.argmax(distances))
+    places = block.columns.get("place")
+    return float(distances[row]), block.first + row if places is None else int(places[row])
+
+
+def _distances(x: Matrix, offset: FloatArray) -> FloatArray:
+    """Return how far rows are from an offset."""
+    dense = x.toarray() if sp.issparse(x) else np.asarray(x)
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity are found elsewhere
+        return row_norms(dense.astype(np.float64) - offset)
+
+
+def mean_terms(block: Block, few: IntArray, offset: FloatArray) -> Terms:
+    """Return Σ v (x - offset), and Σ |x - offset| over a few rows. A kernel."""
+    x, weights = block.x, block.weights
+    # A finite sum has finite terms; one that is not may be an overflow, hence the second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if offset.any():
+            x = (x.toarray() if sp.issparse(x) else x) - offset
+        # From the left, so that a sparse array adds up in float64 too.
+        plain = np.asarray(np.ones(len(block)) @ x)
+        if not np.isfinite(plain).all():
+            check_finite("X", block.x, block.first, block.columns.get("place"))
+        start, stop = np.searchsorted(few, [block.first, block.first + len(block)])
+        sizes = abs(x[few[start:stop] - block.first])
+        deviations = np.asarray(sizes.sum(axis=0, dtype=np.float64)).ravel()
+    total = plain if weights is None else np.asarray(weights[:, 0] @ x)
+    return total, deviations

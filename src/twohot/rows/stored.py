@@ -1,0 +1,212 @@
+"""Rows that are slow to read, part by part: a thread reads the next part while one is worked on.
+
+Blocks are cut from parts, and are the same whatever the parts are: a fit reads the same numbers, in
+the same order, as if all rows were in memory. At most three parts are held.
+"""
+
+import mmap
+from abc import abstractmethod
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from sklearn.utils import _safe_indexing
+
+from twohot.base import IntArray, Matrix
+from twohot.rows.selected import GatheredRows, SelectedRows
+from twohot.rows.threads import submitted
+
+# Bytes that are read at once: enough for any disk. Of many more, memory is asked of the system anew
+# each time, and that costs a tenth of a pass.
+PART_BYTES = 2**21
+# The part that is worked on, the next one, and the last one, which another thread may not have
+# finished.
+MOST_HELD = 3
+
+
+class PartedRows(GatheredRows):
+    """A matrix whose rows are read in parts, when they are asked for.
+
+    Parameters
+    ----------
+    bounds : array of shape (n_parts + 1,)
+        Number of the first row of each part, and of all rows.
+    n_features : int
+        Columns.
+    dtype : numpy dtype
+        Of the rows as they are read.
+    """
+
+    def __init__(self, bounds: IntArray, n_features: int, dtype: DTypeLike) -> None:
+        self.bounds = np.asarray(bounds, dtype=np.intp)
+        self.shape = int(self.bounds[-1]), n_features
+        self.dtype = np.dtype(dtype)
+        self.n_reads = 0  # of parts, so far
+        self._held: OrderedDict[int, Future[NDArray[Any]]] = OrderedDict()
+        self._lock = Lock()
+        self._reader: ThreadPoolExecutor | None = None
+
+    @abstractmethod
+    def read_part(self, number: int) -> NDArray[Any]:
+        """Return the rows of a part, in memory."""
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return len(self.bounds) - 1
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        """Return some rows in memory: a slice, numbers in any order, or a mask."""
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            first, end, _ = rows.indices(len(self))
+            return self._between(first, max(first, end))
+        return self._gather(np.atleast_1d(np.arange(len(self))[rows]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Where it arrives, it reads for itself.
+        return self.__dict__ | {"_held": OrderedDict(), "_lock": None, "_reader": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"_lock": Lock()})
+
+    def _between(self, first: int, end: int) -> NDArray[Any]:
+        """Return neighbouring rows; within one part they are a view of it."""
+        pieces = [
+            self._part(number)[max(first - start, 0) : end - start]
+            for number, start in self._parts_of(first, end)
+        ]
+        if not pieces:
+            return np.empty((0, self.shape[1]), self.dtype)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def _parts_of(self, first: int, end: int) -> list[tuple[int, int]]:
+        """Return the parts that some rows are in, each with its first row; none is empty."""
+        number = int(np.searchsorted(self.bounds, first, side="right")) - 1
+        found = []
+        while number < self.n_parts and self.bounds[number] < end:
+            if self.bounds[number + 1] > max(first, self.bounds[number]):
+                found.append((number, int(self.bounds[number])))
+            number += 1
+        return found
+
+    def _gather(self, index: IntArray) -> NDArray[Any]:
+        """Return rows in any order; each of their parts is read once, in the order of the parts."""
+        parts = np.searchsorted(self.bounds, index, side="right") - 1
+        gathered = np.empty((len(index), self.shape[1]), self.dtype)
+        for number in np.unique(parts).tolist():
+            chosen = parts == number
+            gathered[chosen] = self._part(number)[index[chosen] - self.bounds[number]]
+        return gathered
+
+    def _part(self, number: int) -> NDArray[Any]:
+        """Return the rows of a part, and begin to read the next one."""
+        with self._lock:
+            part = self._begin(number)
+            # After the last part comes the first one: most work passes over all rows many times.
+            self._begin((number + 1) % self.n_parts)
+            while len(self._held) > MOST_HELD:
+                self._held.popitem(last=False)
+        return part.result()
+
+    def _begin(self, number: int) -> "Future[NDArray[Any]]":
+        if number not in self._held:
+            if self._reader is None:
+                self._reader = ThreadPoolExecutor(1, thread_name_prefix="twohot-reader")
+            self.n_reads += 1
+            self._held[number] = submitted(self._reader, self.read_part, number)
+        self._held.move_to_end(number)
+        return self._held[number]
+
+
+class SlicedRows(PartedRows):
+    """A matrix on disk that gives its rows by slices: a memory map, or an array of Zarr or HDF5.
+
+    Parameters
+    ----------
+    X : memory map, Zarr array or HDF5 data set of shape (n_samples, n_features)
+        Where the rows are stored.
+    part_rows : int, optional
+        Rows that are read at once.
+    """
+
+    def __init__(self, X: Matrix, part_rows: int | None = None) -> None:
+        row_bytes = X.shape[1] * np.dtype(X.dtype).itemsize
+        size = part_rows or max(1, PART_BYTES // max(1, row_bytes))
+        bounds = np.append(np.arange(0, X.shape[0], size), X.shape[0])
+        super().__init__(bounds, X.shape[1], X.dtype)
+        self.X = X
+        self._map = mapped_file(X)
+
+    def read_part(self, number: int) -> NDArray[Any]:
+        """Return a copy of some rows; pages of a memory map are then given back."""
+        part = self.X[self.bounds[number] : self.bounds[number + 1]]
+        rows = np.array(part)
+        if self._map is not None:
+            release_pages(self._map, part)
+        return rows
+
+    def _gather(self, index: IntArray) -> NDArray[Any]:
+        # A map finds any row without reading others.
+        return super()._gather(index) if self._map is None else np.asarray(self.X[index])
+
+
+def in_parts(X: Matrix) -> Matrix:
+    """Return a matrix that is stored on disk as one that is read in parts; others stay.
+
+    So do those that are no larger than a part.
+
+    Examples
+    --------
+    >>> stored = np.lib.format.open_memmap("rows.npy", "w+", np.float16, (2**11, 1024))
+    >>> type(in_parts(stored)).__name__, type(in_parts(stored[:5])).__name__
+    ('SlicedRows', 'memmap')
+    """
+    if isinstance(X, SelectedRows):
+        inner = in_parts(X.X)
+        return X if inner is X.X else SelectedRows(inner, X.index)
+    if not isinstance(X, np.ndarray) or X.nbytes <= PART_BYTES or mapped_file(X) is None:
+        return X
+    return SlicedRows(X)
+
+
+def open_store(X: Any) -> Any:
+    """Return an array of Zarr or HDF5 as rows that are read in parts; anything else stays."""
+    package = type(X).__module__.split(".", maxsplit=1)[0]
+    if package not in {"h5py", "zarr"} or len(getattr(X, "shape", ())) != 2:
+        return X
+    # A whole number of its own chunks, which are decoded as a whole.
+    row_bytes = max(1, X.shape[1] * np.dtype(X.dtype).itemsize)
+    own = (X.chunks or (1,))[0]
+    return SlicedRows(X, own * max(1, PART_BYTES // (row_bytes * own)))
+
+
+def mapped_file(X: Any) -> mmap.mmap | None:
+    """Return the map of the file that an array is a view of, if it is one."""
+    while isinstance(X, np.ndarray):
+        X = X.base
+    return X if isinstance(X, mmap.mmap) else None
+
+
+def place_in_map(file: mmap.mmap, part: NDArray[Any]) -> int:
+    """Return at which byte of a map an array starts that is a view of it."""
+    return int(part.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data)
+
+
+def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
+    """Give pages of a read-only map back: they stay in the system's cache, and are not ours."""
+    if not hasattr(mmap, "MADV_DONTNEED") or part.flags.writeable or not part.flags.c_contiguous:
+        return
+    start = place_in_map(file, part)
+    # Whole pages alone; a page that is half of the next part's would have to be read again.
+    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    length = (start + part.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
+    if length > 0:
+        file.madvise(mmap.MADV_DONTNEED, first, length)
+
+
+def take_rows(X: Matrix, rows: slice | IntArray) -> Matrix:
+    """Return some rows of an array, sparse matrix, frame or list, as what they came in."""
+    return X[rows] if isinstance(X, GatheredRows) else _safe_indexing(X, rows)

@@ -1,0 +1,209 @@
+"""A model of the curvature that can be inverted: one metric for each class.
+
+The second derivative of cross-entropy with respect to the coefficients of class k is
+mean_i v_i p_ik (1 - p_ik) x_i x_iᵀ + l2. Along the principal axes, and with the rows weighted by
+p_ik taken as spread like all rows around their own mean m_k, it is about
+
+    D_k = diag(h_k · variances + l2) + h_k m_k m_kᵀ,     h_k = mean_i v_i p_ik (1 - p_ik).
+
+Its inverse, with den_k the diagonal, is that of a rank-one update (Sherman–Morrison):
+
+    D_k⁻¹ g = g/den_k - u_k c_k (u_k · g),    u_k = m_k/den_k,    c_k = h_k / (1 + h_k m_k · u_k).
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from twohot.base import FloatArray
+from twohot.solve.objective import Evaluation, FitProblem
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMetrics:
+    """D_k for every class."""
+
+    diagonal: FloatArray  # (K, d) or (1, d), den_k
+    means: FloatArray | None  # (K, d), m_k; None: no rank-one term
+    curvature: FloatArray  # (K, 1), h_k
+
+    def multiply(self, vectors: FloatArray) -> FloatArray:
+        """Return D_k v_k, class by class."""
+        product = self.diagonal * vectors
+        if self.means is not None:
+            product += self.means * (self.curvature * class_inner(self.means, vectors))
+        return product
+
+    def solve(self, vectors: FloatArray) -> FloatArray:
+        """Return D_k⁻¹ v_k, class by class."""
+        solution = vectors / self.diagonal
+        if self.means is not None:
+            lean = self.means / self.diagonal
+            share = self.curvature / (1 + self.curvature * class_inner(self.means, lean))
+            solution -= lean * (share * class_inner(lean, vectors))
+        return solution
+
+
+def class_inner(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the inner product of each class, (K, 1)."""
+    return np.asarray(np.vecdot(left, right)[:, np.newaxis])
+
+
+def metrics_at_zero(problem: FitProblem) -> ClassMetrics:
+    """Return the metric of cross-entropy at zero, where outputs are uniform; the same for all."""
+    return _metrics(problem, np.full((1, 1), 1 / len(problem.target_moment)), None)
+
+
+def metrics_at(problem: FitProblem, evaluation: Evaluation) -> ClassMetrics:
+    """Return the metrics where a pass has been made."""
+    return _metrics(problem, evaluation.curvature[:, np.newaxis], evaluation.means)
+
+
+def _metrics(problem: FitProblem, curvature: FloatArray, means: FloatArray | None) -> ClassMetrics:
+    dtype = problem.rows.dtype
+    diagonal = curvature * problem.axes.variances + problem.penalty
+    return ClassMetrics(
+        diagonal.astype(dtype),
+        None if means is None else means.astype(dtype),
+        curvature.astype(dtype),
+    )
+
+
+# What past steps tell about the curvature, for all classes and for each of them -------------------
+# What a pass tells about the curvature, y ≈ H s for the last step s, is used twice.
+#
+# Class by class: with the metrics D_k of solve.preconditioner, H is nearly block diagonal, and
+# inside a block a dozen directions stay that D_k does not know: the ways in which the rows of this
+# one class differ. A pair (s, y) holds a pair (s_k, y_k) for every class at once, so the two-loop
+# recursion of L-BFGS, with its inner products taken class by class, learns these directions in all
+# K blocks from the same few passes. Over all classes at once there are K dozens of them, more than
+# a history can hold.
+#
+# Over all classes: the usual recursion on the last few pairs stands on top and mends what couples
+# the classes.
+#
+# Adding one vector to the coefficients of all classes changes no output. The recursion is kept in
+# the space where classes sum to zero by projecting before and after, which keeps it symmetric.
+
+
+CLASS_PAIRS = 30  # pairs of the class-wise recursion; more gain little, and take memory
+OVERALL_PAIRS = 10  # pairs of the overall recursion
+
+MOST_CLASSES = 0.9  # share of classes that use a pair from which on it counts as used by all
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A step and the change of the gradient along it, both divided by the length of the step.
+
+    That leaves what they tell unchanged, and their squares within the range of float32.
+    """
+
+    step: FloatArray  # (K, d)
+    change: FloatArray  # (K, d)
+    overall: Any  # 1/(step · change), a number in the precision of the passes
+    by_class: FloatArray  # (K, 1), the same of each class; zero where its own pair is not used
+
+
+@dataclass(eq=False)
+class History:
+    """The last pairs. Those of each class may serve the next fit on the same rows and penalty.
+
+    A direction need not be exact, so it is computed in the precision of the passes.
+    """
+
+    dtype: np.dtype[Any]
+    pairs: deque[Pair] = field(default_factory=lambda: deque(maxlen=CLASS_PAIRS))
+    n_overall: int = 0  # how many of the newest pairs belong to this fit
+    pause: int = 0  # steps until the pairs of each class are used again
+
+    def add(
+        self, step: FloatArray, change: FloatArray, metrics: ClassMetrics, least: float
+    ) -> None:
+        """Keep a pair, if there is curvature along it.
+
+        A class uses its own pair where it has more than the `least` share of the curvature that
+        its metric says.
+        """
+        length = float(np.linalg.norm(step))
+        if length == 0:
+            return
+        step, change = (step / length).astype(self.dtype), (change / length).astype(self.dtype)
+        overall = np.vdot(step, change)
+        if overall <= 0:
+            return
+        own = class_inner(step, change)
+        used = own > least * class_inner(step, metrics.multiply(step))
+        by_class = np.divide(1, own, out=np.zeros_like(own), where=used)
+        self.pairs.append(Pair(step, change, 1 / overall, by_class))
+        self.n_overall = min(self.n_overall + 1, OVERALL_PAIRS)
+
+    def forget(self) -> None:
+        """Drop all pairs: they have led nowhere."""
+        self.pairs.clear()
+        self.n_overall = 0
+
+    def solve(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
+        """Return about H⁻¹ vector."""
+        length = float(np.linalg.norm(vector))
+        if length == 0:
+            return vector
+        recent = list(self.pairs)[len(self.pairs) - self.n_overall :]
+        solution = _two_loops(
+            _centred(vector / length).astype(self.dtype),
+            recent,
+            [pair.overall for pair in recent],
+            np.vdot,
+            lambda rest: self._scale(metrics) * self._solve_by_class(rest, metrics),
+        )
+        # Steps that were tiny have sums over the classes that are not, for their length.
+        return _centred(solution.astype(np.float64)) * length
+
+    def _scale(self, metrics: ClassMetrics) -> FloatArray:
+        """Return how far the class-wise solution is off along the newest step.
+
+        It is right there for every class that uses the newest pair, so mostly there is no need
+        to look.
+        """
+        if self.n_overall == 0:
+            return np.ones((), self.dtype)
+        newest = self.pairs[-1]
+        if not self.pause and np.mean(newest.by_class > 0) > MOST_CLASSES:
+            return np.ones((), self.dtype)
+        solved = self._solve_by_class(newest.change, metrics)
+        scale: FloatArray = 1 / (newest.overall * np.vdot(newest.change, solved))
+        return scale
+
+    def _solve_by_class(self, vector: FloatArray, metrics: ClassMetrics) -> FloatArray:
+        """Return about H⁻¹ vector, as if classes did not touch."""
+        pairs = [] if self.pause else list(self.pairs)
+        weights = [pair.by_class for pair in pairs]
+        solution = _two_loops(_centred(vector), pairs, weights, class_inner, metrics.solve)
+        return _centred(solution)
+
+
+def _centred(vector: FloatArray) -> FloatArray:
+    """Return a vector whose classes sum to zero."""
+    return np.asarray(vector - vector.mean(axis=0))
+
+
+def _two_loops(
+    vector: FloatArray,
+    pairs: list[Pair],
+    weights: list[FloatArray],
+    inner: Callable[[FloatArray, FloatArray], Any],
+    solve: Callable[[FloatArray], FloatArray],
+) -> FloatArray:
+    """Return the two-loop recursion of L-BFGS on `vector`, for any inner product."""
+    shares = []
+    rest = vector.copy()
+    for pair, weight in zip(reversed(pairs), reversed(weights), strict=True):
+        shares.append(weight * inner(pair.step, rest))
+        rest -= shares[-1] * pair.change
+    solution = solve(rest)
+    for pair, weight, share in zip(pairs, weights, reversed(shares), strict=True):
+        solution += (share - weight * inner(pair.change, solution)) * pair.step
+    return solution

@@ -1,0 +1,386 @@
+"""A folder of Parquet files, one for each part of a source, that a stopped run resumes.
+
+    _twohot.json        what the run is known by, and how many parts there will be; written first
+    part-00000.parquet  the rows of a part; a file is there when it is whole
+
+Whoever reads Parquet folders passes over names that begin with `_`. A folder of another run, or of
+somebody else, is refused.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import twohot
+from twohot.base import (
+    ArgumentError,
+    FileThereError,
+    IntArray,
+    Matrix,
+    as_url,
+    counted,
+    load_extra,
+    whole_stored_file,
+)
+from twohot.rows import (
+    ClusterTasks,
+    PartedRows,
+    SelectedRows,
+    mapped_file,
+    place_in_map,
+    split_index,
+)
+from twohot.tables.feature_file import read_features
+from twohot.tables.numpy_files import map_array
+from twohot.tables.parquet_features import ParquetFeatures
+from twohot.tables.parquet_files import PART_BYTES, RECORD, SUFFIX, read_record
+from twohot.tables.row_ids import RowIds
+from twohot.tables.table import FeatureTable
+
+PART = re.compile(rf"part-\d{{5,}}{re.escape(SUFFIX)}")
+# Parts that wait for each thread of the workers, so that none of them does.
+AHEAD = 2
+
+
+@dataclass(frozen=True)
+class PartFolder:
+    """A folder that holds a file for each part."""
+
+    url: str
+    n_parts: int
+
+    def path_of(self, number: int) -> str:
+        """Return the file of a part."""
+        return f"{self.url}/part-{number:05d}{SUFFIX}"
+
+    def missing(self) -> list[int]:
+        """Return the parts that are not written yet."""
+        there = set(_names(self.url))
+        numbers = range(self.n_parts)
+        return [each for each in numbers if self.path_of(each).rsplit("/", 1)[1] not in there]
+
+
+def begin_parts(
+    folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
+) -> PartFolder:
+    """Return a folder for the parts of a run: a new one, or what an earlier run left of the same.
+
+    Parameters
+    ----------
+    folder : path
+        Any that fsspec writes.
+    about : mapping of JSON
+        What the run is known by, beside the version of twohot.
+    n_parts : int
+        How many files there will be.
+    force : bool
+        Replace the parts of another run.
+    name : str
+        What the folder is called in errors.
+    """
+    check_parts(folder, about, n_parts, force=force, name=name)
+    filesystem, path = _place(folder)
+    record = _record_of(about, n_parts)
+    if read_record(folder) != record:
+        remove_parts(folder)
+        filesystem.makedirs(path, exist_ok=True)
+        with whole_stored_file(f"{filesystem.unstrip_protocol(path)}/{RECORD}") as file:
+            file.write(json.dumps(record, indent=1).encode())
+    return PartFolder(filesystem.unstrip_protocol(path), n_parts)
+
+
+def check_parts(
+    folder: Any, about: Mapping[str, Any], n_parts: int, *, force: bool, name: str = "output"
+) -> None:
+    """Raise if `begin_parts` would, and leave what is there."""
+    filesystem, path = _place(folder)
+    record = _record_of(about, n_parts)
+    if filesystem.exists(path) and not filesystem.isdir(path):
+        raise ArgumentError({name: folder}, "is a file", "pass the name of a folder.")
+    there, names = read_record(folder), _names(as_url(folder))
+    if there is None and names:
+        problem = f"holds {names[0]!r}, which is no part that twohot wrote"
+        raise ArgumentError({name: folder}, problem, "pass a new or an empty folder.")
+    if there is not None and there != record and not force:
+        others = [name for name in {**there, **record} if there.get(name) != record.get(name)]
+        problem = f"holds parts of another run, which differs in {', '.join(others)}"
+        advice = "choose another folder, or replace them by {force}."
+        raise FileThereError({name: folder}, problem, advice, force=True)
+
+
+def remove_parts(folder: Any) -> None:
+    """Remove the parts that twohot wrote to a folder, and the folder if nothing else is in it."""
+    if read_record(folder) is None:
+        return
+    filesystem, path = _place(folder)
+    names = _names(as_url(folder))
+    parts = [name for name in names if PART.fullmatch(name)]
+    # The record comes last: while it is there, what is left is known to be ours, and not whole.
+    for name in (*parts, RECORD):
+        filesystem.rm_file(f"{path}/{name}")
+    if len(names) == len(parts) + 1:
+        with suppress(OSError):  # what a process that died was writing is for the next to remove
+            filesystem.rmdir(path)
+
+
+def write_part(url: str, tables: Iterable[Any]) -> str:
+    """Write tables of pyarrow of one schema to a file, a row group each; return its path."""
+    parquet = load_extra("pyarrow.parquet", "parquet", "Parquet files")
+    waiting = iter(tables)
+    with whole_stored_file(url) as file:
+        first = next(waiting, None)
+        if first is None:
+            raise ValueError(f"{url} has no tables: write at least one, which may have no rows.")
+        # Closed before its file, also where a table fails.
+        with parquet.ParquetWriter(file, first.schema) as writer:
+            for table in chain([first], waiting):
+                writer.write_table(table)
+    return url
+
+
+def write_parts(
+    function: Callable[..., Any],
+    calls: Iterable[Sequence[Any]],
+    tasks: ClusterTasks | None,
+    done: Callable[[], None],
+) -> None:
+    """Call a function that writes a part for each of some arguments; `done` after each.
+
+    On a cluster workers write, and a part that was lost with a worker is written again. Arguments
+    are sent when a worker is about to need them.
+    """
+    if tasks is None:
+        for call in calls:
+            function(*call)
+            done()
+        return
+    distributed = load_extra("distributed", "dask", "clusters")
+    waiting = iter(calls)
+    n_threads = sum(tasks.client.nthreads().values())
+    first = list(islice(waiting, max(1, AHEAD * n_threads)))
+    running = distributed.as_completed(tasks.run(function, [tuple(call) for call in first]))
+    for future in running:
+        tasks.results([future])
+        done()
+        for call in islice(waiting, 1):
+            running.update(tasks.run(function, [tuple(call)]))
+
+
+def parts_in_words(folder: PartFolder, n_written: int) -> str:
+    """Return how many parts there are, and how many were there before."""
+    before = folder.n_parts - n_written
+    there = f", {before} of them there already" if before else ""
+    return f"{counted(folder.n_parts, 'part')}{there}"
+
+
+def _record_of(about: Mapping[str, Any], n_parts: int) -> dict[str, Any]:
+    """Return what is written of a run, as it is read again."""
+    record = {**about, "n_parts": n_parts, "twohot": twohot.__version__}
+    return dict(json.loads(json.dumps(record)))
+
+
+def _place(folder: Any) -> tuple[Any, str]:
+    """Return the file system of a folder, and its path there."""
+    fsspec = load_extra("fsspec", "parquet", "Parquet files")
+    filesystem, path = fsspec.core.url_to_fs(as_url(folder))
+    return filesystem, path
+
+
+def _names(url: str) -> list[str]:
+    """Return the names of what a folder holds; files that begin with a dot do not count."""
+    filesystem, path = _place(url)
+    if not filesystem.isdir(path):
+        return []
+    filesystem.invalidate_cache(path)
+    names = (entry.rstrip("/").rsplit("/", 1)[-1] for entry in filesystem.ls(path, detail=False))
+    return sorted(name for name in names if not name.startswith("."))
+
+
+# The rows of a table in the parts of its source: what follows from them is written in as many -----
+# A part is some row groups of one Parquet file, or a block of rows of any other source. Parts do
+# not depend on which rows of the source are used: a part may have none of them.
+
+
+# Rows that are read at once to know a source by them.
+BLOCK_ROWS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class SourceParts:
+    """Some rows of a source, in its parts.
+
+    Examples
+    --------
+    >>> parts = source_parts(SelectedRows(np.eye(4), np.array([1, 3])), n_least=2)
+    >>> parts.bounds.tolist(), [parts.stored_rows(number).tolist() for number in range(2)]
+    ([0, 1, 2], [[1], [3]])
+    """
+
+    stored: Matrix  # all rows of the source
+    index: IntArray  # (n_rows,), those that are used, in order
+    bounds: IntArray  # (n_parts + 1,), place in the index of the first row of each part, and end
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return len(self.bounds) - 1
+
+    def places(self, number: int) -> slice:
+        """Return where the rows of a part are among those that are used."""
+        return slice(int(self.bounds[number]), int(self.bounds[number + 1]))
+
+    def stored_rows(self, number: int) -> IntArray:
+        """Return where the rows of a part are in the source."""
+        return self.index[self.places(number)]
+
+    def digest(self) -> str:
+        """Return what the rows are known by: versions of Parquet files, else all that is used."""
+        known = hashlib.sha256(repr((self.stored.shape, str(self.stored.dtype))).encode())
+        if isinstance(self.stored, ParquetFeatures):
+            known.update(self.stored.files.digest().encode())
+            known.update(repr(self.stored.columns).encode())
+        else:
+            for block in blocks_of_rows(self.stored, self.index, BLOCK_ROWS):
+                known.update(np.ascontiguousarray(block).tobytes())
+        known.update(self.index.tobytes())
+        return known.hexdigest()
+
+
+def source_parts(features: Matrix, *, n_least: int = 1) -> SourceParts:
+    """Return the rows of a table, in the order of their source, in its parts.
+
+    There are `n_least` parts or more, but for row groups, which are never divided.
+    """
+    selected = isinstance(features, SelectedRows)
+    stored = features.X if selected else features
+    index = features.index if selected else np.arange(features.shape[0])
+    if isinstance(stored, ParquetFeatures):
+        ends = stored.bounds[[part[-1] + 1 for part in stored.files.parts]]
+    else:
+        n_rows, n_features = stored.shape
+        most = PART_BYTES // max(1, n_features * np.dtype(stored.dtype).itemsize)
+        size = max(1, min(most, -(-n_rows // n_least)))
+        ends = np.append(np.arange(size, n_rows, size), n_rows)
+    return SourceParts(stored, index, np.searchsorted(index, np.append(0, ends)))
+
+
+def known_by(table: FeatureTable, parts: SourceParts) -> dict[str, str]:
+    """Return what a table is known by: its columns, its rows, and what these are called."""
+    return {
+        "columns": table.columns_in_words,
+        "source": parts.digest(),
+        "ids": names_digest(table.ids, table.items),
+    }
+
+
+def names_digest(ids: RowIds, items: Sequence[str] | None = None) -> str:
+    """Return what the ids of rows are known by, with the items that they came from if known."""
+    names = hashlib.sha256()
+    for first in range(0, len(ids), BLOCK_ROWS):
+        block = slice(first, first + BLOCK_ROWS)
+        own = None if items is None else list(items[block])
+        names.update(json.dumps([list(map(str, ids.cells(block))), own]).encode())
+    return names.hexdigest()
+
+
+def blocks_of_rows(stored: Matrix, rows: IntArray, size: int) -> Iterator[Any]:
+    """Yield some rows of a source, given in their order, at most `size` at once."""
+    if not isinstance(stored, ParquetFeatures):
+        for first in range(0, len(rows), size):
+            yield np.asarray(stored[rows[first : first + size]])
+        return
+    for group, own in split_index(rows, stored.bounds):
+        decoded = stored.decode(group)
+        for first in range(0, len(own), size):
+            yield decoded[own[first : first + size]]
+
+
+# Features of a table as a Dask array whose chunks the workers read for themselves -----------------
+
+
+def as_dask(
+    features: Matrix, source: Path, *, n_workers: int = 1, parts: SourceParts | None = None
+) -> Any:
+    """Return features as a Dask array, a chunk for each part of their source.
+
+    Those of a feature file, a `.npy` file or Parquet files are read where they are needed, by a
+    path that all workers must reach; any others are sent. Unless the parts are given, there is a
+    chunk for each worker at least; but a row group of a Parquet file is never divided.
+    """
+    dask = load_extra("dask", "dask", "clusters")
+    array = load_extra("dask.array", "dask", "clusters")
+    if parts is None:
+        parts = source_parts(features, n_least=n_workers)
+    read = dask.delayed(read_rows, pure=False)
+    opened = dask.delayed(features_opener(parts.stored, source))
+    rows = (parts.stored_rows(number) for number in range(parts.n_parts))
+    return array.concatenate(
+        [
+            array.from_delayed(
+                read(opened, some), (len(some), features.shape[1]), dtype=features.dtype
+            )
+            for some in rows
+        ]
+    )
+
+
+def features_opener(stored: Matrix, source: Path) -> Callable[[], Matrix]:
+    """Return what opens the stored rows of a source anywhere."""
+    path = source.resolve()
+    openers = {".features": mapped_features, ".npy": map_array}
+    if mapped_file(stored) is not None and path.suffix in openers:
+        opened = partial(openers[path.suffix], path)
+        first = _first_row(stored, opened())
+        if first is not None:
+            return partial(some_rows, opened, slice(first, first + stored.shape[0]))
+    return partial(_same, stored if isinstance(stored, PartedRows) else np.asarray(stored))
+
+
+def _first_row(part: NDArray[Any], whole: NDArray[Any]) -> int | None:
+    """Return which row of a mapped file the first of some rows is, if they follow each other there.
+
+    Both are views of a map of their own, which begins at the same place of the file.
+    """
+    maps = mapped_file(part), mapped_file(whole)
+    if maps[0] is None or maps[1] is None or not len(part):
+        return None
+    if (part.dtype, part.shape[1:], part.strides) != (whole.dtype, whole.shape[1:], whole.strides):
+        return None
+    n_bytes = place_in_map(maps[0], part) - place_in_map(maps[1], whole)
+    row, rest = divmod(n_bytes, whole.strides[0])
+    return row if rest == 0 and 0 <= row <= len(whole) - len(part) else None
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+
+def read_rows(opened: Callable[[], Matrix], rows: IntArray) -> NDArray[Any]:
+    """Return some rows of features, in their order."""
+    stored = opened()
+    blocks = list(blocks_of_rows(stored, rows, len(rows))) if len(rows) else []
+    nothing = np.empty((0, stored.shape[1]), stored.dtype)
+    return blocks[0] if len(blocks) == 1 else np.concatenate([nothing, *blocks])
+
+
+def mapped_features(path: Path) -> Matrix:
+    """Return the features of a feature file, mapped."""
+    return read_features(path).features
+
+
+def some_rows(opened: Callable[[], Matrix], rows: slice) -> Matrix:
+    """Return some rows of what is opened."""
+    return opened()[rows]
+
+
+def _same(stored: Matrix) -> Matrix:
+    return stored

@@ -1,0 +1,153 @@
+"""What the theory checks beyond `twohot.base`: matrices, levels of correlation, class sizes.
+
+Each check returns the input as the array or number the formulas work with, so that no formula has
+to look at its arguments a second time.
+"""
+
+import reprlib
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from twohot.base import (
+    ROW_SUM_TOLERANCE,
+    ArgumentError,
+    as_array,
+    check_corruption,
+    check_count,
+    check_positive,
+    check_superclass,
+    check_within,
+)
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+# Two triangles of one Gram matrix computed by BLAS agree to a few ulp; what differs by more was
+# never symmetric.
+SYMMETRY_TOLERANCE = 1e-8
+# A PSD matrix of a few thousand rows has computed eigenvalues down to about -1e-14 of the largest.
+PSD_TOLERANCE = 1e-12
+
+
+# Penalties, class sizes and squared norms lie between these. The formulas multiply at most five of
+# them, and 1e300 is a number where 1e310 is none.
+SMALLEST, LARGEST = 1e-60, 1e60
+# A round is a whole number, and float64 holds each of them up to 9e15.
+MOST_ROUNDS = 10**15
+
+# The theory is about two classes or more.
+corruption_matrix = partial(check_corruption, least=2)
+superclass_map = partial(check_superclass, least=2)
+
+
+def real_array(values: ArrayLike, name: str, *, ndim: int | None = None) -> FloatArray:
+    """Return `values` as finite float64 numbers; of `ndim` dimensions and not empty, if given."""
+    array = as_array(values)
+    if array.dtype.kind not in "biuf":
+        shown = reprlib.repr(values)
+        raise ValueError(f"{name} must hold real numbers in rows of equal length, got {shown}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinite values; remove or replace them.")
+    if ndim is not None and (array.ndim != ndim or array.size == 0):
+        raise ValueError(f"{name} must have {ndim} dimension(s) and a sample, got {array.shape}.")
+    return array.astype(np.float64)
+
+
+def scale_number(name: str, value: float) -> float:
+    """Return a penalty, a class size or a squared norm, of a size the formulas can multiply."""
+    if SMALLEST <= check_positive(name, value) <= LARGEST:
+        return float(value)
+    advice = f"pass a number from {SMALLEST:g} to {LARGEST:g}; others overflow or vanish."
+    raise ArgumentError({name: value}, "is out of range", advice)
+
+
+def round_count(n_rounds: int, minimum: int = 0) -> int:
+    """Return a number of rounds that float64 can hold."""
+    if check_count("n_rounds", n_rounds, minimum) <= MOST_ROUNDS:
+        return int(n_rounds)
+    advice = "pass at most 10**15; rounds_until_right answers for all later rounds at once."
+    raise ArgumentError({"n_rounds": n_rounds}, "is out of range", advice)
+
+
+def instance(value: object, kind: Any, name: str, hint: str) -> None:
+    """Check that `value` is of the kind that is asked for."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}; {hint}.")
+
+
+def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
+    """Return a square matrix that equals its transpose, rounding averaged away."""
+    matrix = real_array(values, name, ndim=2)
+    if len(matrix) != len(matrix.T):
+        raise ValueError(f"{name} must be square, got shape {matrix.shape}.")
+    asymmetry = float(np.abs(matrix - matrix.T).max(initial=0.0))
+    if asymmetry > SYMMETRY_TOLERANCE * max(1.0, float(np.abs(matrix).max(initial=0.0))):
+        problem = f"it differs from its transpose by up to {asymmetry:.3g}"
+        raise ValueError(f"{name} must be symmetric, but {problem}; average the two if meant.")
+    return (matrix + matrix.T) / 2
+
+
+def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
+    """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
+    if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
+        found = f"it has the eigenvalue {ascending[0]:.6g}"
+        raise ValueError(f"{problem}: {found}, and features have none below 0.")
+    return np.asarray(np.maximum(ascending, 0.0), dtype=np.float64)
+
+
+def per_class(
+    values: ArrayLike,
+    name: str,
+    n_classes: int,
+    *,
+    above: float = -np.inf,
+    below: float = np.inf,
+) -> FloatArray:
+    """Return one number per class, inside the bounds; a single number stands for all classes."""
+    given = real_array(values, name)
+    if given.shape not in {(), (n_classes,)}:
+        raise ValueError(f"{name} must be one number or {n_classes} numbers, not {given.shape}.")
+    array = np.broadcast_to(given, (n_classes,)).copy()
+    outside = np.flatnonzero((array <= above) | (array >= below))
+    if outside.size:
+        raise ValueError(
+            f"{name} must lie between {above:g} and {below:g}, both ends excluded, but class"
+            f" {outside[0]} has {array[outside[0]]:g}; drop classes without samples."
+        )
+    return array
+
+
+def whole_sizes(sizes: FloatArray) -> IntArray:
+    """Return class sizes as whole numbers, to list samples one by one."""
+    rounded = np.rint(sizes)
+    if not np.allclose(rounded, sizes, rtol=0, atol=1e-9):
+        raise ValueError(f"class_sizes must be whole numbers to list samples; round {sizes}.")
+    return rounded.astype(np.intp)
+
+
+def ordered_levels(**levels: float) -> list[float]:
+    """Return levels of correlation, 1 > same_class > same_superclass >= elsewhere (if given)."""
+    values = [check_within(name, level, -1, 1) for name, level in levels.items()]
+    c, d, *e = values
+    if not 1 > c > d >= min(e, default=d):
+        why = "the nearer two samples are, the more they correlate, and by less than 1"
+        advice = f"{why}: same_class > same_superclass >= elsewhere."
+        raise ArgumentError(levels, "are out of order", advice)
+    return values
+
+
+def target_rows(targets: ArrayLike, n_samples: int) -> FloatArray:
+    """Return soft targets, one row per sample, rows sum to one."""
+    rows = real_array(targets, "targets")
+    if rows.ndim != 2 or len(rows) != n_samples or rows.shape[1] < 2:
+        needed = f"{n_samples} rows, one a sample, and a column for each of 2 classes or more"
+        advice = "use np.eye(n_classes)[labels] for labels"
+        raise ValueError(f"targets must have {needed}, got shape {rows.shape}; {advice}.")
+    worst = float(np.abs(rows.sum(axis=1) - 1).max())
+    if worst > ROW_SUM_TOLERANCE:
+        raise ValueError(f"rows of targets must sum to 1, but one is off by {worst:.3g}.")
+    return rows

@@ -1,0 +1,209 @@
+"""A command with its options, imported when it is asked for."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from functools import partial, wraps
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, get_args
+
+import typer
+from typer.core import TyperCommand
+from typer.models import ArgumentInfo, OptionInfo
+
+from twohot.base import ArgumentError, in_python, shown
+from twohot_command import INTERRUPTED, NOTHING_LOST
+from twohot_command.commands import PlainCommand
+from twohot_command.terminal import say
+
+# A record of options as parameters of a command ---------------------------------------------------
+# A command takes the record as one parameter, `options: TableOptions` for instance;
+# `with_option_record` makes every field of it an argument or an option, in the place of that
+# parameter.
+
+
+def with_option_record(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with the fields of its record of options as parameters of their own."""
+    parameters = list(inspect.signature(command).parameters.values())
+    names = [entry.name for entry in parameters]
+    if "options" not in names:
+        return command
+    place = names.index("options")
+    record = parameters[place].annotation
+
+    @wraps(command)
+    def wrapped(**given: Any) -> None:
+        options = record(**{entry.name: given.pop(entry.name) for entry in fields(record)})
+        command(**given, options=options)
+
+    parameters[place : place + 1] = map(_parameter, fields(record))
+    parameters.sort(key=lambda entry: entry.kind)  # arguments stand before options
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return wrapped
+
+
+def _parameter(entry: "Field[Any]") -> inspect.Parameter:
+    """Return a field as a parameter: an argument if it is declared as one, else an option."""
+    make = partial(inspect.Parameter, entry.name, annotation=entry.type)
+    if entry.default is MISSING:
+        return make(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    declared: Any = entry.type
+    is_argument = isinstance(declared.__metadata__[0], ArgumentInfo)
+    kind = (
+        inspect.Parameter.POSITIONAL_OR_KEYWORD if is_argument else inspect.Parameter.KEYWORD_ONLY
+    )
+    return make(kind, default=entry.default)
+
+
+# The lines that the help of each command ends with; together they are one session, and are tested
+# `tickets.csv` has the columns text and label, `photos/` a sub-folder of images for each class.
+
+
+EXAMPLES = {
+    "extract": (
+        "twohot extract tickets.csv --backbone minilm -o tickets.features",
+        "twohot extract photos/ --backbone efficientnet_lite0 -o photos.features",
+    ),
+    "describe": ("twohot describe tickets.features -o about/",),
+    "forecast": ("twohot forecast tickets.features",),
+    "explain": ("twohot explain overlap", "twohot explain"),
+    "audit": (
+        "twohot audit tickets.features -o audit/",
+        "twohot audit tickets.features -o most_doubtful/ --budget 100",
+    ),
+    "apply": (
+        "twohot apply decisions.csv --audit audit/ --to tickets.csv -o tickets_clean.csv",
+        "twohot apply --accept-all 0.9 --audit audit/ -o labels.csv",
+    ),
+    "fit": (
+        "twohot fit tickets.features -o probe.safetensors",
+        "twohot fit tickets.features --labels tickets_clean.csv -o probe_of_clean.safetensors",
+    ),
+    "predict": ("twohot predict probe.safetensors new_tickets.csv -o predictions.csv",),
+    "evaluate": ("twohot evaluate probe.safetensors trusted_tickets.csv",),
+    "demo": ("twohot demo --noise 0.7 --kind symmetric",),
+    "corrupt": (
+        "twohot corrupt tickets.features --kind symmetric --rate 0.3 --seed 0 -o noisy.features",
+    ),
+    "reproduce": ("twohot reproduce list", "twohot reproduce fig:lambda_pq"),
+}
+
+
+# Errors as one sentence, in the words of the command line -----------------------------------------
+# What the library calls `label_column='y'` is `--label-column='y'` here, and `force=True` is
+# `--force`. An error knows the arguments that it speaks of: no text is searched for them.
+
+
+# What a user can mend. Anything else is a fault of ours and keeps its traceback.
+USER_ERRORS = (ValueError, OSError, ImportError)
+# Arguments of the library whose option has another name.
+OTHER_NAMES = {
+    "corruption": "matrix",
+    "cv": "folds",
+    "groups": "group_column",
+    "n_rounds": "rounds",
+    "n_superclasses": "superclasses",
+    "noise_rate": "rate",
+    "random_state": "seed",
+}
+
+
+def friendly(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with its errors printed as a sentence, and exit code 1."""
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except USER_ERRORS as error:
+            say(f"Error: {_in_words(error, command)}", "red", stderr=True)
+            raise typer.Exit(1) from error
+        except MemoryError as error:
+            advice = "pass fewer rows or features, or run this where there is more."
+            say(f"Error: memory is used up ({error}): {advice}", "red", stderr=True)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt as error:
+            say(NOTHING_LOST, "red", stderr=True)
+            raise typer.Exit(INTERRUPTED) from error
+
+    return wrapped
+
+
+def _in_words(error: Exception, command: Callable[..., Any]) -> str:
+    """Return the message of an error; that of the system for a file says too little."""
+    if isinstance(error, ArgumentError):
+        return error.worded(option_writer(command))
+    if isinstance(error, FileNotFoundError) and error.errno is not None:
+        return f"{error.filename} is not there: check the path."
+    if isinstance(error, OSError) and error.errno is not None:
+        what = "a file or the output" if error.filename is None else error.filename
+        return f"{what} cannot be read or written: {error.strerror}."
+    return str(error)
+
+
+def option_writer(command: Callable[..., Any]) -> Callable[[str, object], str]:
+    """Return what writes an argument as the option of a command, or as Python does without one.
+
+    Examples
+    --------
+    >>> def fit(source, *, label_column=None, force=False): ...
+    >>> write = option_writer(fit)
+    >>> write("label_column", "y"), write("label_column", ...), write("force", True)
+    ("--label-column='y'", '--label-column=…', '--force')
+    >>> write("budget", 3), write("label_column", ["y", "z"])
+    ('budget=3', "--label-column='y' --label-column='z'")
+    """
+    parameters = inspect.signature(command).parameters.values()
+    options = {entry.name for entry in parameters if entry.kind is entry.KEYWORD_ONLY}
+
+    def write(name: str, value: object) -> str:
+        option = name if name in options else OTHER_NAMES.get(name, "")
+        if option not in options:
+            return in_python(name, value)
+        if isinstance(value, list):  # an option that is repeated
+            return " ".join(write(name, entry) for entry in value)
+        written = f"--{option.replace('_', '-')}"
+        return written if value is True else f"{written}={shown(value)}"
+
+    return write
+
+
+# What stands behind an option in the help, by what it takes.
+WORDS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
+
+
+def command_function(name: str) -> Callable[..., None]:
+    """Return what a command calls, with all its options as parameters and its errors in words."""
+    found = {entry.name: entry for entry in entry_points(group="twohot.commands")}
+    function = found[name].load() if name in found else _own_command(name)
+    command = with_option_record(function)
+    for parameter in inspect.signature(command).parameters.values():
+        _name_value(parameter.annotation)
+    return friendly(command)
+
+
+def _own_command(name: str) -> Callable[..., None]:
+    """Return the function of a command of this package."""
+    command: Callable[..., None] = getattr(import_module(f"twohot_command.{name}"), name)
+    return command
+
+
+def _name_value(declared: Any) -> None:
+    """Let the help say in words what an option takes, and not by the name of a type."""
+    taken, *others = get_args(declared)
+    kinds = [*get_args(taken), *(kind for entry in get_args(taken) for kind in get_args(entry))]
+    words = [WORDS[kind] for kind in (taken, *kinds) if kind in WORDS]
+    for option in others:
+        if isinstance(option, OptionInfo) and option.metavar is None and words:
+            option.metavar = words[0]
+
+
+def parser_of(name: str) -> TyperCommand:
+    """Return what parses the arguments of a command and calls it."""
+    alone = typer.Typer(add_completion=False)
+    # An empty line between two, or the help would write them as one paragraph.
+    examples = "\n\n".join(["Examples:", *EXAMPLES[name]])
+    alone.command(name, cls=PlainCommand, epilog=examples)(command_function(name))
+    return typer.main.get_command(alone)  # type: ignore[return-value]

@@ -1,0 +1,240 @@
+"""`twohot apply`: the labels that follow from a review."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from twohot.audit import FILES, ISSUE_PARTS, read_audit_folder, read_summary, write_reviewed
+from twohot.base import (
+    ArgumentError,
+    as_url,
+    check_output,
+    counted,
+    file_digest,
+    first_few,
+    other_spellings,
+)
+from twohot.review import (
+    BEFORE,
+    Applied,
+    CorrectedFile,
+    CorrectedParts,
+    ReviewRows,
+    accept_above,
+    apply_decisions,
+    read_decisions,
+    write_corrected_file,
+    write_sorted_folder,
+)
+from twohot.tables import (
+    PATH,
+    SUFFIX,
+    begin_parts,
+    is_parquet_source,
+    open_files,
+    parts_in_words,
+    read_record,
+)
+from twohot_command.parts import check_apart, writing_parts
+from twohot_command.sources import SpreadsheetSafe
+from twohot_command.terminal import say
+
+# In the audit's folder, beside corrected.csv, which holds the labels that nobody reviewed.
+DEFAULT_OUTPUT = "reviewed.csv"
+# Of the audit, needed to apply decisions again: never replaced.
+AUDIT_FILES = tuple(name for name in FILES if name != "corrected.csv")
+
+
+def apply(
+    decisions: Annotated[
+        Path | None,
+        Argument(help="Decisions exported from the report, a CSV; none with --accept-all."),
+    ] = None,
+    *,
+    audit: Annotated[
+        Path | None,
+        Option(help="Folder of the audit; else that of the decisions, then the current one."),
+    ] = None,
+    accept_all: Annotated[
+        float | None,
+        Option(
+            min=0,
+            max=1,
+            help="Also accept suggestions without a decision, where the label is wrong and the "
+            "suggestion right with at least this probability.",
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        Option(
+            help="Your own file, CSV or Parquet, or folder of images or Parquet files, to write "
+            "corrected."
+        ),
+    ] = None,
+    label_column: Annotated[
+        str | None, Option(help="With --to a file: its labels; else those that were audited.")
+    ] = None,
+    copy: Annotated[
+        bool, Option("--copy", help="With --to a folder: copy the images, never link them.")
+    ] = False,
+    drop_excluded: Annotated[
+        bool,
+        Option("--drop-excluded", help="Leave excluded rows out, not only without a label."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            help="The copy of what --to names; else corrected labels, CSV, by default the audit's "
+            f"{DEFAULT_OUTPUT}.",
+        ),
+    ] = None,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
+) -> None:
+    """Write the labels that follow from the decisions of a review, into a copy of your own data."""
+    if decisions is None and accept_all is None:
+        problem, advice = "there is nothing to apply", "name the decisions, or pass {accept_all}."
+        raise ArgumentError("", problem, advice, accept_all=...)
+    if to is not None and spreadsheet_safe:
+        problem, advice = "writes your own file as it is", "leave {spreadsheet_safe} out."
+        raise ArgumentError({"to": to}, problem, advice, spreadsheet_safe=...)
+    beside = Path() if decisions is None else decisions.parent
+    folder = audit or (beside if (beside / "summary.json").exists() else Path())
+    target = _target(to, output, folder)
+    made = [] if decisions is None else read_decisions(decisions)
+    fields = read_summary(folder / "summary.json")
+    # Images of a folder are that, whatever else is in it.
+    in_parts = (
+        to is not None
+        and fields["id_kind"] != PATH
+        and (is_parquet_source(to) or (fields["issues"] != "" and to.suffix == SUFFIX))
+    )
+    if in_parts:
+        check_apart(target, [to, folder / ISSUE_PARTS])
+    elif to is None or not to.is_dir():
+        inputs = (decisions, to, *(folder / name for name in AUDIT_FILES))
+        check_output(target, inputs, force=force)
+    rows = read_audit_folder(folder)
+    if accept_all is not None:
+        made += accept_above(rows, accept_all, made)
+    applied = apply_decisions(rows, made)
+    done = ""
+    columns: dict[str, Any] = {"label_column": label_column, "drop_excluded": drop_excluded}
+    if to is None:
+        guard = {"spreadsheet_safe": spreadsheet_safe}
+        write_reviewed(target, rows, applied, drop_excluded=drop_excluded, **guard)
+    elif in_parts:
+        parts = CorrectedParts(open_files([to]), to, rows, applied, **columns)
+        about = {"report": fields["report"], "accept_all": accept_all, **columns}
+        about["decisions"] = None if decisions is None else file_digest(decisions)
+        # The report of an audit in parts is named after the rows that it shows, not after all.
+        about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
+        done = _correct_parts(parts, target, about, force=force, quiet=quiet)
+    elif to.is_dir():
+        done = _sort_folder(to, target, rows, applied, copy=copy)
+    else:
+        done = _correct_file(to, target, rows, applied, columns)
+    left_out = drop_excluded or (to is not None and to.is_dir() and not in_parts)
+    say(_account(applied, rows, left_out=left_out))
+    say(f"Written to {target}{done}")
+    for note in _notes(applied, rows, joined=drop_excluded and to is None):
+        say(f"Note: {note}", stderr=True)
+
+
+def _target(to: Path | None, output: Path | None, folder: Path) -> Path:
+    """Return where to write."""
+    if to is None:
+        return output or folder / DEFAULT_OUTPUT
+    if not to.exists() and "://" not in as_url(to):
+        raise ArgumentError({"to": to}, "is not there", "pass your own file or folder of images.")
+    if output is None:
+        problem, advice = "is written again under another name", "pass {output}."
+        raise ArgumentError({"to": to}, problem, advice, output=...)
+    return output
+
+
+def _correct_file(
+    to: Path, target: Path, rows: ReviewRows, applied: Applied, columns: Mapping[str, Any]
+) -> str:
+    """Write a user's file with the labels, and return where they are."""
+    written = write_corrected_file(to, target, rows, applied, **columns)
+    return _where(written, applied, rows)
+
+
+def _correct_parts(
+    parts: CorrectedParts, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
+) -> str:
+    """Write a user's Parquet files with the labels, and return where they are."""
+    n_parts = len(parts.files.parts)
+    known = {"kind": "corrected", **about, "source": parts.files.digest()}
+    folder = begin_parts(target, known, n_parts, force=force)
+    n_missing = len(folder.missing())
+    with writing_parts(n_parts, n_there=n_parts - n_missing, quiet=quiet) as done:
+        parts.write(folder, done)
+    words = parts_in_words(folder, n_missing)
+    return f" ({words}){_where(parts.about(), parts.applied, parts.rows)}"
+
+
+def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
+    """Return where the labels are, in words."""
+    done = f": labels in column {written.label_column!r}, as they were in {written.before_column!r}"
+    if written.before_column != BEFORE:
+        done += f" ({BEFORE!r} is there already, of an earlier correction for instance)"
+    new = applied.classes[len(rows.classes) :]
+    if written.new_classes != new:  # a file of numbers
+        numbers = zip(new, written.new_classes, strict=True)
+        done += f", where {', '.join(f'{name!r} is {number}' for name, number in numbers)}"
+    if written.n_not_audited:
+        keep = "keeps its label" if written.n_not_audited == 1 else "keep their labels"
+        done += f". {counted(written.n_not_audited, 'row')} not in the audit {keep}"
+    return done
+
+
+def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied, *, copy: bool) -> str:
+    """Sort a user's images by class, and return what was done."""
+    made = write_sorted_folder(to, target, rows, applied, copy=copy)
+    how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
+    done = f": {counted(made.n_images, 'image')}, {how}; {applied.n_changed} in another class"
+    if made.left_out:
+        few = first_few(made.left_out)
+        done += f". Without a label, excluded, or not audited, and left out: {few}"
+    if made.unusual:
+        done += f". Windows cannot hold folders named {first_few(made.unusual)}"
+    return done
+
+
+def _notes(applied: Applied, rows: ReviewRows, *, joined: bool) -> Iterator[str]:
+    """Yield what may not be meant; `joined`: rows are left out of a file that --labels reads."""
+    for group in other_spellings(applied.classes):
+        *others, last = (applied.classes[code] for code in group)
+        if group[-1] >= len(rows.classes):  # new classes come last
+            yield f"the new class {last!r} looks like another spelling of {first_few(others)}."
+    if joined and applied.excluded.any():
+        keep = "keep the label of the features where it is passed as --labels"
+        yield f"rows that this file leaves out {keep}; without --drop-excluded they lose it."
+
+
+def _account(applied: Applied, rows: ReviewRows, *, left_out: bool) -> str:
+    """Return what happened, in words."""
+    counts, new = applied.n_decided, applied.classes[len(rows.classes) :]
+    relabelled = f"{counts['relabel'] + counts['new_class']} relabelled"
+    done = [
+        f"{counted(counts['accept'], 'suggestion')} accepted",
+        f"{counted(counts['second'], 'second candidate')} taken",
+        f"{relabelled}, new classes {first_few(new)}" if new else relabelled,
+        f"{counted(counts['reject'], 'given label')} kept",
+    ]
+    if counts["exclude"]:
+        where = "left out" if left_out else "without a label now"
+        done.append(f"{counted(counts['exclude'], 'row')} excluded, {where}")
+    kept = "keeps its given label" if applied.n_open == 1 else "keep their given label"
+    return (
+        f"{counted(sum(counts.values()), 'row')} decided: {', '.join(done)}.\n"
+        f"{applied.n_changed} of {counted(rows.n_rows, 'label')} changed; "
+        f"{counted(applied.n_open, 'flagged row')} without a decision {kept}."
+    )

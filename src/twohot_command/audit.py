@@ -1,0 +1,125 @@
+"""`twohot audit`: which labels are wrong, what they should be, and a report to work in."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Option
+
+from twohot.audit import (
+    check_audit_folder,
+    check_flagging,
+    find_label_issues,
+    review_rows,
+    review_summary,
+    write_audit_folder,
+)
+from twohot.base import ArgumentError, label_notes
+from twohot.judge import naming_cells
+from twohot.probes import load
+from twohot.review import EMBED_LIMIT
+from twohot.tables import FeatureTable, with_used_classes
+from twohot_command.cluster import connected, exceeds_memory, workers_here
+from twohot_command.parts import (
+    Scheduler,
+    audit_in_parts,
+    check_apart,
+    check_enough_rows,
+    held_bytes,
+)
+from twohot_command.printed import print_findings, say_next
+from twohot_command.sources import SpreadsheetSafe, TableOptions
+from twohot_command.terminal import choosing, say
+
+
+def audit(
+    *,
+    output: Annotated[Path, Option("--output", "-o", help="Folder for what is found.")],
+    options: TableOptions,
+    probe: Annotated[
+        Path | None,
+        Option(help="Probe that judges, as `twohot fit` wrote it; else one is chosen."),
+    ] = None,
+    budget: Annotated[int | None, Option(min=0, help="Flag at most this many labels.")] = None,
+    precision: Annotated[
+        float | None,
+        Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
+    ] = None,
+    images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
+    embed: Annotated[
+        int, Option(min=0, help="Pictures that are part of the report; others are linked.")
+    ] = EMBED_LIMIT,
+    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    scheduler: Scheduler = None,
+    force: Annotated[bool, Option("--force", help="Replace an audit that is there.")] = False,
+) -> None:
+    """Find the wrong labels, correct them, and write a report to review them in."""
+    # Before the work, so that nothing is computed for nobody.
+    check_audit_folder(output, (*options.inputs, probe), force=force)
+    check_flagging(budget, precision)
+    judge = None if probe is None else load(probe)
+    whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
+    if options.labels is not None and options.classes is None:
+        whole = with_used_classes(whole)
+    rows = options.rows_of(whole)
+    table = whole.take(rows)
+    source = options.source.name
+    root = _image_root(table, options.source, images)
+    details = {"source": source, "columns": table.columns_in_words}
+    details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
+    limits = {"budget": budget, "precision": precision}
+    details |= {name: f"{value:g}" for name, value in limits.items() if value is not None}
+    about: dict[str, Any] = {"title": f"Labels of {source}", "details": details}
+    pictures: dict[str, Any] = {"image_root": root, "embed_limit": embed}
+    asked: dict[str, Any] = limits | {"random_state": seed}
+    if scheduler is not None or exceeds_memory(held_bytes(table)):
+        if probe is not None:
+            problem = "judges rows in memory, and these are read in parts"
+            raise ArgumentError({"probe": probe}, problem, "leave it out, and one is chosen.")
+        check_apart(output, options.inputs)
+        check_enough_rows(table, options.source, scheduler)
+        with workers_here() if scheduler is None else connected(scheduler) as client:
+            written: dict[str, Any] = {"about": about, "pictures": pictures, "force": force}
+            issues, summary, name, said = audit_in_parts(
+                table, options.source, output, asked, client=client, quiet=quiet, **written
+            )
+    else:
+        with naming_cells(table), choosing(quiet=quiet or judge is not None) as callback:
+            issues = find_label_issues(
+                table.features, table.coded, probe=judge, ids=table.ids, callback=callback, **asked
+            )
+        summary = review_summary(table.features, issues, **about)
+        content = review_rows(table, issues)
+        guard: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe}
+        name = write_audit_folder(output, content, summary, **guard, **pictures)
+        said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
+    # What is odd about the labels was said when they were read.
+    noted = label_notes(table.coded)
+    flagged = issues.is_label_issue
+    pairs = zip(issues.given_label[flagged], issues.predicted_label[flagged], strict=True)
+    print_findings(
+        Counter(pairs), [message for message in summary.messages if message not in noted]
+    )
+    say(f"Report {name}: open {output / 'report.html'} in a browser.")
+    say(f"Every row: {said}")
+    if flagged.any():
+        made_of = table.provenance.get("source")
+        of_features = None if made_of is None else Path(made_of)
+        say_next(name, output, (options.labels, of_features, options.source))
+
+
+def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:
+    """Return where paths of images start: as asked, else the source's folder or the current one.
+
+    A table names pictures as seen from its own folder, `twohot extract` from where it was run.
+    """
+    are_images = table.item_kind == "image"
+    if images is not None and not are_images:
+        raise ArgumentError({"images": images}, f"is for paths of images, which {source} lacks.")
+    if images is not None or not are_images:
+        return images
+    first = next(iter(table.items or ()), "")
+    beside = source.parent
+    return Path() if not (beside / first).is_file() and Path(first).is_file() else beside

@@ -1,0 +1,93 @@
+"""The workers that a command uses, and what a fit will take of them."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from twohot.base import SURELY_HELD, ArgumentError, load_extra, memory_limit
+from twohot.judge import SAMPLE_ROWS, estimate_fit
+from twohot.rows import ClusterTasks
+from twohot.tables import FeatureTable
+from twohot_command.terminal import say
+
+# Seconds until a scheduler that does not answer counts as not there.
+PATIENCE = 10
+# Of the memory, what a command may hold at once: others need some too.
+HELD_SHARE = 0.5
+
+
+@contextmanager
+def connected(scheduler: str | None) -> Iterator[Any]:
+    """Give the client of a Dask scheduler, active while it is there; None without one."""
+    if scheduler is None:
+        yield None
+        return
+    distributed = load_extra("distributed", "dask", "clusters")
+    try:
+        client = distributed.Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        problem = f"does not answer ({error})"
+        advice = "start it by `dask scheduler` and workers by `dask worker`, or leave it out."
+        raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
+    with client:
+        yield client
+
+
+@contextmanager
+def workers_here() -> Iterator[Any]:
+    """Give the client of a worker in this process, which reckons with the memory that there is.
+
+    Dask logs what fails there with a traceback, and again when it closes. It is raised here.
+    """
+    distributed = load_extra("distributed", "dask", "data larger than memory")
+    with (
+        distributed.LocalCluster(
+            n_workers=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def exceeds_memory(n_bytes: int) -> bool:
+    """Return whether so many bytes are more than this process should hold."""
+    return n_bytes > SURELY_HELD and n_bytes > HELD_SHARE * memory_limit()
+
+
+def tasks_of(client: Any) -> ClusterTasks | None:
+    """Return where tasks of a client run, on workers that have our twohot; None without one."""
+    if client is None:
+        return None
+    workers_of(client)
+    return ClusterTasks(client)
+
+
+def say_estimate(table: FeatureTable, client: Any, *, asked: bool) -> None:
+    """Print what a fit will take, if that was asked for or rows are many."""
+    if not (asked or client is not None or table.n_rows > SAMPLE_ROWS):
+        return
+    memory = [] if client is None else [worker["memory_limit"] for worker in workers_of(client)]
+    n_classes = len(np.unique(table.labels[table.labels >= 0]))
+    found = estimate_fit(
+        (table.n_rows, table.n_features),
+        n_classes,
+        table.features.dtype,
+        n_workers=max(1, len(memory)),
+        worker_bytes=min(memory) if memory else None,
+    )
+    say(str(found))
+
+
+def workers_of(client: Any) -> list[dict[str, Any]]:
+    """Return what a scheduler says of each of its workers, or that there is none."""
+    found = list(client.scheduler_info(n_workers=-1)["workers"].values())
+    if not found:
+        problem = f"{client.scheduler.address} has no workers"
+        raise ArgumentError("", problem, "start some by `dask worker`.")
+    return found

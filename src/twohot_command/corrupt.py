@@ -1,0 +1,99 @@
+"""`twohot corrupt`: wrong labels on purpose, with the right ones kept apart."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from typer import Option
+
+from twohot.base import check_output, counted
+from twohot.judge import out_of_fold_probabilities
+from twohot.noise import (
+    corrupt_table,
+    corrupt_table_at_boundary,
+    corrupted_rows,
+    corruption_for,
+    read_matrix,
+)
+from twohot.probes import LinearProbe
+from twohot.tables import FeatureTable, write_features
+from twohot_command.sources import TableOptions
+from twohot_command.terminal import print_table, say
+
+Kind: TypeAlias = Literal[
+    "symmetric", "asymmetric", "pair_flip", "superclass", "boundary", "matrix"
+]
+# Of the probe that says which class a row looks like. Its labels are right, so it needs far less of
+# a penalty than the default, and probabilities that are not flattened tell who is near a boundary.
+BOUNDARY_RIDGE = 4.0
+
+
+def corrupt(
+    *,
+    output: Annotated[Path, Option("--output", "-o", help="Feature file to write.")],
+    kind: Annotated[Kind, Option(help="How labels are confused.")] = "symmetric",
+    rate: Annotated[float | None, Option(min=0, max=1, help="Share of labels made wrong.")] = None,
+    matrix: Annotated[
+        Path | None, Option(help="With --kind matrix: .csv (classes in line 1) or .npy.")
+    ] = None,
+    exact: Annotated[bool, Option("--exact", help="Exact counts, not draws.")] = False,
+    seed: Annotated[int, Option(min=0, help="Seed of the noise.")] = 0,
+    options: TableOptions,
+    force: Annotated[bool, Option("--force", help="Replace the output.")] = False,
+) -> None:
+    """Make labels wrong on purpose; the right ones are kept apart in the file."""
+    inputs = (*options.inputs, matrix)
+    check_output(output, inputs, force=force, suffixes=[".features"])
+    table = options.read()
+    if kind == "boundary":
+        noisy = _at_boundary(table, rate, matrix, seed, options.split, exact=exact)
+    else:
+        corruption = _corruption(table, kind, rate, matrix)
+        noisy = corrupt_table(
+            table, corruption, seed=seed, exact=exact, split=options.split, kind=kind, rate=rate
+        )
+    write_features(output, noisy)
+    record = noisy.provenance["corruption"]
+    n_rows, n_changed = record["n_rows"], record["n_changed"]
+    headings = ("split", "kind", "rows", "labels changed", "rate asked", "rate realised")
+    rates = (f"{record['rate']:.2%}", f"{n_changed / n_rows:.2%}")
+    row = (record["split"], record["kind"], n_rows, n_changed, *rates)
+    print_table(headings, [row], names=("split", "kind"))
+    n_kept = noisy.n_rows - n_rows
+    if n_kept:
+        keep = "keeps its label" if n_kept == 1 else "keep their labels"
+        say(f"{counted(n_kept, 'other row')} {keep}.")
+    say(f"Wrote {output}")
+
+
+def _corruption(table: FeatureTable, kind: Kind, rate: float | None, matrix: Path | None) -> Any:
+    """Return the matrix asked for; it comes from a rate or from a file, never from both."""
+    if kind == "matrix":
+        if matrix is None or rate is not None:
+            raise ValueError("--kind matrix takes a --matrix and no --rate: the matrix sets it.")
+        return read_matrix(matrix, table.classes)
+    if rate is None or matrix is not None:
+        raise ValueError(f"--kind {kind} takes a --rate and no --matrix.")
+    return corruption_for(table, kind, rate)
+
+
+def _at_boundary(
+    table: FeatureTable,
+    rate: float | None,
+    matrix: Path | None,
+    seed: int,
+    split: str | None,
+    *,
+    exact: bool,
+) -> FeatureTable:
+    """Return the table with noise at the boundary that a probe finds, fitted to its labels."""
+    if rate is None or matrix is not None or exact:
+        raise ValueError("--kind boundary takes a --rate, no --matrix and no --exact.")
+    rows, _ = corrupted_rows(table, split)
+    chosen = table.take(rows)
+    labels = chosen.coded
+    probabilities = np.zeros((len(rows), labels.n_classes))
+    probabilities[:, labels.sizes > 0] = out_of_fold_probabilities(
+        LinearProbe(ridge=BOUNDARY_RIDGE), chosen.features, labels.present(), random_state=seed
+    )
+    return corrupt_table_at_boundary(table, probabilities, rate, seed=seed, split=split)

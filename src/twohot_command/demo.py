@@ -1,0 +1,221 @@
+"""The main job on data that ships with scikit-learn: digits, many of their labels made wrong."""
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from rich.console import Console
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from typer import Option
+
+from twohot.audit import (
+    LabelIssues,
+    find_label_issues,
+    review_rows,
+    review_summary,
+    write_audit_folder,
+)
+from twohot.base import check_writable, counted, whole_file
+from twohot.judge import AutoProbe
+from twohot.noise import corrupt_labels, pair_flip, symmetric
+from twohot.probes import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.tables import FeatureTable
+from twohot_command.terminal import print_table, say
+
+N_ROUNDS = 4
+TEST_SHARE = 0.3
+DemoNoise: TypeAlias = Literal["mixed", "symmetric"]
+TITLE = "Labels of scikit-learn's digits"  # of the audit, by which its folder is known
+
+
+@dataclass(frozen=True)
+class DemoData:
+    """Digits with wrong labels, and a clean test set."""
+
+    features: np.ndarray
+    given_labels: np.ndarray
+    true_labels: np.ndarray
+    test_features: np.ndarray
+    test_labels: np.ndarray
+
+
+@dataclass(frozen=True)
+class DemoRow:
+    """How one method did."""
+
+    method: str
+    test_errors: int  # of the rows never seen
+    training_errors: int  # predictions on training rows that differ from the true label
+    n_passes: float  # over the training rows
+
+
+def demo_data(noise_rate: float, seed: int, kind: DemoNoise = "mixed") -> DemoData:
+    """Return digits, a share of the training labels replaced by another digit.
+
+    "symmetric" noise takes any other digit; "mixed" does so with half of the wrong labels, and
+    takes the next digit with the other half, so that some mistakes are likelier than others.
+    """
+    pixels, digits = load_digits(return_X_y=True)
+    features, test_features, true_labels, test_labels = train_test_split(
+        pixels, digits, test_size=TEST_SHARE, stratify=digits, random_state=seed
+    )
+    corruption = symmetric(10, noise_rate)
+    if kind == "mixed":
+        corruption = (corruption + pair_flip(10, noise_rate)) / 2
+    noise = corrupt_labels(true_labels, corruption, exact=True, random_state=seed)
+    return DemoData(features, noise.given_labels, true_labels, test_features, test_labels)
+
+
+def demo_rows(data: DemoData, auto: AutoProbe) -> Iterator[DemoRow]:
+    """Yield a plain probe, the teacher, every round, the students and a fitted AutoProbe.
+
+    Penalties are the defaults: 50 for the plain probe, 10 for all others but AutoProbe, which
+    chooses its own. Nothing here is chosen by looking at the test set.
+    """
+    yield _fitted_row("plain probe", LinearProbe(), data)
+    rounds = DistilledProbe(n_rounds=N_ROUNDS)
+    rounds.fit(data.features, data.given_labels)
+    both = (data.test_features, data.features)
+    stages = zip(rounds.rounds_, *map(rounds.staged_predict_proba, both), strict=True)
+    for number, (entry, *outputs) in enumerate(stages, start=1):
+        name = "teacher (round 1)" if number == 1 else f"round {number}"
+        predicted = [rounds.classes_[part.argmax(axis=1)] for part in outputs]
+        yield _row(name, data, predicted, entry.n_passes)
+    yield _fitted_row("partial labels (two-hot)", PartialLabelProbe(), data)
+    yield _fitted_row("robust loss (GCE)", LinearProbe(loss="gce"), data)
+    yield _predicted_row("AutoProbe", auto, data)
+
+
+def _fitted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
+    """Fit a probe and return how it did."""
+    return _predicted_row(method, probe.fit(data.features, data.given_labels), data)
+
+
+def _predicted_row(method: str, probe: Any, data: DemoData) -> DemoRow:
+    """Return how a fitted probe did."""
+    predicted = [probe.predict(features) for features in (data.test_features, data.features)]
+    return _row(method, data, predicted, probe.rounds_[-1].n_passes)
+
+
+def _row(method: str, data: DemoData, predicted: list[np.ndarray], n_passes: float) -> DemoRow:
+    """Count the errors of the labels predicted for the test set and for the training set."""
+    pairs = zip(predicted, (data.test_labels, data.true_labels), strict=True)
+    n_test, n_training = (int(np.sum(labels != true)) for labels, true in pairs)
+    return DemoRow(method, n_test, n_training, n_passes)
+
+
+def check_demo_folder(folder: Path) -> None:
+    """Raise unless a folder is new, empty, or of an earlier demo: nothing else is replaced."""
+    summary = folder / "summary.json"
+    try:
+        title = json.loads(summary.read_bytes())["title"]
+    except (OSError, ValueError, LookupError, TypeError):  # none, or not of an audit
+        title = ""
+    if title != TITLE and folder.exists() and any(folder.iterdir()):
+        problem = f"{folder} holds other files than those of a demo"
+        raise FileExistsError(f"{problem}: choose another folder, or empty it.")
+    check_writable(folder, {"output": folder})
+
+
+def demo_audit(data: DemoData, folder: Path) -> LabelIssues:
+    """Audit the given labels; write the audit and a picture of every digit."""
+    check_demo_folder(folder)
+    items = [f"{row:04d}.png" for row in range(len(data.features))]
+    table = FeatureTable(
+        features=data.features,
+        labels=data.given_labels,
+        classes=tuple("0123456789"),
+        items=items,
+        item_kind="image",
+    )
+    issues = find_label_issues(data.features, data.given_labels)
+    summary = review_summary(table.features, issues, title=TITLE, details={"source": "digits"})
+    images = folder / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    for item, pixels in zip(items, data.features, strict=True):
+        with whole_file(images / item) as file:
+            file.write(_png(grey_picture(pixels)))
+    write_audit_folder(folder, review_rows(table, issues), summary, image_root=images, force=True)
+    return issues
+
+
+def grey_picture(pixels: np.ndarray) -> np.ndarray:
+    """Return a digit of 64 values from 0 to 16 as a picture, dark on white."""
+    return np.asarray(255 - np.minimum(16 * pixels.reshape(8, 8), 255).astype(np.uint8))
+
+
+def _png(grey: np.ndarray) -> bytes:
+    """Return an image of grey values as PNG, which needs no library: a header, rows, an end."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        check = zlib.crc32(kind + content)
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
+
+    height, width = grey.shape
+    # Eight bits a pixel, grey; every row starts with the filter it uses, none.
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = b"".join(b"\0" + row.tobytes() for row in grey)
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+# `twohot demo`: the main job on embedded data -----------------------------------------------------
+
+
+def demo(
+    *,
+    noise: Annotated[
+        float, Option(min=0, max=1, help="Share of the training labels made wrong.")
+    ] = 0.3,
+    kind: Annotated[
+        DemoNoise,
+        Option(help="Wrong labels are half any digit and half the next one, or any digit."),
+    ] = "mixed",
+    seed: Annotated[int, Option(min=0, help="Seed of the split and the noise.")] = 0,
+    output: Annotated[
+        Path,
+        Option("--output", "-o", help="Folder for the audit; that of a demo is replaced."),
+    ] = Path("demo-audit"),
+) -> None:
+    """Train on scikit-learn's digits with noisy labels, and find the wrong ones."""
+    check_demo_folder(output)
+    console = Console(stderr=True)
+    data = demo_data(noise, seed, kind)
+    wrong = data.given_labels != data.true_labels
+    n_wrong = int(wrong.sum())
+    say(
+        f"scikit-learn's digits: {len(data.true_labels)} images to train on, "
+        f"{n_wrong} of them with a wrong label, {len(data.test_labels)} to test on."
+    )
+    with console.status("Auditing …"):
+        issues = demo_audit(data, output)
+    with console.status("Fitting …"):
+        rows = list(demo_rows(data, issues.probe))
+    _print_methods(data, rows, n_wrong)
+    found, right = issues.is_label_issue, issues.predicted_label.astype(int) == data.true_labels
+    say(
+        f"Audit: {counted(issues.n_issues, 'label')} flagged, {(found & wrong).sum()} of the "
+        f"{n_wrong} wrong ones among them; the suggestion is right for {(found & right).sum()}."
+    )
+    say(f"Review them in a browser: {output / 'report.html'}")
+
+
+def _print_methods(data: DemoData, rows: list[DemoRow], n_wrong: int) -> None:
+    """Print the methods side by side; the best test accuracy stands out."""
+    n_test, n_train = len(data.test_labels), len(data.true_labels)
+    headings = ("method", "test accuracy", "test errors", "training labels wrong", "passes")
+    cells: list[tuple[object, ...]] = [("given labels", "–", "–", n_wrong, "–")]
+    for row in rows:
+        accuracy = f"{1 - row.test_errors / n_test:.1%}"
+        errors = (row.test_errors, row.training_errors)
+        cells.append((row.method, accuracy, *errors, f"{row.n_passes:g}"))
+    fewest = min(row.test_errors for row in rows)
+    best = [number for number, row in enumerate(rows, start=1) if row.test_errors == fewest]
+    caption = f"Wrong of {n_test} test and {n_train} training images; passes per round."
+    print_table(headings, cells, names=("method",), caption=caption, bold=best)

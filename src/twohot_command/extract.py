@@ -1,0 +1,220 @@
+"""`twohot extract`: images or texts to a feature file."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from rich import progress
+from rich.console import Console
+from rich.text import Text
+from typer import Argument, Option
+
+from twohot.base import ArgumentError, Labels, counted
+from twohot.extract import (
+    NAMES,
+    Extraction,
+    ExtractionProgress,
+    LabelledItems,
+    load_data_set,
+    not_taken_notes,
+    read_image_folder,
+    read_item_table,
+)
+from twohot.extract import extract as extract_features
+from twohot_command.sources import Missing, say_columns, say_label_notes
+from twohot_command.terminal import PacedLines, say, shown
+
+# What commands that extract features share: their cache, how far they are, what was left out ------
+
+
+Cache: TypeAlias = Annotated[
+    Path | None,
+    Option(help="A folder that keeps finished batches: later runs extract what is new."),
+]
+
+# Items that could not be read and are listed.
+N_LISTED = 20
+
+
+class _RecentRate(progress.ProgressColumn):
+    """Items per second of late, or since the clock was set where that is too short."""
+
+    def render(self, task: progress.Task) -> Text:
+        """Return the recent rate, once there is one."""
+        speed = task.finished_speed or task.speed
+        if not speed and task.elapsed:
+            speed = (task.completed - task.fields["n_before"]) / task.elapsed
+        return Text(f"{speed:.1f} items/s" if speed else "", style="progress.data.speed")
+
+
+@contextmanager
+def extracting(
+    backbone: str, n_items: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[ExtractionProgress], None]]:
+    """Show how far an extraction is; yield what is to be called with its progress."""
+    bar = progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        _RecentRate(),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        get_time=clock,
+    )
+    with shown(bar, quiet=quiet):
+        task, lines = bar.add_task(backbone, total=n_items, start=False, n_before=0), PacedLines()
+
+        def show(progress: ExtractionProgress) -> None:
+            if progress.n_extracted:
+                bar.update(task, completed=progress.n_done)
+            else:
+                # The clock starts with the model: neither loading its weights nor passing over what
+                # an earlier run has stored says how long the rest will take.
+                bar.reset(task, completed=progress.n_done, n_before=progress.n_done)
+            if not quiet:
+                lines.say(f"{progress.n_done} of {progress.n_items} items")
+
+        yield show
+
+
+def say_not_taken(items: LabelledItems) -> None:
+    """Print which files of a folder are no items."""
+    for note in not_taken_notes(items.not_taken):
+        say(f"Note: {note}", stderr=True)
+
+
+def say_skipped(items: LabelledItems, extraction: Extraction, others: str = "") -> None:
+    """Print which items could not be read, and why; `others` says where the rest is listed."""
+    if not extraction.skipped:
+        return
+    say(f"{counted(len(extraction.skipped), 'item')} skipped, which could not be read:")
+    for skipped in extraction.skipped[:N_LISTED]:
+        what = f"row {skipped.id}" if items.kind == "text" else skipped.item
+        say(f"  {what}: {skipped.reason}")
+    n_more = len(extraction.skipped) - N_LISTED
+    if n_more > 0:
+        say(f"  … and {n_more} more{others}.")
+
+
+def extract(
+    source: Annotated[
+        str,
+        Argument(
+            help="A folder with a sub-folder of images per class, a CSV or Parquet file, or a data "
+            "set: " + ", ".join(NAMES) + "."
+        ),
+    ],
+    *,
+    backbone: Annotated[
+        str,
+        Option(
+            help="pixels, efficientnet_lite0, resnet34, resnet50, vit_b_16, any name of "
+            "torchvision or timm; for texts minilm or any name of sentence-transformers."
+        ),
+    ],
+    output: Annotated[Path, Option("--output", "-o", help="The feature file to write.")],
+    root: Annotated[Path, Option(help="Where torchvision keeps the data set.")] = Path("data"),
+    labels: Annotated[
+        Literal["clean", "human"], Option(help="Labels of cifar100: its own or CIFAR-100N's.")
+    ] = "clean",
+    path_column: Annotated[
+        str | None, Option(help="Column of image paths, seen from the folder of the file.")
+    ] = None,
+    text_column: Annotated[str | None, Option(help="Column of texts.")] = None,
+    label_column: Annotated[str | None, Option(help="Column of labels, by default label.")] = None,
+    id_column: Annotated[
+        str | None, Option(help="Column that names the rows, by default id, else their position.")
+    ] = None,
+    missing: Missing = None,
+    unlabelled: Annotated[
+        bool, Option("--unlabelled", help="Take no labels: any images of a folder, any table.")
+    ] = False,
+    batch_size: Annotated[int, Option(min=1, help="Items in the model at a time.")] = 64,
+    dtype: Annotated[
+        Literal["float16", "float32"], Option(help="How features are stored.")
+    ] = "float16",
+    cache: Cache = None,
+    strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an output made otherwise.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
+) -> None:
+    """Turn images or texts into a feature file; run it again to resume after an interruption."""
+    of_tables = {
+        "path_column": path_column,
+        "text_column": text_column,
+        "label_column": label_column,
+        "id_column": id_column,
+        "missing": missing,
+    }
+    chosen = {name: value for name, value in of_tables.items() if value not in (None, [])}
+    items = _items(source, root, labels, chosen, unlabelled=unlabelled)
+    say_columns(items.columns)
+    coded = Labels(items.labels, np.array(items.classes, dtype=object))
+    # A text of a table can be named here, the folder of a class not before its features are read.
+    is_table = source not in NAMES and Path(source).is_file()
+    later = "" if is_table else " where the feature file is read"
+    say_label_notes(coded, f"by --missing{later}")
+    say_not_taken(items)
+    with extracting(backbone, len(items), quiet=quiet) as progress:
+        extraction = extract_features(
+            items,
+            backbone,
+            output,
+            batch_size=batch_size,
+            dtype=dtype,
+            cache=cache,
+            strict=strict,
+            force=force,
+            progress=progress,
+        )
+    _print_summary(items, extraction)
+
+
+def _items(
+    source: str, root: Path, labels: str, of_tables: dict[str, Any], *, unlabelled: bool
+) -> LabelledItems:
+    """Return what a source names: a data set, else a folder, else a table."""
+    if of_tables and (source in NAMES or Path(source).is_dir()):
+        name, value = next(iter(of_tables.items()))
+        raise ArgumentError({name: value}, f"is for CSV and Parquet files, not for {source}.")
+    if source in NAMES:
+        if unlabelled:
+            problem, advice = "is not for data sets", f"{source} has labels."
+            raise ArgumentError({"unlabelled": True}, problem, advice)
+        return load_data_set(source, root, labels=labels)
+    if Path(source).is_dir():
+        return read_image_folder(source, unlabelled=unlabelled)
+    if Path(source).is_file():
+        return read_item_table(source, **of_tables, unlabelled=unlabelled)
+    problem = "is not a folder, not a file, and not a data set"
+    advice = f"pass a path that exists, or one of {', '.join(NAMES)}."
+    raise ArgumentError({"SOURCE": source}, problem, advice)
+
+
+def _others(extraction: Extraction) -> str:
+    """Return why fewer items went through the model than there are rows, if so."""
+    n_same = extraction.n_duplicates
+    n_known = extraction.n_rows - extraction.n_extracted - n_same
+    if extraction.up_to_date:
+        return ""
+    same = f", {counted(n_same, 'duplicate')} not again" if n_same else ""
+    return same + (f", {n_known} had before" if n_known else "")
+
+
+def _print_summary(items: LabelledItems, extraction: Extraction) -> None:
+    """Print what is in the file, what is not, and how to go on."""
+    contents = counted(len(items.classes), "class", "classes") if items.classes else "no labels"
+    verb = "holds already, from the same content," if extraction.up_to_date else "holds"
+    say(
+        f"{extraction.output} {verb} {counted(extraction.n_rows, 'row')} of "
+        f"{counted(extraction.n_features, 'feature')}, {contents}. "
+        f"{counted(extraction.n_extracted, 'item')} went through the model{_others(extraction)}."
+    )
+    say_skipped(items, extraction, ", all listed in the file's provenance")
+    after = f"audit {extraction.output} -o audit/"
+    if not items.classes:
+        after = f"predict PROBE {extraction.output} -o predictions.csv"
+    say(f"Next: twohot {after}")

@@ -1,0 +1,124 @@
+"""`twohot fit`: a probe chosen and fitted, written to a file."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from typer import Option
+
+from twohot.base import (
+    METADATA,
+    ArgumentError,
+    Matrix,
+    check_output,
+    counted,
+    load_extra,
+    name_beside,
+    write_figure,
+)
+from twohot.describe import fit_plain
+from twohot.extract import FeatureOrigin
+from twohot.judge import AutoProbe, Choice, naming_cells
+from twohot.probes import FittedProbe
+from twohot.tables import FeatureTable, as_dask
+from twohot_command.cluster import connected, say_estimate, workers_of
+from twohot_command.parts import fit_with_checkpoint
+from twohot_command.sources import Folds, GroupedTableOptions
+from twohot_command.terminal import choosing, say
+
+
+def fit(
+    *,
+    output: Annotated[Path, Option("--output", "-o", help="File for the probe, .safetensors.")],
+    options: GroupedTableOptions,
+    method: Annotated[
+        Literal["auto", "plain"],
+        Option(
+            help="What predicts held-out labels best, or a plain probe as `forecast` may advise."
+        ),
+    ] = "auto",
+    figure: Annotated[Path | None, Option(help="Picture of what was tried, .png or .svg.")] = None,
+    folds: Folds = None,
+    scheduler: Annotated[
+        str | None,
+        Option(help="Dask scheduler whose workers fit, tcp://…; they must reach the source."),
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Say what the fit will take, and stop.")
+    ] = False,
+    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Choose penalty, rounds and student from the noisy labels, and fit the probe."""
+    check_output(output, options.inputs, force=force)
+    if figure is not None:
+        kinds = tuple(METADATA)
+        outputs = {"output": output}
+        about: dict[str, Any] = {"name": "figure", "suffixes": kinds, "outputs": outputs}
+        check_output(figure, options.inputs, force=force, **about)
+        load_extra("matplotlib.figure", "plot", "figures")
+    checkpoint = name_beside(output, ".checkpoint")
+    whole = options.read()
+    rows = options.rows_of(whole)
+    table = whole.take(rows[whole.coded.labelled[rows]])
+    groups, held_out = options.groups_of(table), {"cv": folds, "random_state": seed}
+    if scheduler is not None and method != "auto":
+        problem = "is fitted here, and not by workers"
+        raise ArgumentError({"method": method}, problem, "leave {scheduler} out.", scheduler=...)
+    with connected(scheduler) as client:
+        say_estimate(table, client, asked=dry_run)
+        if dry_run:
+            return
+        if method == "plain":
+            probe, choice = _fit_plain(table, groups, held_out, quiet=quiet)
+        else:
+            features = table.features
+            if client is not None:
+                features = as_dask(features, options.source, n_workers=len(workers_of(client)))
+            choose = partial(_choose, table, features, groups, held_out, quiet=quiet)
+            probe, choice = fit_with_checkpoint(choose, checkpoint)
+    origin = FeatureOrigin.of_table(whole)
+    if origin is not None:
+        probe.feature_origin_ = origin.to_json()
+    if table.feature_columns:
+        probe.feature_names_in_ = np.array(table.feature_columns, dtype=object)
+    probe.save(output)
+    checkpoint.unlink(missing_ok=True)
+    say(str(choice))
+    if method == "plain":
+        say(f"Plain, as asked for, and not what is marked: {probe}")
+    classes = counted(len(probe.classes_), "class", "classes")
+    say(f"Fitted on {counted(table.n_rows, 'row')} of {classes}: {output}")
+    if figure is not None:
+        write_figure(figure, choice.figure())
+        say(f"What was tried: {figure}")
+
+
+def _choose(
+    table: FeatureTable,
+    features: Matrix,
+    groups: NDArray[Any] | None,
+    held_out: Mapping[str, Any],
+    checkpoint: Path,
+    *,
+    quiet: bool,
+) -> tuple[FittedProbe, Choice]:
+    """Return the probe that is chosen, fitted on the features of a table, wherever they are."""
+    auto = AutoProbe(**held_out)
+    how: dict[str, Any] = {"groups": groups, "checkpoint": checkpoint}
+    with naming_cells(table), choosing(quiet=quiet) as callback:
+        auto.fit(features, table.coded.present(), callback=callback, **how)
+    return auto, auto.choice_
+
+
+def _fit_plain(
+    table: FeatureTable, groups: NDArray[Any] | None, held_out: Mapping[str, Any], *, quiet: bool
+) -> tuple[FittedProbe, Choice]:
+    """Return the plain probe, fitted, and what was tried."""
+    with naming_cells(table), choosing(quiet=quiet) as callback:
+        labels = table.coded.present()
+        return fit_plain(table.features, labels, groups=groups, callback=callback, **held_out)

@@ -1,0 +1,186 @@
+"""Outputs in parts: a folder of Parquet files that a stopped command goes on with."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typer import Option
+
+from twohot.audit import (
+    ISSUE_PARTS,
+    LabelIssues,
+    begin_audit_parts,
+    check_audit_parts,
+    find_label_issues,
+    labels_digest,
+    review_summary,
+    row_counts,
+    rows_of_issues,
+    write_issue_parts,
+    write_parts_report,
+)
+from twohot.base import ArgumentError, as_url
+from twohot.judge import SAMPLE_CELLS
+from twohot.probes import OtherFitError
+from twohot.review import ReviewSummary
+from twohot.rows import ClusterLostError
+from twohot.tables import FeatureTable, as_dask, known_by, parts_in_words, source_parts
+from twohot_command.cluster import workers_of
+from twohot_command.terminal import PacedLines, choosing, say, shown
+
+Scheduler: TypeAlias = Annotated[
+    str | None,
+    Option(help="Dask scheduler whose workers do it, tcp://…; they must reach all paths."),
+]
+
+
+def is_part_folder(output: Path) -> bool:
+    """Return whether an output is a folder of parts, by its name or since it is there."""
+    return output.is_dir() or not output.suffix
+
+
+def check_apart(output: Path, sources: Iterable[Path | None]) -> None:
+    """Raise if an output is in a source folder, whose rows it would become."""
+    target = _absolute(output)
+    for source in filter(None, sources):
+        place = _absolute(source)
+        if target == place or place in target.parents:
+            problem = f"is in the source {source}, whose rows it would become"
+            raise ArgumentError({"output": output}, problem, "choose a folder beside it.")
+
+
+def _absolute(path: Path) -> Path:
+    return path if "://" in as_url(path) else path.resolve()
+
+
+@contextmanager
+def writing_parts(n_parts: int, *, n_there: int, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Show how many parts are written; yield what is to be called after each."""
+    bar = Progress(
+        TextColumn("Writing parts"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with shown(bar, quiet=quiet):
+        task, lines = bar.add_task("", total=n_parts, completed=n_there), PacedLines()
+
+        def done() -> None:
+            bar.update(task, advance=1)
+            if not quiet:
+                lines.say(f"{bar.tasks[0].completed:.0f} of {n_parts} parts written")
+
+        yield done
+
+
+# A fit that a stopped command goes on with, by a file beside its output ---------------------------
+
+
+Fitted = TypeVar("Fitted")
+
+
+def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
+    """Return what a fit makes with a checkpoint; one of another fit is replaced, and said.
+
+    The file stays: whoever writes the output removes it after that.
+    """
+    was_there = path.exists()
+    try:
+        fitted = fit(path)
+    except ClusterLostError as error:
+        kept = f"what is finished is kept in {path}" if path.exists() else "nothing was finished"
+        raise ArgumentError("", error.problem, f"start one and run this again: {kept}.") from error
+    except OtherFitError:
+        say(f"Note: {path} is not of this fit, and is replaced.", stderr=True)
+        path.unlink()
+        return fit(path)
+    if was_there:
+        say(f"Went on after what an earlier run had finished, by {path}")
+    return fitted
+
+
+# An audit whose rows stay on workers: a table in parts, and a report that shows some rows ---------
+
+
+# In the folder of an audit until it is finished: what is finished of the choice and the fit.
+CHECKPOINT = ".fit.checkpoint"
+# Arrays of logits that the label model holds: members, their targets and its posteriors.
+HELD_MEMBERS = 16
+# Rows of a report: more than a person looks at in a day, and few enough for a small page.
+MOST_SHOWN = 2000
+
+
+def held_bytes(table: FeatureTable) -> int:
+    """Return about how much an audit in memory holds: logits of a sample, prepared features."""
+    cells = min(table.n_rows * len(table.classes), SAMPLE_CELLS)
+    return int(4 * (HELD_MEMBERS * cells + table.n_rows * table.n_features))
+
+
+def check_enough_rows(table: FeatureTable, source: Path, scheduler: str | None) -> None:
+    """Raise if there are no more rows than features, which are not audited in parts."""
+    if table.n_rows > table.n_features:
+        return
+    problem = f"{source} has {table.n_rows} rows of {table.n_features} features"
+    if scheduler is None:
+        advice = "an audit of so few needs them in memory: run it where there is more."
+        raise ArgumentError("", problem, advice)
+    raise ArgumentError("", problem, "audit so few without {scheduler}.", scheduler=...)
+
+
+def audit_in_parts(
+    table: FeatureTable,
+    source: Path,
+    output: Path,
+    asked: Mapping[str, Any],
+    *,
+    client: Any,
+    about: Mapping[str, Any],
+    pictures: Mapping[str, Any],
+    force: bool,
+    quiet: bool,
+) -> tuple[LabelIssues, ReviewSummary, str, str]:
+    """Find the wrong labels on the workers of a client, and write the folder of the audit.
+
+    `asked` is what `find_label_issues` is asked for: budget, precision, random_state. Returns what
+    was found of every row and overall, the name of the report, and where the rows are, in words.
+    """
+    workers_of(client)  # or there is nobody to do it
+    parts = source_parts(table.features)
+    known = {**known_by(table, parts), "labels": labels_digest(table.coded), **asked}
+    bounds = np.unique(parts.bounds)  # of the parts that have rows of the split
+    where: dict[str, Any] = {"about": known, "n_parts": len(bounds) - 1, "force": force}
+    # Nothing is computed for nobody, and an earlier audit stays until there is another.
+    check_audit_parts(output, **where)
+    output.mkdir(parents=True, exist_ok=True)
+    features = as_dask(table.features, source, parts=parts)
+
+    def find(path: Path) -> LabelIssues:
+        rows: dict[str, Any] = {"ids": table.ids, "checkpoint": path, **asked}
+        with choosing(quiet=quiet) as callback:
+            return find_label_issues(features, table.coded, callback=callback, **rows)
+
+    checkpoint = output / CHECKPOINT
+    issues = fit_with_checkpoint(find, checkpoint)
+    folder = begin_audit_parts(output, **where)
+    n_missing = len(folder.missing())
+    n_there = folder.n_parts - n_missing
+    with writing_parts(folder.n_parts, n_there=n_there, quiet=quiet) as done:
+        write_issue_parts(issues, folder, bounds, items=table.items, done=done)
+    chosen = np.sort(issues.rows[:MOST_SHOWN])
+    shown, items = issues[chosen], None
+    if table.items is not None:
+        items = [table.items[row] for row in chosen.tolist()]
+    counts = replace(row_counts(issues), full_table=ISSUE_PARTS)
+    summary = review_summary(None, shown, counts=counts, **about)
+    rows = rows_of_issues(shown, items, table.item_kind)
+    name = write_parts_report(output, rows, summary, **pictures)
+    checkpoint.unlink()
+    return issues, summary, name, f"{output / ISSUE_PARTS} ({parts_in_words(folder, n_missing)})."

@@ -1,0 +1,160 @@
+"""`twohot predict`: the classes of new rows, images or texts."""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from twohot.base import ArgumentError, as_url, check_output, check_writable, counted, file_digest
+from twohot.judge import naming_cells
+from twohot.probes import (
+    Predictor,
+    load,
+    part_rows,
+    predicted_tables,
+    two_best,
+    write_predicted_part,
+)
+from twohot.rows import ClusterTasks
+from twohot.tables import (
+    SUFFIX,
+    FeatureTable,
+    begin_parts,
+    features_opener,
+    known_by,
+    parts_in_words,
+    source_parts,
+    write_csv,
+    write_part,
+    write_parts,
+)
+from twohot_command.cluster import connected, tasks_of
+from twohot_command.extract import Cache
+from twohot_command.items import features_for
+from twohot_command.parts import Scheduler, check_apart, is_part_folder, writing_parts
+from twohot_command.sources import NewRowsOptions, SpreadsheetSafe
+from twohot_command.terminal import say
+
+COLUMNS = ("id", "item", "predicted_label", "confidence", "second_label")
+
+
+def predict(
+    probe: Annotated[Path, Argument(help="A probe, as `twohot fit` or `save` wrote it.")],
+    *,
+    output: Annotated[
+        Path,
+        Option(
+            "--output",
+            "-o",
+            help="The predictions: .csv, .parquet, or a folder, for one Parquet file per part.",
+        ),
+    ],
+    options: NewRowsOptions,
+    split: Annotated[str | None, Option(help="Split to predict; all rows without it.")] = None,
+    probabilities: Annotated[
+        bool, Option("--probabilities", help="Add a column for the probability of every class.")
+    ] = False,
+    scheduler: Scheduler = None,
+    cache: Cache = None,
+    quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Predict images, texts or features, with probability and second candidate."""
+    sources = (options.source, *(options.others or ()))
+    in_parts = is_part_folder(output)
+    if in_parts:
+        check_apart(output, sources)
+        if "://" not in as_url(output):
+            check_writable(output, {"output": output})
+    else:
+        check_output(output, (probe, *sources), force=force, suffixes=[".csv", SUFFIX])
+    if scheduler is not None and not in_parts:
+        problem = "is one file, and workers write one for each part"
+        raise ArgumentError({"output": output}, problem, "pass the name of a folder.")
+    predictor = Predictor(load(probe), probabilities)
+    with (
+        features_for(predictor.probe, probe, options, cache=cache, quiet=quiet) as whole,
+        connected(scheduler) as client,
+    ):
+        table = whole if split is None else whole.take(whole.rows_of_split(split))
+        done = ""
+        writer = _PartWriter(predictor, table, options.source)
+        with naming_cells(table):
+            if in_parts:
+                about = {"probe": file_digest(probe), "probabilities": probabilities}
+                tasks = tasks_of(client)
+                done = writer.write_folder(output, about, tasks, force=force, quiet=quiet)
+            elif output.suffix == SUFFIX:
+                writer.write_file(output, quiet=quiet)
+            else:
+                columns = [*COLUMNS, *predictor.probability_columns]
+                lines = _lines(predictor, table)
+                write_csv(output, columns, lines, spreadsheet_safe=spreadsheet_safe)
+    say(f"Predicted {counted(table.n_rows, 'row')}: {output}{done}")
+
+
+class _PartWriter:
+    """Predictions for a table in the parts of its source."""
+
+    def __init__(self, predictor: Predictor, table: FeatureTable, source: Path) -> None:
+        self.predictor, self.table, self.source = predictor, table, source
+        self.parts = source_parts(table.features)
+
+    def write_folder(
+        self,
+        output: Path,
+        about: dict[str, Any],
+        tasks: ClusterTasks | None,
+        *,
+        force: bool,
+        quiet: bool,
+    ) -> str:
+        """Write one file for each part that is not there yet; return what was done."""
+        parts = self.parts
+        known = {"kind": "predictions", **about, **known_by(self.table, parts)}
+        folder = begin_parts(output, known, parts.n_parts, force=force)
+        missing = folder.missing()
+        predictor: Any = self.predictor
+        opened: Any = features_opener(parts.stored, self.source)
+        if tasks is not None:
+            predictor, opened = tasks.share(predictor.for_workers()), tasks.share(opened)
+        calls = (
+            (folder.path_of(number), predictor, opened, part_rows(self.table, parts, number))
+            for number in missing
+        )
+        n_there = parts.n_parts - len(missing)
+        with writing_parts(parts.n_parts, n_there=n_there, quiet=quiet) as done:
+            write_parts(write_predicted_part, calls, tasks, done)
+        return f" ({parts_in_words(folder, len(missing))})"
+
+    def write_file(self, output: Path, *, quiet: bool) -> None:
+        """Write one file, whole or not at all."""
+        parts = self.parts
+        with writing_parts(parts.n_parts, n_there=0, quiet=quiet) as done:
+
+            def tables(number: int) -> Iterator[Any]:
+                rows = part_rows(self.table, parts, number)
+                yield from predicted_tables(self.predictor, parts.stored, rows)
+                done()
+
+            write_part(str(output), chain.from_iterable(map(tables, range(parts.n_parts))))
+
+
+def _lines(predictor: Predictor, table: FeatureTable) -> Iterator[tuple[str, ...]]:
+    """Yield one line per row, block by block; with the probabilities of all classes if asked."""
+    names = predictor.class_names
+    size = predictor.block_rows
+    for first in range(0, table.n_rows, size):
+        block = range(first, min(first + size, table.n_rows))
+        outputs = predictor.outputs(table.features[first : block.stop])
+        best, second = two_best(outputs)
+        items = [""] * len(block) if table.items is None else [table.items[row] for row in block]
+        confidences = (f"{confidence:.6f}" for confidence in outputs.max(axis=1))
+        ids = (table.ids[row] for row in block)
+        lines = zip(ids, items, names[best], confidences, names[second], strict=True)
+        shares = outputs if predictor.all_probabilities else outputs[:, :0]
+        for line, row in zip(lines, shares.tolist(), strict=True):
+            yield (*line, *(f"{share:.6f}" for share in row))

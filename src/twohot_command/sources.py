@@ -1,0 +1,321 @@
+"""The options by which commands read a table, once for all of them."""
+
+import shlex
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from typer import Argument, Option
+
+from twohot.base import ArgumentError, Labels, as_url, counted, first_few, is_missing, label_notes
+from twohot.extract import FeatureOrigin, LabelledItems, read_image_folder, read_item_table
+from twohot.judge import check_groups
+from twohot.probes import FittedProbe
+from twohot.tables import ALL_ROWS, TRAINING, FeatureTable, read_table, table_header
+from twohot_command.app import option_writer
+from twohot_command.terminal import say
+
+# Whether a table holds the features that a probe was fitted on ------------------------------------
+
+
+def check_same_features(
+    table: FeatureTable, source: Path, fitted: FittedProbe, probe: Path
+) -> None:
+    """Raise if a probe was fitted on other features than those of the table."""
+    known = FeatureOrigin.from_json(fitted.feature_origin_)
+    found = FeatureOrigin.of_table(table)
+    if known is not None and found is not None and not found.makes_the_same_as(known):
+        problem = f"{source} holds features of {found.told_from(known)}"
+        other = f"{probe} was fitted on those of {known.told_from(found)}"
+        raise ValueError(f"{problem}, and {other}: extract both with the same backbone.")
+    _check_columns(table, source, fitted, probe)
+    if table.n_features != fitted.n_features_in_:
+        expected = f"{probe} is expecting {fitted.n_features_in_}"
+        problem = f"{source} has {table.n_features} features, but {expected}"
+        raise ValueError(f"{problem}: extract both with the same backbone.")
+
+
+def _check_columns(table: FeatureTable, source: Path, fitted: FittedProbe, probe: Path) -> None:
+    """Raise if a probe was fitted on other columns, or on these in another order."""
+    # Checked here once; what is predicted are arrays, which have no names.
+    known = fitted.__dict__.pop("feature_names_in_", np.empty(0)).tolist()
+    found = list(table.feature_columns)
+    if not (known and found) or known == found:
+        return
+    new = [name for name in found if name not in known]
+    lacking = [name for name in known if name not in found]
+    said = [f"has {first_few(new)} too"] * bool(new)
+    said += [f"lacks {first_few(lacking)}"] * bool(lacking)
+    differs = " and ".join(said or ["has them in another order"])
+    columns = f"{counted(len(known), 'column')} {first_few(known, 3)}"
+    problem = f"{probe} was fitted on {columns}, and {source} {differs}"
+    advice = "name the columns in that order by {feature_column}, once for each."
+    raise ArgumentError("", problem, advice, feature_column=...)
+
+
+TEST = "test"  # the split that is meant where a probe is evaluated and none is named
+
+Missing: TypeAlias = Annotated[
+    list[str] | None, Option(help="Text that means no label; repeat it for more.")
+]
+
+Folds: TypeAlias = Annotated[
+    int | None,
+    Option(min=2, help="Hold out every row once, in this many folds; five by default."),
+]
+
+SpreadsheetSafe: TypeAlias = Annotated[
+    bool, Option("--spreadsheet-safe", help="Guard CSV cells that a spreadsheet would execute.")
+]
+
+
+# What a probe is asked about: it knows how to make features of images and texts.
+ItemsOrFeatures: TypeAlias = Annotated[
+    Path,
+    Argument(
+        help="A folder of images, a CSV or Parquet file of image paths or texts, or features as "
+        "`twohot extract` makes them."
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions:
+    """Where the features of a table are."""
+
+    source: Annotated[
+        Path,
+        Argument(
+            help="Features: .features, .npz, .npy, .parquet, .csv or .tsv, or a folder of Parquet "
+            "files."
+        ),
+    ]
+    others: Annotated[
+        list[Path] | None, Argument(help="More rows of the same table, in Parquet files.")
+    ] = None
+    label_column: Annotated[str | None, Option(help="Column or array that holds the labels.")] = (
+        None
+    )
+    feature_column: Annotated[
+        list[str] | None,
+        Option(help="Column that holds features, or a pattern such as 'e*'; repeat it for more."),
+    ] = None
+    id_column: Annotated[
+        str | None, Option(help="Column that names the rows, by default id, else their position.")
+    ] = None
+    item_column: Annotated[
+        str | None, Option(help="Column of texts or image paths that the rows came from.")
+    ] = None
+
+    def read(self) -> FeatureTable:
+        """Return the table, which needs no labels."""
+        return self._read(labelled=False)
+
+    def _read(self, **others: Any) -> FeatureTable:
+        # One column may hold lists; several are numbers; none given, they are looked for.
+        columns = self.feature_column or None
+        table = read_table(
+            [self.source, *self.others] if self.others else as_url(self.source),
+            label_column=self.label_column,
+            feature_column=columns[0] if columns is not None and len(columns) == 1 else columns,
+            id_column=self.id_column,
+            item_column=self.item_column,
+            **self._columns(),
+            **others,
+        )
+        say_columns(table.columns_in_words)
+        stray = table.stray_features
+        if stray is not None:
+            say(f"Note: {stray.note(option_writer(type(self)))}", stderr=True)
+        return table
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns that only some commands name."""
+        return {}
+
+    def read_for(self, fitted: FittedProbe, probe: Path) -> FeatureTable:
+        """Return the table with the features that a probe was fitted on, or say what differs.
+
+        The columns that a probe knows by name are taken in its order; others are not used.
+        """
+        known = np.asarray(getattr(fitted, "feature_names_in_", ())).tolist()
+        options = self
+        if known and not self.feature_column:
+            header = table_header([self.source, *(self.others or ())])
+            if header.keys() >= set(known):
+                options = replace(self, feature_column=known)
+        table = options.read()
+        check_same_features(table, self.source, fitted, probe)
+        return table
+
+    def read_items(self, kind: str, column: str) -> LabelledItems:
+        """Return the images of a folder, or the images or texts that a column lists."""
+        about_labels = self._labels_of_items()
+        if self.source.is_dir():
+            return read_image_folder(self.source, unlabelled="unlabelled" in about_labels)
+        where: dict[str, Any] = {"text_column" if kind == "text" else "path_column": column}
+        return read_item_table(self.source, id_column=self.id_column, **where, **about_labels)
+
+    def read_extracted(self, path: Path) -> FeatureTable:
+        """Return the table of these items, whose features are in a file by now."""
+        return read_table(path, labelled=False)
+
+    def _labels_of_items(self) -> dict[str, Any]:
+        return {"unlabelled": True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRowsOptions(FeatureOptions):
+    """Where rows to predict are, as features or as what these are made of."""
+
+    source: ItemsOrFeatures
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(FeatureOptions):
+    """Where the features and the labels of a table are, and which rows to use."""
+
+    labels: Annotated[Path | None, Option(help="Separate label file: .csv, .parquet or .npy.")] = (
+        None
+    )
+    classes: Annotated[Path | None, Option(help="Text file that names one class per line.")] = None
+    missing: Missing = None
+    split: Annotated[str | None, Option(help="Split to use, or all; train if there is one.")] = None
+
+    @property
+    def inputs(self) -> tuple[Path | None, ...]:
+        """Files that are read, and never replaced."""
+        return self.source, *(self.others or ()), self.labels, self.classes
+
+    def as_words(self) -> str:
+        """Return the table as a command line names it, for the next command."""
+        words = [str(self.source), *map(str, self.others or ())]
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if given is None or field.name in ("source", "others"):
+                continue
+            option = f"--{field.name.replace('_', '-')}"
+            words += [word for each in _listed(given) for word in (option, str(each))]
+        return shlex.join(words)
+
+    def read(self) -> FeatureTable:
+        """Return the table, some of whose rows have a label; say what is odd about its labels."""
+        separate = {"labels": self.labels, "classes": self.classes}
+        return self._checked(self._read(missing=self.missing or (), **separate))
+
+    def read_items(self, kind: str, column: str) -> LabelledItems:
+        """Return the items of a source; without labels they are of no use here."""
+        try:
+            return super().read_items(kind, column)
+        except ArgumentError as error:
+            if "unlabelled" not in error.mentions:
+                raise
+            ways = "have a sub-folder of images for each class"
+            if not self.source.is_dir():
+                ways = "choose a column of them by {label_column}"
+            advice = f"pass labels, which are needed here, by {{labels}}, or {ways}."
+            words = {"labels": ..., "label_column": ...}
+            raise ArgumentError(error.arguments, error.problem, advice, **words) from error
+
+    def read_extracted(self, path: Path) -> FeatureTable:
+        """Return the table of these items, some of which have a label."""
+        separate: dict[str, Any] = {}
+        if self.labels is not None:
+            columns = {"label_column": self.label_column, "id_column": self.id_column}
+            separate = {"labels": self.labels, **columns}
+        table = read_table(path, missing=self.missing or (), **separate)
+        return self._checked(table)
+
+    def _labels_of_items(self) -> dict[str, Any]:
+        if self.classes is not None:  # said before features are made
+            problem = f"is for tables of features, and {self.source} lists what these are made of"
+            raise ArgumentError({"classes": str(self.classes)}, problem, "leave it out.")
+        if self.labels is not None:
+            return {"unlabelled": True}
+        return {"label_column": self.label_column, "missing": self.missing or ()}
+
+    def _checked(self, table: FeatureTable) -> FeatureTable:
+        self._check_labelled(table.coded, f"its {counted(table.n_rows, 'row')}")
+        say_label_notes(table.coded, "by --missing")
+        return table
+
+    def rows_of(self, table: FeatureTable) -> NDArray[np.intp]:
+        """Return the rows to use, some of which have a label."""
+        split = self.chosen_split(table)
+        rows = table.rows_of_split(split)
+        place = f"the {counted(len(rows), 'row')} of its split {split or TRAINING!r}"
+        self._check_labelled(table.coded.take(rows), place)
+        return rows
+
+    def chosen_split(self, table: FeatureTable) -> str | None:  # noqa: ARG002 (others look)
+        """Return the split to use; None: the one to train on, if there is one."""
+        return self.split
+
+    def _check_labelled(self, labels: Labels, rows: str) -> None:
+        if not labels.labelled.any():
+            problem = f"{self.source} has no label in any of {rows}, and this command needs some"
+            advice = "pass one per row by {labels}, or predict them by `twohot predict`."
+            raise ArgumentError("", problem, advice, labels=...)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedTableOptions(TableOptions):
+    """Where a table is whose rows are held out, and which of them belong together."""
+
+    group_column: Annotated[
+        str | None,
+        Option(
+            help="Column of rows that belong together, a patient or a document: they are held out "
+            "together. It is no feature."
+        ),
+    ] = None
+
+    def groups_of(self, table: FeatureTable) -> NDArray[Any] | None:
+        """Return the group of every row of a table; None if no column was named."""
+        if table.groups is None:
+            return None
+        named = {"group_column": self.group_column}
+        cells = table.groups.tolist()
+        missing = [name for name, cell in zip(table.ids, cells, strict=True) if is_missing(cell)]
+        if missing:
+            problem = f"has no group in {counted(len(missing), 'row')} (id {first_few(missing)})"
+            advice = "fill the cells in: a row that belongs to no other is a group of its own."
+            raise ArgumentError(named, problem, advice)
+        try:
+            check_groups(table.groups, table.n_rows)
+        except ArgumentError as error:
+            raise ArgumentError(named, error.problem, error.advice, **error.mentions) from error
+        return table.groups
+
+    def _columns(self) -> dict[str, Any]:
+        return {"group_column": self.group_column}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrustedRowsOptions(TableOptions):
+    """Where rows are whose labels are known to be right, and that no probe was fitted on."""
+
+    source: ItemsOrFeatures
+    split: Annotated[str | None, Option(help="Split to use, or all; test if there is one.")] = None
+
+    def chosen_split(self, table: FeatureTable) -> str:
+        """Return the split to use: by default the one to test on, if there is one."""
+        return self.split or (TEST if TEST in table.split_names else ALL_ROWS)
+
+
+def say_columns(words: str) -> None:
+    """Print which column is what, if that is known."""
+    if words:
+        say(f"Columns: {words}")
+
+
+def say_label_notes(labels: Labels, missing: str) -> None:
+    """Print what is odd about labels; `missing` says how to name texts that mean no label."""
+    for note in label_notes(labels, missing=missing):
+        say(f"Note: {note}", stderr=True)
+
+
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else [given]

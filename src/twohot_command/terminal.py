@@ -1,0 +1,115 @@
+"""What the commands print: lines as they are, tables, and the progress of a choice."""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from twohot.base import write_figure, write_json
+from twohot.judge import MOST_TRIED
+
+# Seconds between two lines in a log.
+BETWEEN_LINES = 30.0
+
+
+def say(text: str, style: str = "", *, stderr: bool = False) -> None:
+    """Print a text as it is: names in it come from a user's data and are no markup."""
+    console = Console(stderr=stderr)
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Iterable[object]],
+    *,
+    names: Collection[str],
+    title: str | None = None,
+    caption: str | None = None,
+    bold: Collection[int] = (),
+) -> None:
+    """Print a table, its cells as they can be seen; columns of names stand left, numbers right.
+
+    What is a `Text` of rich already is printed as it is, in as many lines as it has.
+    """
+    table = Table(title=title, title_justify="left", caption=caption)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in names else "right")
+    for number, row in enumerate(rows):
+        cells = (cell if isinstance(cell, Text) else Text(seen(str(cell))) for cell in row)
+        table.add_row(*cells, style="bold" if number in bold else "")
+    Console().print(table)
+
+
+def seen(name: str) -> str:
+    """Return a name as it can be told from others: in quotes if blanks in it would not be seen.
+
+    Examples
+    --------
+    >>> seen("log in"), seen("login ")
+    ('log in', "'login '")
+    """
+    return name if " ".join(name.split()) == name else repr(name)
+
+
+class PacedLines:
+    """Lines on how far something is, where no bar can be seen: one every half minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last = clock()
+        self._is_needed = not Console(stderr=True).is_terminal
+
+    def say(self, text: str) -> None:
+        """Print a text if the last one is long enough ago."""
+        if self._is_needed and self._clock() - self._last >= BETWEEN_LINES:
+            self._last = self._clock()
+            say(text, stderr=True)
+
+
+def shown(progress: Progress, *, quiet: bool) -> AbstractContextManager[object]:
+    """Return what shows a bar while it lasts; a disabled bar would still end with an empty line."""
+    return nullcontext() if quiet else progress
+
+
+@contextmanager
+def choosing(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show the choice of a probe; yield what is to be called with a line for every candidate."""
+    progress = Progress(
+        TextColumn("Choosing a probe"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with shown(progress, quiet=quiet):
+        task = progress.add_task("…", total=MOST_TRIED)
+        lines = PacedLines()
+
+        def tried(line: str) -> None:
+            progress.update(task, advance=1, description=line)
+            if not quiet:
+                lines.say(f"Choosing a probe, candidate {progress.tasks[0].completed:.0f}: {line}")
+
+        yield tried
+
+
+# Files that commands write, each whole or not at all ----------------------------------------------
+
+
+def write_report(path: Path, record: Mapping[str, Any], figures: Mapping[str, Any]) -> list[Path]:
+    """Write a record and the figures beside it by the names of their files; return the paths."""
+    folder = path.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(path, record)
+    for name, figure in figures.items():
+        write_figure(folder / name, figure)
+    return [path, *(folder / name for name in figures)]

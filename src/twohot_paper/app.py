@@ -1,0 +1,258 @@
+"""`twohot reproduce`: the paper's figures, tables and claims, from runs that can be taken up."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import fill
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+from typer import Argument, Option
+
+from twohot.base import ArgumentError, check_writable, counted, first_few, load_extra
+from twohot_command.terminal import print_table, say
+from twohot_paper import Log
+from twohot_paper.claim import Answer
+from twohot_paper.data_set import SUFFIXES, DataSet, find_feature_files, read_data_sets
+from twohot_paper.exhibit import GROUPS, choose_exhibits, exhibits
+from twohot_paper.maker import Results
+from twohot_paper.report import Report, show, write_made, write_text
+from twohot_paper.reproduction import Reproduction
+from twohot_paper.runs import Progress as RunProgress
+
+# How far the runs of a plan are: a bar in a terminal, a line now and then elsewhere ---------------
+
+
+# Seconds: the time left is estimated from what ended within the last of them.
+LONGEST_RUN = 4 * 3600.0
+
+# Seconds between two lines, so that a log of many short runs can be read.
+BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
+    """Show the progress of so many runs; yield what is to be called after each."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    with Progress(
+        TextColumn("Runs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=n_runs == 0,
+        speed_estimate_period=LONGEST_RUN,
+    ) as progress:
+        task = progress.add_task("", total=n_runs)
+        yield lambda _: progress.update(task, advance=1)
+
+
+def _lines() -> Callable[[RunProgress], None]:
+    """Return what prints a line after the first run and the last, and after others in between."""
+    started = time.monotonic()
+    last_line = float("-inf")
+
+    def tell(progress: RunProgress) -> None:
+        nonlocal last_line
+        now = time.monotonic()
+        if now - last_line < BETWEEN_LINES and progress.n_done < progress.n_runs:
+            return
+        last_line = now
+        left = (now - started) / progress.n_done * (progress.n_runs - progress.n_done)
+        so_far = f"{progress.n_done} of {progress.n_runs} runs done"
+        say(f"{so_far}, about {left / 60:.1f} minutes left", stderr=True)
+
+    return tell
+
+
+LIST = "list"
+
+MOST_NOTES = 12  # that are printed; the page has all
+NEEDS_WIDTH = 16  # letters: names of several data sets leave room for titles
+NARROW = 120  # columns of a terminal below which a list has titles below the ids
+
+
+def reproduce(
+    names: Annotated[
+        list[str],
+        Argument(
+            help="Figures and tables by their labels in the paper (fig:acc_gain) or their numbers"
+            ' ("Figure 3a"), the groups synthetic, real or all; or list. More feature files may'
+            " follow --features."
+        ),
+    ],
+    *,
+    features: Annotated[
+        list[Path] | None,
+        Option(help="Feature file with splits train and test and true labels; repeat it for more."),
+    ] = None,
+    features_dir: Annotated[
+        Path | None, Option(help="Folder whose feature files are all taken.")
+    ] = None,
+    output: Annotated[Path, Option("--output", "-o", help="Folder for all that is made.")] = Path(
+        "paper"
+    ),
+    log: Annotated[
+        Path | None, Option(help="File of finished runs; runs.jsonl in the output folder if none.")
+    ] = None,
+    seeds: Annotated[
+        int | None, Option(min=1, help="Draws of noisy labels (the paper has 3).")
+    ] = None,
+    jobs: Annotated[int, Option("--jobs", "-j", min=1, help="Runs at once.")] = 1,
+    records_only: Annotated[
+        bool, Option("--records-only", help="Draw from the finished runs, and do no others.")
+    ] = False,
+) -> None:
+    """Reproduce the paper: run what is missing, draw the figures and judge the claims."""
+    more = [Path(name) for name in names if _is_file(name)]
+    wanted = [name for name in names if not _is_file(name)] or ([] if not more else ["real"])
+    chosen = list(exhibits()) if LIST in wanted else choose_exhibits(wanted)
+    _check_places(output, log)
+    given = [*(features or []), *more]
+    if LIST not in wanted and all(each.needs == "nothing" for each in chosen):
+        _say_unused(wanted, [*given, *([] if features_dir is None else [features_dir])])
+        given, features_dir = [], None
+    data = _read(given, features_dir)
+    work = Reproduction(chosen, data, Log(log or output / "runs.jsonl"), n_seeds=seeds)
+    results = work.results()  # an unusable log is refused before any work
+    if LIST in wanted:
+        _print_list(work, results)
+        return
+    load_extra("matplotlib", "plot", "figures")  # before hours of runs, not after
+    _check_needs(work, wanted)
+    n_failed = 0 if records_only else _run(work.able(), jobs)
+    _write(show(work), output)
+    if n_failed:
+        what = counted(n_failed, "run")
+        say(f"{what} failed and will be tried again by the same command.", "red", stderr=True)
+        raise typer.Exit(1)
+
+
+def _is_file(name: str) -> bool:
+    known = {LIST, *GROUPS, *(exhibit.id for exhibit in exhibits())}
+    return name not in known and Path(name).suffix in SUFFIXES
+
+
+def _check_places(output: Path, log: Path | None) -> None:
+    """Raise if results could not be written, before any work."""
+    taken = next((each for each in (output, *output.parents) if each.is_file()), None)
+    if taken is not None:
+        problem = "is a file" if taken == output else f"is inside {taken}, which is a file"
+        raise ArgumentError({"output": output}, problem, "name a folder.")
+    check_writable(output, {"output": output})
+    if log is not None and log.is_dir():
+        problem = "is a folder"
+        raise ArgumentError({"log": log}, problem, f"name a file, {log / 'runs.jsonl'} for one.")
+
+
+def _say_unused(wanted: list[str], paths: list[Path]) -> None:
+    if paths:
+        files = first_few(paths, write=str)
+        verb = "is" if len(paths) == 1 else "are"
+        need = "needs" if len(wanted) == 1 else "need"
+        say(f"{', '.join(wanted)} {need} no features: {files} {verb} not used.", stderr=True)
+
+
+def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
+    for path in features:
+        if path.is_dir():
+            advice = "pass {features_dir} to take all of its feature files."
+            raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
+    found = [*features, *([] if folder is None else find_feature_files(folder))]
+    with Console(stderr=True).status("Reading features …"):
+        data = read_data_sets(found)
+    for each in data.values():
+        if each.paper_name is None:
+            penalty = f"its penalty, {each.l2('base'):.3g}, is as strong as that of Flowers-102"
+            say(f"{each.name} is none of the paper's data sets: {penalty}.", stderr=True)
+    return data
+
+
+def _print_list(work: Reproduction, results: Results) -> None:
+    """Print every figure and table: what it needs, what is done, how long it takes."""
+    missing = work.missing()
+    rows: list[list[object]] = []
+    for exhibit in work.exhibits:
+        runs = [] if exhibit in missing else work.runs_of(exhibit)
+        done = f"{sum(run in results for run in runs)} of {len(runs)}" if runs else "–"
+        minutes = work.core_minutes(exhibit, runs)
+        about = f"{minutes:.0f}" if minutes >= 10 else f"{minutes:.2g}"
+        what = [exhibit.id, f"{exhibit.place}: {exhibit.title}"]
+        rows.append([*what, Text(fill(exhibit.needs_words, NEEDS_WIDTH)), done, about])
+    headings = ["id", "place and title", "needs", "runs done", "core minutes"]
+    if Console().width < NARROW:
+        headings = ["id, place and title", *headings[2:]]
+        rows = [[Text(f"{name}\n{title}"), *others] for name, title, *others in rows]
+    caption = "Core minutes are rough" + (
+        "." if work.data else "; of what needs features, for a data set such as Flowers-102."
+    )
+    print_table(headings, rows, names=headings[:-2], caption=caption)
+
+
+def _check_needs(work: Reproduction, wanted: list[str]) -> None:
+    """Raise if a figure that was named, or a whole group, lacks what it needs; say what else does.
+
+    Nothing was written before: an index of earlier runs stays as it is.
+    """
+    missing = work.missing()
+    for group in (name for name in wanted if name in GROUPS):
+        if missing.keys() >= set(choose_exhibits([group])):
+            advice = "pass {features} or {features_dir}."
+            problem = f"{group} needs feature files"
+            raise ArgumentError("", problem, advice, features=..., features_dir=...)
+    by_name = choose_exhibits([name for name in wanted if name not in GROUPS])
+    for exhibit, lacks in missing.items():
+        if exhibit in by_name:
+            advice = "" if lacks.startswith("torch") else "pass {features}."
+            other = exhibit.on_any_features() if exhibit.data_sets else None
+            if other is not None:
+                advice = f"pass {{features}}, or take {other.id}, which shows it of any features."
+            raise ArgumentError("", f"{exhibit.id} needs {lacks}", advice, features=...)
+    if missing:
+        names = first_few([exhibit.id for exhibit in missing], write=str)
+        say(f"Not run, for lack of what they need: {names}.", stderr=True)
+
+
+def _run(work: Reproduction, jobs: int) -> int:
+    """Do the unfinished runs, with their progress; return how many failed."""
+    n_wanted, n_waiting = len(set(work.wanted())), len(work.unfinished())
+    if n_waiting < n_wanted:
+        say(f"{n_wanted - n_waiting} of {n_wanted} runs were done already.", stderr=True)
+    with show_progress(n_waiting) as callback:
+        done = work.run(n_jobs=jobs, callback=callback)
+    failed = [record for record in done if record.error is not None]
+    for record in failed:
+        say(f"Failed: {record.run}: {record.error}", "red", stderr=True)
+    return len(failed)
+
+
+def _write(report: Report, output: Path) -> None:
+    n_files = 0
+    for each in report.shown:
+        n_files += len(write_made(output / each.exhibit.file_name, each.made))
+    page = write_text(output / "index.html", report.to_html())
+    for claim, verdict in report.verdicts:
+        why = f": {verdict.evidence}" if verdict.answer is Answer.NOT_TESTABLE else ""
+        say(f"{report.signs[verdict.answer]} {claim.title}: {verdict.with_basis}{why}")
+    notes = list(dict.fromkeys(note for each in report.shown for note in each.made.notes))
+    for note in notes[:MOST_NOTES]:
+        say(note, stderr=True)
+    if len(notes) > MOST_NOTES:
+        say(f"{len(notes) - MOST_NOTES} more notes are in {page}.", stderr=True)
+    say(f"Wrote {counted(n_files, 'file')} and {page}")

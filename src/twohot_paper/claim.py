@@ -1,0 +1,93 @@
+"""A claim of the paper, and the verdict that a stated rule reads off the results.
+
+A claim is judged by a function of results alone, so that the same rule judges any data. Modules of
+`twohot_paper` register theirs with `register_claim`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from twohot_paper.data_set import DataSet
+from twohot_paper.maker import Results
+from twohot_paper.table import Table
+
+# The place of a question of our own, which no sentence of the paper answers.
+NOT_IN_PAPER = "not in the paper"
+
+
+class Answer(StrEnum):
+    """What can be said of a claim."""
+
+    CONFIRMED = "confirmed"
+    CONDITIONAL = "confirmed only when"  # a condition follows
+    REFUTED = "not confirmed"
+    NOT_TESTABLE = "not testable with the data at hand"
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimVerdict:
+    """What the results say of a claim."""
+
+    answer: Answer
+    evidence: str  # one or two sentences with the numbers that decided
+    condition: str = ""  # where the answer is conditional: when it holds, computed
+    table: Table | None = None  # our numbers
+    advice: str = ""  # what a practitioner should do
+    basis: str = ""  # how much is behind it: "18 of 20 settings, 1 draw" for instance
+
+    def __str__(self) -> str:
+        return f"{self.answer} {self.condition}".strip()
+
+    @property
+    def in_short(self) -> str:
+        """The condition, if there is one, and the basis; for use beside the sign of the answer."""
+        told = [f"when {self.condition}" if self.condition else "", self.basis]
+        return "; ".join(filter(None, told)) or str(self.answer)
+
+    @property
+    def with_basis(self) -> str:
+        """The answer, and how much is behind it."""
+        return f"{self} ({self.basis})" if self.basis else str(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A statement of the paper that can be put to a test."""
+
+    id: str  # a short name: letters, digits and hyphens
+    title: str  # a heading: the claim in a few words
+    text: str  # the sentence of the paper that is judged; in brackets what we ask ourselves
+    place: str  # section, figure or theorem of the paper
+    rule: str  # how the verdict follows from the numbers, in words
+    brief: str = ""  # the rule in a few words, for a list; the rule itself if there are none
+    shared_rule: str = ""  # the rest of the rule, which many claims have in common
+    exhibits: tuple[str, ...] = ()  # ids of the figures that show it
+    # Runs whose results it needs, beside those of its figures.
+    runs: Callable[[Sequence[DataSet]], list[Any]] = field(repr=False, default=lambda _: [])
+    judge: Callable[[Results, Sequence[DataSet]], ClaimVerdict] = field(repr=False)
+    order: int  # place among the sections of the report
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether a sentence of the paper is judged, and not a question of our own."""
+        return self.place != NOT_IN_PAPER
+
+    @property
+    def whole_rule(self) -> str:
+        """How the verdict follows, all of it."""
+        return f"{self.rule} {self.shared_rule}".strip()
+
+
+CLAIMS: dict[str, Claim] = {}
+
+
+def register_claim(claim: Claim) -> None:
+    """Add a claim to those that are judged."""
+    CLAIMS[claim.id] = claim
+
+
+def not_testable(why: str) -> ClaimVerdict:
+    """Return the verdict on a claim that lacks its data."""
+    return ClaimVerdict(Answer.NOT_TESTABLE, why)

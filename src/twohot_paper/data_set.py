@@ -1,0 +1,249 @@
+"""A data set as the paper's experiments take it: features of two splits, with true labels.
+
+The paper trains on features as the backbone gives them, and looks at correlations of centred
+features of unit norm. Superclasses are made as it makes them: complete linkage of the classes,
+cut at .8 of the largest merge distance for label noise (`structure_run` has the .9 of statistics).
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot.base import NO_LABEL, ArgumentError, IntArray, check_finite, counted, first_few
+from twohot.describe import class_correlation, cluster_classes
+from twohot.tables import FeatureTable, read_table
+
+# The paper's six data sets and its base penalty, on raw features; what file names start with.
+PAPER_PENALTIES = {
+    "CIFAR-100": 5e-5,
+    "Caltech-101": 5e-4,
+    "Caltech-256": 5e-5,
+    "Flowers-102": 5e-4,
+    "Food-101": 5e-5,
+    "StanfordCars": 5e-4,
+}
+
+# Any other data set has the penalty that is as strong, without units, as Flowers-102's: ridge
+# K·N·l2/‖φ‖² = 102 · 6,149 · 5e-4 / 1,222.
+FLOWERS_RIDGE = 0.2566
+
+# The penalties of the paper's tables, as multiples of its base penalty.
+STRENGTHS = {"small": 0.4, "base": 1.0, "big": 2.0}
+
+
+FEWEST_CLASSES = 3
+FEWEST_ROWS = 2  # of a class: its correlation is of pairs
+BLOCK_ROWS = 4096  # that are looked through at once
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """Features and true labels of training and test rows."""
+
+    name: str  # of its file
+    X: NDArray[Any]  # (n_samples, n_features), as the backbone gave them
+    labels: IntArray  # (n_samples,), true, positions in classes
+    X_test: NDArray[Any]
+    test_labels: IntArray
+    classes: tuple[str, ...]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def paper_name(self) -> str | None:
+        """Which of the paper's data sets this is, by the name of its file."""
+        return next(
+            (name for name in PAPER_PENALTIES if _plain(self.name).startswith(_plain(name))), None
+        )
+
+    @cached_property
+    def key(self) -> str:
+        """The name with a fingerprint of the contents: runs on other rows are other runs."""
+        digest = hashlib.sha256()
+        for array in (self.X, self.labels, self.X_test, self.test_labels):
+            digest.update(f"{array.shape}{array.dtype}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return f"{self.name}:{digest.hexdigest()[:8]}"
+
+    @cached_property
+    def mean_square(self) -> float:
+        """Mean squared norm of the training rows."""
+        return float(np.einsum("ij,ij->", self.X, self.X, dtype=np.float64) / len(self.X))
+
+    @cached_property
+    def superclass(self) -> IntArray:
+        """Superclass of every class, from the true labels."""
+        means = class_correlation(self.X, self.labels).means
+        return np.asarray(cluster_classes(means).superclass)
+
+    def l2(self, strength: str) -> float:
+        """Return the penalty on raw features: the paper's, or one as strong as Flowers-102's."""
+        ridge_one = self.mean_square / (self.n_classes * len(self.X))
+        base = PAPER_PENALTIES[self.paper_name] if self.paper_name else FLOWERS_RIDGE * ridge_one
+        return float(f"{base * STRENGTHS[strength]:.6g}")
+
+
+def read_data_set(path: str | os.PathLike[str]) -> DataSet:
+    """Read a feature file with the splits train and test.
+
+    Parameters
+    ----------
+    path : path
+        A file that `read_table` knows, `.features` or `.npz` for instance. Labels are taken to be
+        true; noise is drawn for each run.
+
+    Examples
+    --------
+    >>> labels = [0, 1, 2, 0, 1, 2]
+    >>> np.savez("pets.npz", X_train=np.eye(6), y_train=labels, X_test=np.eye(6), y_test=labels)
+    >>> data = read_data_set("pets.npz")
+    >>> data.name, data.n_classes, data.X_test.shape
+    ('pets', 3, (6, 6))
+    """
+    file = os.fspath(path)
+    try:
+        table = read_table(path)
+    except ValueError as error:
+        if Path(path).name in str(error):
+            raise
+        raise ArgumentError("features", f"{file} cannot be read: {error}") from error
+    name = Path(path).stem
+    train, test = (_split(file, table, split) for split in ("train", "test"))
+    _check_classes(file, table, train, test)
+    return DataSet(
+        name,
+        _finite(file, "train", train),
+        _true_labels(train),
+        _finite(file, "test", test),
+        _true_labels(test),
+        tuple(table.classes),
+    )
+
+
+def file_prefix(paper_name: str) -> str:
+    """Return how the names of files of one of the paper's data sets begin.
+
+    Capitals, and what is no letter or digit, do not count: Flowers-102_resnet.npz is one too.
+
+    Examples
+    --------
+    >>> file_prefix("Flowers-102")
+    'flowers102'
+    """
+    return _plain(paper_name)
+
+
+def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
+    """Return the files that hold the same rows as two backbones see them.
+
+    They are files of one data set of the paper, or of classes with the same names, whose training
+    labels are the same. A file with some of the rows alone is no other backbone.
+    """
+    groups: dict[Any, list[DataSet]] = {}
+    for each in data:
+        if each.paper_name is not None or not all(name.isdigit() for name in each.classes):
+            labels = hashlib.sha256(each.labels.tobytes()).hexdigest()
+            groups.setdefault((each.paper_name, each.classes, labels), []).append(each)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _split(file: str, table: FeatureTable, split: str) -> FeatureTable:
+    if split not in table.split_names:
+        has = (
+            f"has the splits {first_few(table.split_names)}"
+            if table.split_names
+            else "has no splits"
+        )
+        problem = f"{file} {has}, and not {split!r}"
+        advice = (
+            "name the rows to train on train, and those to test on test, in a column split; an .npz"
+            " has arrays X_train, y_train, X_test and y_test."
+        )
+        raise ArgumentError("features", problem, advice)
+    part = table.take(table.rows_of_split(split))
+    labelled = np.flatnonzero(_true_labels(part) != NO_LABEL)
+    return part if len(labelled) == len(part.labels) else part.take(labelled)
+
+
+def _true_labels(table: FeatureTable) -> IntArray:
+    known = table.labels if table.true_labels is None else table.true_labels
+    return np.asarray(known, dtype=np.int64)
+
+
+def _finite(file: str, split: str, part: FeatureTable) -> NDArray[Any]:
+    """Return the features of a split; NaN and infinity are refused with their row in it."""
+    features = np.asarray(part.features)
+    for start in range(0, len(features), BLOCK_ROWS):
+        block = features[start : start + BLOCK_ROWS]
+        check_finite(f"{file}, split {split!r},", block, start)
+    return features
+
+
+def _check_classes(file: str, table: FeatureTable, train: FeatureTable, test: FeatureTable) -> None:
+    """Raise if there are too few classes, or training rows of one."""
+    counts, test_counts = (
+        np.bincount(_true_labels(part), minlength=len(table.classes)) for part in (train, test)
+    )
+    named = list(zip(table.classes, counts, test_counts, strict=True))
+    untrained = [name for name, count, in_test in named if not count and in_test]
+    few = [name for name, count, _ in named if count < FEWEST_ROWS]
+    if len(counts) < FEWEST_CLASSES:
+        problem = f"{file} has {counted(len(counts), 'class', 'classes')}"
+        advice = f"at least {FEWEST_CLASSES} are needed; of two, the top two are all labels."
+    elif untrained:
+        problem = f"{file} has classes that are in the split test alone: {first_few(untrained)}"
+        advice = "take their rows out, or add some to the split train."
+    elif few:
+        problem = f"{file} has fewer than {FEWEST_ROWS} training rows of classes {first_few(few)}"
+        advice = "take them out, or add rows of them."
+    else:
+        return
+    raise ArgumentError("features", problem, advice)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+# Which feature files an experiment is run on ------------------------------------------------------
+
+
+# Files of features that can hold two splits with labels.
+SUFFIXES = (".features", ".npz", ".parquet")
+
+
+def find_feature_files(folder: Path) -> list[Path]:
+    """Return the feature files in a folder, by name; a folder without any is refused."""
+    if not folder.is_dir():
+        raise ArgumentError({"features_dir": folder}, "is no folder", "name one of feature files.")
+    found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
+    if not found:
+        problem = f"has no feature files ({', '.join(SUFFIXES)})"
+        advice = "make them with `twohot extract`, splits train and test."
+        raise ArgumentError({"features_dir": folder}, problem, advice)
+    return found
+
+
+def read_data_sets(paths: Iterable[Path]) -> dict[str, DataSet]:
+    """Return the data sets in files, by their absolute paths."""
+    found: dict[str, DataSet] = {}
+    for path in dict.fromkeys(path.resolve() for path in paths):
+        data = read_data_set(path)
+        same = [other for other, each in found.items() if each.name == data.name]
+        if same:
+            problem = f"{first_few([*same, str(path)], write=str)} have the same name"
+            advice = "rename one of them: results are known by the names of their files."
+            raise ArgumentError("features", problem, advice)
+        found[str(path)] = data
+    return found

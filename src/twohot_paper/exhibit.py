@@ -1,0 +1,180 @@
+"""A figure or table of the paper: one TOML file, named after its label in the paper.
+
+The keys of a file are the fields of `Exhibit`; its settings are the fields of the maker.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from twohot.base import ArgumentError, first_few
+from twohot_paper.data_set import file_prefix
+from twohot_paper.json_values import from_json
+from twohot_paper.maker import MAKERS, Maker, import_modules
+
+# Modules whose makers register themselves.
+MAKERS_IN = (
+    "figure_makers",
+    "grid_makers",
+    "structure_makers",
+    "synthetic_makers",
+    "synthetic_outputs",
+    "trainers",
+)
+
+NEEDS = ("nothing", "features", "two backbones", "torch")
+
+# How places of numbered figures and tables begin, and what a reader may call them.
+NUMBERED = r"(fig(?:ure)?|tab(?:le)?)[.\s]*(\d+[a-z]?)(?![a-z\d])"
+
+# Names that stand for several exhibits.
+GROUPS = ("synthetic", "real", "all")
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """What a TOML file says."""
+
+    id: str  # "fig:acc_gain": the paper's label, or a name of our own for what it lacks
+    title: str
+    place: str  # "Figure 3a", or "not in the paper"
+    needs: str  # one of NEEDS
+    minutes: float  # of one core; for one data set where it needs features
+    maker: str  # a name in MAKERS
+    settings: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def file_name(self) -> str:
+        """The id as the name of files, without suffix."""
+        return self.id.replace(":", "-")
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        """The paper's data sets that it is about, of which one must be there; none: any will do."""
+        return tuple(self.settings.get("data_sets", ()))
+
+    @property
+    def needs_words(self) -> str:
+        """What it needs, as a list has it: "CIFAR-100 features" for instance."""
+        return f"{_any_of(self.data_sets)} features" if self.data_sets else self.needs
+
+    @property
+    def lacks_words(self) -> str:
+        """What it needs of the names of feature files, as an error has it."""
+        begins = _any_of([file_prefix(name) for name in self.data_sets])
+        return f"{self.needs_words}, a file whose name starts with {begins}"
+
+    def on_any_features(self) -> "Exhibit | None":
+        """Return the exhibit that shows the same of any features, if there is one."""
+        same = (each for each in exhibits() if each.maker == self.maker and each.id != self.id)
+        return next((each for each in same if not each.data_sets), None)
+
+    def build(self) -> Maker:
+        """Return the maker with its settings."""
+        load_makers()
+        maker: Maker = _checked(self.file_name, MAKERS[self.maker], self.settings)
+        return maker
+
+
+@cache
+def exhibits() -> tuple[Exhibit, ...]:
+    """Return all figures and tables, in the order of their files."""
+    folder = files("twohot_paper") / "exhibits"
+    found = sorted((entry for entry in folder.iterdir()), key=lambda entry: entry.name)
+    return tuple(
+        read_exhibit(entry.name.removesuffix(".toml"), entry.read_text("utf-8"))
+        for entry in found
+        if entry.name.endswith(".toml")
+    )
+
+
+def read_exhibit(name: str, text: str) -> Exhibit:
+    """Return what the text of a TOML file says, its keys and settings checked."""
+    load_makers()
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentError("", f"{name}.toml is not TOML: {error}") from error
+    exhibit: Exhibit = _checked(name, Exhibit, values)
+    for key, value, allowed in (
+        ("maker", exhibit.maker, sorted(MAKERS)),
+        ("needs", exhibit.needs, NEEDS),
+    ):
+        if value not in allowed:
+            problem = f"{name}.toml has {key} = {value!r}"
+            raise ArgumentError("", problem, f"take one of {first_few(allowed, len(allowed))}.")
+    exhibit.build()
+    return exhibit
+
+
+def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
+    """Return the exhibits of some names.
+
+    A name is an id; a place in the paper, "Figure 3a" for instance, or "Figure 3" for all of its
+    parts; or one of the groups synthetic, real and all.
+
+    Examples
+    --------
+    >>> [exhibit.id for exhibit in choose_exhibits(["Figure 4", "fig. 3"])]
+    ['fig:real_gain', 'fig:acc_gain', 'fig:clean_noisy_output']
+    """
+    chosen: dict[str, Exhibit] = {}
+    for name in names:
+        found = [each for each in exhibits() if _is_called(each, name)]
+        if not found:
+            raise ArgumentError("", f"{name!r} is no figure or table of the paper", _nearest(name))
+        chosen |= {each.id: each for each in found}
+    return list(chosen.values())
+
+
+@cache
+def load_makers() -> None:
+    """Import every module of makers, which registers them."""
+    import_modules(MAKERS_IN)
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _is_called(exhibit: Exhibit, name: str) -> bool:
+    if name in GROUPS:
+        return _in_group(exhibit, name)
+    number = _number(name)
+    numbers = {_number(exhibit.place), _number(exhibit.place).rstrip("abc")} if number else set()
+    return name == exhibit.id or number in numbers
+
+
+def _number(place: str) -> str:
+    """Return which figure or table a text begins with, "figure 3a" for instance, if it does."""
+    found = re.match(NUMBERED, place.strip(), re.IGNORECASE)
+    return f"{'figure' if found[1][0] in 'fF' else 'table'} {found[2].lower()}" if found else ""
+
+
+def _nearest(name: str) -> str:
+    """Return advice on a name that is unknown: what is called nearly so, by id or by place."""
+    known = {exhibit.id.lower(): exhibit.id for exhibit in exhibits()}
+    known |= {group: group for group in GROUPS}
+    for exhibit in exhibits():
+        if number := _number(exhibit.place):
+            known.setdefault(number, f"{number.capitalize()} ({exhibit.id})")
+    sought = _number(name) or name.lower()
+    near = [known[each] for each in get_close_matches(sought, known, n=3, cutoff=0.4)]
+    advice = f"did you mean {' or '.join(near)}?" if near else ""
+    return f"{advice} `twohot reproduce list` shows all.".strip()
+
+
+def _in_group(exhibit: Exhibit, group: str) -> bool:
+    return group == "all" or (exhibit.needs == "nothing") == (group == "synthetic")
+
+
+def _checked(name: str, kind: Any, values: dict[str, Any]) -> Any:
+    try:
+        return from_json(kind, values)
+    except ArgumentError as error:
+        raise ArgumentError("", f"{name}.toml: {error}") from error

@@ -1,0 +1,201 @@
+"""The paper's grids on real features: data sets × noise rates × draws of labels.
+
+Makers ask a grid for its runs, and then for the models of every draw that is finished. Models of
+several families that were fitted on the same labels come together.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from twohot.base import check_choice, counted
+from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
+from twohot_paper.exact_trainer import FAMILIES, STUDENTS, TEACHER, TWO_HOT, measure_exactly
+from twohot_paper.maker import Maker, Results, RunKind, register_runs
+from twohot_paper.probe_run import CLEAN, MOST_LOST, FittedModel, ProbeResult, ProbeRun, lost_share
+from twohot_paper.table import Mean, mean_of
+
+register_runs(RunKind(ProbeRun, ProbeResult, measure_exactly))
+
+CORRUPTIONS = ("superclass", "symmetric", "asymmetric")
+NOISE_RATES = (0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
+SEEDS = (0, 1, 2)
+
+PAPER_MODELS = (TEACHER, *STUDENTS, TWO_HOT)
+TUNED_TEACHER = "tuned teacher"  # a family, and the name of its only model beside others
+
+Models: TypeAlias = dict[str, FittedModel]  # of one draw of labels, by name
+
+
+@dataclass(frozen=True)
+class ProbeGrid:
+    """One corruption and one penalty, over noise rates and draws."""
+
+    corruption: str = "superclass"
+    strength: str = "base"  # of the penalty; one of STRENGTHS
+    families: tuple[str, ...] = ("paper",)  # fitted on the same labels
+    noise_rates: tuple[float, ...] = NOISE_RATES
+    seeds: tuple[int, ...] = SEEDS
+    prepared: bool = False  # features centred and of unit norm, at the penalty that is as strong
+
+    def __post_init__(self) -> None:
+        check_choice("corruption", self.corruption, CORRUPTIONS)
+        check_choice("strength", self.strength, tuple(STRENGTHS))
+        for family in self.families:
+            check_choice("family", family, tuple(FAMILIES))
+
+    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
+        """Return all runs: the first draw on every data set, then the next."""
+        runs = (
+            self.run(each, rate, seed, family)
+            for seed in self.seeds
+            for family in self.families
+            for each in data
+            for rate in self.noise_rates
+        )
+        return list(dict.fromkeys(runs))
+
+    def run(self, data: DataSet, noise_rate: float, seed: int, family: str) -> ProbeRun:
+        """Return one run; without noise there is one for all corruptions and seeds."""
+        corruption, seed = (self.corruption, seed) if noise_rate else (CLEAN, 0)
+        return ProbeRun(
+            data.key, corruption, noise_rate, seed, self.l2(data), family, prepared=self.prepared
+        )
+
+    def l2(self, data: DataSet) -> float:
+        """Return the penalty on the features as they are trained on."""
+        raw = data.l2(self.strength)
+        return float(f"{raw / data.mean_square:.6g}") if self.prepared else raw
+
+    def draws(self, results: Results, data: DataSet, noise_rate: float) -> list[Models]:
+        """Return the models of every draw of which some family is finished."""
+        return list(self.draws_by_seed(results, data, noise_rate).values())
+
+    def draws_by_seed(
+        self, results: Results, data: DataSet, noise_rate: float
+    ) -> dict[int, Models]:
+        """Return the same by seed: grids of one corruption have the same labels at one seed."""
+        draws: dict[int, Models] = {}
+        for seed in self.seeds if noise_rate else self.seeds[:1]:
+            for family in self.families:
+                run = self.run(data, noise_rate, seed, family)
+                if run in results:
+                    draws.setdefault(seed, {}).update(_named(family, results[run].models))
+        return draws
+
+    def wrong_labels(self, results: Results, data: DataSet, noise_rate: float) -> Mean | None:
+        """Return the share of wrong labels in the draws at a noise rate, in percent.
+
+        Beside the chance of the draw, superclass noise leaves a class clean that is alone in its
+        superclass.
+        """
+        runs = [run for run in self.runs([data]) if run.noise_rate == noise_rate]
+        shares = {run.seed: results[run].noise_rate for run in runs if run in results}
+        return mean_of([*shares.values()], factor=100)
+
+    def is_lost(self, data: DataSet, noise_rate: float) -> bool:
+        """Return whether noise of a rate is beyond recovery, for most of the training rows."""
+        return self.lost_share(data, noise_rate) > MOST_LOST
+
+    def lost_share(self, data: DataSet, noise_rate: float) -> float:
+        """Return the share of the training rows for which noise of a rate is beyond recovery."""
+        return lost_share(data, self.corruption, noise_rate) if noise_rate else 0.0
+
+    def begun(self, results: Results, data: Sequence[DataSet]) -> list[DataSet]:
+        """Return the data sets of which at least one run with noise is finished.
+
+        Runs without noise are those of all corruptions, and show nothing of this one.
+        """
+        noisy = replace(self, noise_rates=tuple(rate for rate in self.noise_rates if rate))
+        return [each for each in data if any(run in results for run in noisy.runs([each]))]
+
+    def notes(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
+        """Return what is not finished."""
+        notes = []
+        names = titles(data)
+        for each in data:
+            runs = self.runs([each])
+            n_missing = sum(run not in results for run in runs)
+            if n_missing:
+                counts = f"{n_missing} of {counted(len(runs), 'run')}"
+                notes.append(f"Not finished on {names[each.key]}: {counts}.")
+        return tuple(notes)
+
+
+def unconverged(models: Models) -> list[str]:
+    """Return the names of the models whose solver did not reach its tolerance."""
+    return [name for name, each in models.items() if each.converged is False]
+
+
+def titles(data: Sequence[DataSet]) -> dict[str, str]:
+    """Return what to call each data set, by key: two files of one data set get their names too."""
+    names = [each.paper_name or each.name for each in data]
+    return {
+        each.key: f"{name} ({each.name})" if names.count(name) > 1 else name
+        for each, name in zip(data, names, strict=True)
+    }
+
+
+def file_stems(data: Sequence[DataSet]) -> dict[str, str]:
+    """Return how files about each data set begin, by key: its name, of plain characters."""
+    return {each.key: re.sub(r"[^\w.-]+", "_", each.name) for each in data}
+
+
+def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:
+    """Return the files of some data sets of the paper; all files if none is named."""
+    return [each for each in data if not paper_names or each.paper_name in paper_names]
+
+
+def absent(data: Sequence[DataSet]) -> list[str]:
+    """Return the data sets of the paper that are not at hand."""
+    at_hand = {each.paper_name for each in data}
+    return [name for name in PAPER_PENALTIES if name not in at_hand]
+
+
+def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
+    """Return a note on the data sets of the paper that are not at hand, if there are any."""
+    names = ", ".join(absent(data))
+    return (f"Not run, because there are no features: {names}.",) if names else ()
+
+
+def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> tuple[str, ...]:
+    """Return a note on what is made of one data set alone, where that is just the first."""
+    if chosen.paper_name == paper_name:
+        return ()
+    others = f", the first of {len(data)} files" if len(data) > 1 else ""
+    return (f"There is no file of {paper_name}: this is of {chosen.name}{others}.",)
+
+
+def _named(family: str, models: Models) -> Models:
+    """Return the models of a family under names that differ from those of other families."""
+    return {TUNED_TEACHER: models[TEACHER]} if family == TUNED_TEACHER else models
+
+
+# What the makers of all figures and tables of a grid have in common: its settings and its runs ----
+
+
+@dataclass(frozen=True)
+class GridMaker(Maker):
+    """Base of the makers that show one corruption at one penalty."""
+
+    corruption: str = "superclass"
+    strength: str = "base"
+    noise_rates: tuple[float, ...] = NOISE_RATES
+    seeds: tuple[int, ...] = SEEDS
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Whose models are compared."""
+        return ("paper",)
+
+    @property
+    def grid(self) -> ProbeGrid:
+        """The runs that are shown."""
+        return ProbeGrid(
+            self.corruption, self.strength, self.families, self.noise_rates, self.seeds
+        )
+
+    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
+        """Return the grid."""
+        return self.grid.runs(data)

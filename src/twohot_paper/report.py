@@ -1,0 +1,261 @@
+"""The report of a reproduction: every claim with its verdict, every figure and table.
+
+One record serves two pages: `index.html` beside the figures, and Markdown for documentation.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from urllib.parse import quote
+
+import twohot
+from twohot.base import page_templates, whole_file, write_figure
+from twohot_paper.claim import Answer, Claim, ClaimVerdict
+from twohot_paper.data_set import DataSet
+from twohot_paper.exhibit import Exhibit
+from twohot_paper.maker import Made, Results
+from twohot_paper.probe_run import ProbeRun
+from twohot_paper.reproduction import Reproduction
+from twohot_paper.table import markdown_cell
+
+PAGES = page_templates("twohot_paper")
+PAGES.filters["quote"] = quote
+
+# Signs before a verdict, so that colour is not all that tells.
+SIGNS = {
+    Answer.CONFIRMED: "✓",
+    Answer.CONDITIONAL: "◐",
+    Answer.REFUTED: "✗",
+    Answer.NOT_TESTABLE: "?",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A figure or table of the paper, as far as its runs are finished."""
+
+    exhibit: Exhibit
+    made: Made
+    n_runs: int
+    n_finished: int
+    missing: str = ""  # what it lacks to be run at all, in words
+
+    @property
+    def title(self) -> str:
+        """What it shows, and of which data where it may be any."""
+        return ": ".join(filter(None, (self.exhibit.title, self.made.subject)))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that a reproduction has to say."""
+
+    verdicts: Sequence[tuple[Claim, ClaimVerdict]]
+    shown: Sequence[Shown]
+    data_sets: Sequence[str] = ()  # their names, rows and classes
+    made_by: str = ""  # version, date, and the seeds of the labels
+    signs: dict[Answer, str] = field(default_factory=lambda: SIGNS)
+
+    def figures_of(self, claim: Claim) -> list[tuple[str, str]]:
+        """Return path, without suffix, and title of the figures that show a claim."""
+        return [
+            (f"{each.exhibit.file_name}/{stem}", each.title)
+            for each in self.shown
+            if each.exhibit.id in claim.exhibits
+            for stem in each.made.figures
+        ]
+
+    def counts(self) -> list[tuple[Answer, int]]:
+        """Return how many claims have each answer."""
+        answers = [verdict.answer for _, verdict in self.verdicts]
+        return [(answer, answers.count(answer)) for answer in Answer]
+
+    def to_html(self) -> str:
+        """Return the page; figures are links to the files beside it."""
+        return PAGES.get_template("index.html").render(report=self)
+
+    def to_markdown(self, preface: str, folder: str) -> str:
+        """Return the page of verdicts as Markdown, with links to the pages in a folder."""
+        paper, ours = (
+            [pair for pair in self.verdicts if pair[0].of_paper is of_paper]
+            for of_paper in (True, False)
+        )
+        return _joined(
+            [
+                preface,
+                f"## Verdicts\n\n{self._legend()}",
+                *_rules([claim for claim, _ in self.verdicts]),
+                self._verdict_table(paper, folder),
+                "## Questions of our own\n\nNo sentence of the paper is judged." if ours else "",
+                self._verdict_table(ours, folder) if ours else "",
+                _exhibits(self, folder),
+            ]
+        )
+
+    def _legend(self) -> str:
+        return "; ".join(f"{sign} {answer}" for answer, sign in self.signs.items()) + "."
+
+    def pages(self) -> dict[str, str]:
+        """Return a page for every exhibit that was made, and one for claims without any, by name.
+
+        A claim is on the page of the first exhibit that shows it.
+        """
+        pages = {}
+        for each in self.shown:
+            if not each.missing:
+                pages[each.exhibit.file_name] = _joined(
+                    [_exhibit_page(each), *self._claims_of(each)]
+                )
+        without = [pair for pair in self.verdicts if _page_of(pair[0]) == THEOREMS]
+        if without:
+            sections = [self._section(*pair) for pair in without]
+            pages[THEOREMS] = _joined(["# Theorems and formulas", *sections])
+        return pages
+
+    def _claims_of(self, shown: Shown) -> list[str]:
+        name = shown.exhibit.file_name
+        return [self._section(*pair) for pair in self.verdicts if _page_of(pair[0]) == name]
+
+    def _section(self, claim: Claim, verdict: ClaimVerdict) -> str:
+        parts = [
+            f"## {claim.title}",
+            f"> {claim.text}\n>\n> — {claim.place}",
+            f"**{self.signs[verdict.answer]} {_sentence(verdict.with_basis)}.** {verdict.evidence}",
+            f"*Rule.* {claim.whole_rule}",
+            ""
+            if verdict.table is None
+            else f"{verdict.table.title}:\n\n{verdict.table.to_markdown()}",
+            f"*In practice.* {verdict.advice}" if verdict.advice else "",
+        ]
+        return _joined(parts)
+
+    def _verdict_table(self, verdicts: Sequence[tuple[Claim, ClaimVerdict]], folder: str) -> str:
+        """Return a row for each verdict: the sentence that is judged, the rule, the answer."""
+        made = {each.exhibit.file_name for each in self.shown if not each.missing} | {THEOREMS}
+        lines = ["| sentence | supported if | verdict |", "|---|---|---|"]
+        for claim, verdict in verdicts:
+            page, anchor = _page_of(claim), _anchor(claim.title)
+            words = claim.text if claim.of_paper else claim.title
+            linked = f"[{words}]({folder}/{page}.md#{anchor})" if page in made else words
+            cells = (
+                f"{linked} ({claim.place})" if claim.of_paper else linked,
+                claim.brief or claim.rule,
+                f"{self.signs[verdict.answer]} {verdict.in_short}",
+            )
+            lines.append("| " + " | ".join(map(markdown_cell, cells)) + " |")
+        return "\n".join(lines)
+
+
+# The page of claims that no exhibit shows.
+THEOREMS = "theorems"
+
+
+def _page_of(claim: Claim) -> str:
+    return claim.exhibits[0].replace(":", "-") if claim.exhibits else THEOREMS
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+def _rules(claims: Sequence[Claim]) -> list[str]:
+    """Return the sentences of the rules that several claims share, each once."""
+    shared = sorted({claim.shared_rule for claim in claims if claim.shared_rule}, key=len)
+    if not shared:
+        return []
+    whole = shared[-1]  # the longest, of which the others are parts
+    return [f"Claims about settings: {whole}"]
+
+
+def _exhibit_page(shown: Shown) -> str:
+    """Return the part of a page that is about the exhibit itself."""
+    exhibit, made = shown.exhibit, shown.made
+    runs = f"; {shown.n_finished} of {shown.n_runs} runs finished" if shown.n_runs else ""
+    figures = [f"![{shown.title}]({exhibit.file_name}/{quote(stem)}.svg)" for stem in made.figures]
+    tables = [f"{table.title}:\n\n{table.to_markdown()}" for table in made.tables.values()]
+    return _joined(
+        [
+            f"# {shown.title}",
+            f"{exhibit.id}; {exhibit.place}{runs}.",
+            "\n".join(f"* {note}" for note in made.notes),
+            *figures,
+            *tables,
+        ]
+    )
+
+
+def show(work: Reproduction) -> Report:
+    """Return the report on all that is finished; what lacks its data is in it, and says so."""
+    results = work.results()
+    able = work.able()
+    shown = []
+    for exhibit in able.exhibits:
+        runs = able.runs_of(exhibit)
+        n_finished = sum(run in results for run in runs)
+        shown.append(Shown(exhibit, able.make(exhibit, results), len(runs), n_finished))
+    shown += [Shown(each, Made(), 0, 0, why) for each, why in work.missing().items()]
+    described = [_described(data) for data in work.data.values()]
+    return Report(work.judge(results), shown, described, _made_by(work, results))
+
+
+def _made_by(work: Reproduction, results: Results) -> str:
+    """Return version, date, and the seeds of the labels that finished runs drew."""
+    runs = (run for run in work.wanted() if run in results)
+    seeds = sorted({run.seed for run in runs if isinstance(run, ProbeRun) and run.noise_rate})
+    drawn = f"; noisy labels drawn with seeds {', '.join(map(str, seeds))}" if seeds else ""
+    return f"twohot {twohot.__version__}, {date.today().isoformat()}{drawn}"
+
+
+def _described(data: DataSet) -> str:
+    rows = f"{len(data.X):,} training and {len(data.X_test):,} test rows"
+    name = f"{data.name} ({data.paper_name})" if data.paper_name else data.name
+    return f"{name}: {rows} of {data.X.shape[1]} features, {data.n_classes} classes"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _anchor(title: str) -> str:
+    """Return what a heading is linked by: what GitHub makes of it."""
+    kept = "".join(each for each in title.lower() if each.isalnum() or each in " -_")
+    return kept.replace(" ", "-")
+
+
+def _exhibits(report: Report, folder: str) -> str:
+    words = []
+    for each in report.shown:
+        name = each.exhibit.file_name
+        linked = each.exhibit.id if each.missing else f"[{each.exhibit.id}]({folder}/{name}.md)"
+        runs = f"{each.n_finished}/{each.n_runs}" if each.n_runs else "–"
+        words.append(f"{linked} {f'(needs {each.missing})' if each.missing else runs}")
+    return f"## Every figure and table\n\nWith runs finished: {', '.join(words)}."
+
+
+# What a reproduction writes: figures as SVG and PNG, tables as CSV, Markdown and LaTeX ------------
+
+
+def write_made(folder: Path, made: Made) -> list[Path]:
+    """Write figures and tables into a folder, each file whole or not at all; return the paths."""
+    if not made.figures and not made.tables:
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for stem, figure in made.figures.items():
+        for suffix in (".svg", ".png"):
+            written.append(folder / f"{stem}{suffix}")
+            write_figure(written[-1], figure)
+    for stem, table in made.tables.items():
+        texts = {".csv": table.to_csv(), ".md": table.to_markdown(), ".tex": table.to_latex()}
+        for suffix, text in texts.items():
+            written.append(write_text(folder / f"{stem}{suffix}", text))
+    return written
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text as a whole file, its folder made if need be; return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+    return path

@@ -1,0 +1,258 @@
+"""Training accuracy of the synthetic experiment against noise: rounds, and the two-hot student."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from twohot.base import BLUE, GREEN, METHOD_COLOURS, VERMILION, FloatArray, group_colour
+from twohot_paper.real_figures import new_panels, round_lines, round_name
+
+TWO_HOT_STYLE = {
+    "color": METHOD_COLOURS["two-hot"],
+    "linestyle": "--",
+    "marker": "o",
+    "markersize": 4.5,
+    "markeredgecolor": "w",
+    "markeredgewidth": 0.5,
+}
+
+# Marker, its size, line and face of the rules for ties; larger ones first, so that all are seen.
+RULE_STYLES = {
+    "spread": ("o", 10, "--", "w"),
+    "random": ("s", 6, ":", METHOD_COLOURS["two-hot"]),
+    "lowest": ("v", 5, "-.", "k"),
+}
+
+SMALL_NOISE = 0.1
+SMALL_TICKS = (0, 0.0025, 0.01, 0.03, 0.05, 0.1)
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseCurves:
+    """Accuracies against noise; the first axis is that of draws of the matrix."""
+
+    noise_rates: list[float]
+    rounds: list[FloatArray]  # per rate, (n_draws, n_rounds)
+    two_hot: dict[str, list[FloatArray]]  # by rule for ties: per rate, (n_draws,)
+
+
+def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
+    """Draw training accuracy against the noise rate, one panel per matrix."""
+    figure, axes_row = new_panels(4.1 * len(panels) + 1.7, 3.9, 1, len(panels), share_y=True)
+    for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
+        means, spreads = _over_draws(curves.rounds)
+        for number, mean, style in round_lines(means):
+            axes.plot(curves.noise_rates, mean, label=round_name(number), **style)
+            _band(axes, curves.noise_rates, mean, spreads[number - 1], style["color"])
+        mean, spread = _over_draws(curves.two_hot["spread"])
+        axes.plot(
+            curves.noise_rates,
+            mean,
+            label="two-hot student\n(ties spread)",
+            zorder=4,
+            **TWO_HOT_STYLE,
+        )
+        _band(axes, curves.noise_rates, mean, spread, TWO_HOT_STYLE["color"])
+        axes.set(xlabel="noise rate η (symmetric)", title=title, ylim=(-3, 103))
+    axes_row[0][0].set_ylabel("training accuracy (%)")
+    axes_row[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return figure
+
+
+def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = SMALL_NOISE) -> Any:
+    """Draw the two-hot student where few labels are wrong and ties decide, one panel per matrix."""
+    figure, axes_row = new_panels(4.1 * len(panels) + 1.7, 3.6, 1, len(panels), share_y=True)
+    for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
+        kept = [place for place, rate in enumerate(curves.noise_rates) if rate <= most]
+        # Square roots spread the smallest rates, and leave a place for zero.
+        places = [float(np.sqrt(curves.noise_rates[place])) for place in kept]
+        teacher = _over_draws([curves.rounds[place] for place in kept])[0][:1]
+        for _, mean, style in round_lines(teacher):
+            axes.plot(places, mean, label="teacher", **style)
+        for rule in RULE_STYLES:
+            values = [curves.two_hot[rule][place] for place in kept]
+            _draw_rule(axes, rule, places, *_over_draws(values))
+        ticks = [rate for rate in SMALL_TICKS if rate <= most]
+        axes.set_xticks(np.sqrt(ticks), [f"{rate:g}".lstrip("0") or "0" for rate in ticks])
+        axes.set(xlabel="noise rate η (root scale)", title=title, ylim=(-3, 103))
+    axes_row[0][0].set_ylabel("training accuracy (%)")
+    axes_row[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return figure
+
+
+def _draw_rule(
+    axes: Any, rule: str, places: list[float], mean: FloatArray, spread: FloatArray
+) -> None:
+    marker, size, line, face = RULE_STYLES[rule]
+    colour = TWO_HOT_STYLE["color"]
+    style = {"marker": marker, "markersize": size, "linestyle": line, "markerfacecolor": face}
+    axes.plot(places, mean, color=colour, label=f"two-hot, ties: {rule}", **style)
+    _band(axes, places, mean, spread, colour)
+
+
+def _over_draws(values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Mean and deviation over draws in per cent, the rate as the last axis."""
+    means, spreads = (
+        100 * np.array([function(each, axis=0) for each in values]).T
+        for function in (np.mean, np.std)
+    )
+    return means, spreads
+
+
+def _band(
+    axes: Any, places: list[float], mean: FloatArray, spread: FloatArray, colour: Any
+) -> None:
+    if spread.any():
+        axes.fill_between(
+            places, mean - spread, mean + spread, color=colour, alpha=0.2, linewidth=0
+        )
+
+
+# Outputs as rounds go by: in the plane between the labels, and at the true and given label --------
+
+
+# Colour and marker of what an output is at, as in the paper's figure.
+AT_LABEL = {
+    "true label": (BLUE, "o"),
+    "given label": (VERMILION, "s"),
+    "other labels": (GREEN, "^"),
+}
+
+
+# Of all markers of one panel, in square points: where there are more of them they are smaller.
+MARKER_AREA = 6400.0
+
+# Markers of a panel from which on they are pixels: as vectors they would make files of megabytes.
+MOST_VECTORS = 300
+
+# Half of the way from the centre to a side of a square: what is wider is no cluster.
+LARGEST_CLUSTER = 0.35
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledOutputs:
+    """Outputs of all samples, round by round."""
+
+    outputs: FloatArray  # (n_rounds, n_samples, n_classes)
+    true_labels: NDArray[np.integer[Any]]
+    given_labels: NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class OutputBand:
+    """Mean and standard deviation of an output over samples, round by round."""
+
+    mean: FloatArray  # (n_rounds,)
+    spread: FloatArray  # (n_rounds,)
+
+
+def output_plane_figure(
+    rows: Mapping[str, LabelledOutputs],
+    *,
+    rounds: Sequence[int],
+    class_names: Sequence[str] | None = None,
+    title: str = "",
+) -> Any:
+    """Draw outputs in the plane, the corners being the labels, coloured by true class.
+
+    Parameters
+    ----------
+    rows : mapping of str to LabelledOutputs
+        One row of panels each, under their names.
+    rounds : sequence of int
+        One column of panels each; 1 is the teacher.
+    class_names : sequence of str, optional
+        Written at the corners; by default their numbers.
+    title : str
+        Above all panels: data and noise.
+    """
+    figure, panels = new_panels(2.3 * len(rounds), 2.45 * len(rows) + 0.5, len(rows), len(rounds))
+    for place, (name, drawn) in enumerate(rows.items()):
+        names = class_names or [str(k) for k in range(drawn.outputs.shape[2])]
+        for axes, number in zip(panels[place], rounds, strict=True):
+            outputs = drawn.outputs[number - 1]
+            _plane(axes, outputs, drawn, names)
+            right = np.mean(outputs.argmax(axis=1) == drawn.true_labels)
+            axes.set_title(f"{round_name(number)}: {right:.0%} right", fontsize=10)
+        panels[place][0].set_ylabel(name, fontsize=10)
+    note = "colour: true class     ● label right     × label wrong     dotted: holds all of a class"
+    figure.supxlabel(note, fontsize=10)
+    if title:
+        figure.suptitle(title, fontsize=11, parse_math=False)
+    return figure
+
+
+def label_output_figure(panels: Mapping[str, Mapping[str, Mapping[str, OutputBand]]]) -> Any:
+    """Draw mean ± one standard deviation of outputs at the true, given and other labels.
+
+    `panels` is by matrix, then by kind of sample (one row of panels each), then by label.
+    """
+    kinds = list(next(iter(panels.values())))
+    figure, drawn = new_panels(
+        3.6 * len(panels) + 0.4, 2.8 * len(kinds), len(kinds), len(panels), share_y=True
+    )
+    for column, (title, by_kind) in enumerate(panels.items()):
+        for row, kind in enumerate(kinds):
+            axes = drawn[row][column]
+            for label, band in by_kind[kind].items():
+                colour, marker = AT_LABEL[label]
+                rounds = np.arange(1, len(band.mean) + 1)
+                axes.plot(rounds, band.mean, color=colour, marker=marker, label=label, markersize=5)
+                low, high = band.mean - band.spread, band.mean + band.spread
+                axes.fill_between(rounds, low, high, color=colour, alpha=0.2, linewidth=0)
+            axes.set_xticks(rounds)
+            drawn[0][column].set_title(title)
+            drawn[row][0].set_ylabel(f"{kind}:\nsoftmax output")
+        drawn[-1][column].set_xlabel("round t (1 = teacher)")
+    for row in range(len(kinds)):
+        drawn[row][-1].legend(loc="upper right")
+    return figure
+
+
+def _corners(n_classes: int) -> FloatArray:
+    """(n_classes, 2) corners of a regular polygon, the first to the upper right."""
+    angles = np.pi / n_classes + 2 * np.pi * np.arange(n_classes) / n_classes
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _plane(
+    axes: Any, outputs: FloatArray, labels: LabelledOutputs, class_names: Sequence[str]
+) -> None:
+    corners = _corners(outputs.shape[1])
+    places = outputs @ corners
+    axes.plot(*np.vstack([corners, corners[:1]]).T, color="0.75", linewidth=0.9)
+    clean = labels.true_labels == labels.given_labels
+    size = float(np.clip(MARKER_AREA / len(places), 3.0, 16.0))
+    for k, name in enumerate(class_names):
+        colour = group_colour(k)
+        of_class = labels.true_labels == k
+        right, wrong = places[of_class & clean], places[of_class & ~clean]
+        style = {"s": size, "color": colour, "rasterized": len(places) > MOST_VECTORS}
+        axes.scatter(*wrong.T, marker="x", linewidths=0.8, **style)
+        axes.scatter(*right.T, marker="o", linewidths=0.3, edgecolors="w", **style)
+        if of_class.any():
+            _circle(axes, places[of_class], colour)
+        # Above or below the corner, and no wider than the panel.
+        x, y = corners[k]
+        side = "center" if len(name) < 4 else "left" if x < 0 else "right"
+        text = name.replace("_", " ")
+        axes.annotate(
+            text, (x, 1.15 * y), parse_math=False, ha=side, va="center", fontsize=9, color=colour
+        )
+    axes.set(xlim=(-0.9, 0.9), ylim=(-0.9, 0.9), aspect="equal", xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+    axes.grid(visible=False)
+
+
+def _circle(axes: Any, places: FloatArray, colour: str) -> None:
+    """Draw a dotted circle around all samples of a class, once they are a cluster."""
+    centre = places.mean(axis=0)
+    radius = np.linalg.norm(places - centre, axis=1).max() + 0.03
+    if radius > LARGEST_CLUSTER:
+        return
+    turn = np.linspace(0, 2 * np.pi, 90)
+    circle = centre + radius * np.column_stack([np.cos(turn), np.sin(turn)])
+    axes.plot(*circle.T, color=colour, linestyle=":", linewidth=1.1)

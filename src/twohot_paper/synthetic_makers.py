@@ -1,0 +1,320 @@
+"""Training accuracy of the synthetic experiment against noise (the paper's figure 3a)."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from twohot.base import FloatArray
+from twohot.noise import asymmetric, superclass_noise, symmetric
+from twohot_paper.data_set import DataSet
+from twohot_paper.maker import Made, Maker, Results, RunKind, register, register_runs
+from twohot_paper.synthetic_figures import (
+    SMALL_NOISE,
+    NoiseCurves,
+    accuracy_figure,
+    small_noise_figure,
+)
+from twohot_paper.synthetic_run import TIE_RULES, SyntheticResult, SyntheticRun
+from twohot_paper.synthetic_setting import (
+    MATRIX_NAMES,
+    SyntheticMatrix,
+    SyntheticSetting,
+    known_matrix,
+)
+from twohot_paper.table import Cell, Table, mean_of
+from twohot_paper.theory_figures import corruption_figure, eigenvalue_figure
+
+# The base of makers that need no data -------------------------------------------------------------
+
+
+class SyntheticMaker(Maker):
+    """A maker whose runs are the same whatever data sets are at hand."""
+
+    @abstractmethod
+    def plan(self) -> list[Any]:
+        """Return the runs."""
+
+    @abstractmethod
+    def draw(self, results: Results) -> Made:
+        """Return figures and tables, of the runs that are finished; there is at least one."""
+
+    def runs(self, data: Sequence[DataSet]) -> list[Any]:
+        """Return the plan."""
+        del data
+        return self.plan()
+
+    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
+        """Draw what is finished, and say how much is missing."""
+        del data
+        plan = self.plan()
+        missing = sum(run not in results for run in plan)
+        notes = (f"{missing} of {len(plan)} runs are missing.",) if missing else ()
+        if plan and missing == len(plan):
+            return Made(notes=notes)
+        made = self.draw(results)
+        return replace(made, notes=notes + made.notes)
+
+
+# Fine where few labels are wrong: there the two-hot student ties.
+NOISE_RATES = (
+    *(0.0, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05),
+    *(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9),
+)
+SEEDS = (0, 1, 2, 3, 4)
+
+
+@dataclass(frozen=True)
+class SyntheticGrid:
+    """The runs that figures and claims about the synthetic experiment share."""
+
+    setting: SyntheticSetting = field(default_factory=SyntheticSetting)
+    amplitude: float = 0.05
+    noise_rates: tuple[float, ...] = NOISE_RATES
+    seeds: tuple[int, ...] = SEEDS
+    n_rounds: int = 7  # the sixth student is round 7
+
+    def runs(self) -> list[SyntheticRun]:
+        """All runs: the block first, then every draw."""
+        return [run for kind in MATRIX_NAMES for run in self.of_kind(kind)]
+
+    def of_kind(self, kind: str) -> list[SyntheticRun]:
+        """Return the runs on one kind of matrix; the block has one draw."""
+        seeds = self.seeds[:1] if kind == "block" else self.seeds
+        return [
+            SyntheticRun(
+                SyntheticMatrix(self.setting, kind, self.amplitude, seed), rate, self.n_rounds
+            )
+            for seed in seeds
+            for rate in self.noise_rates
+        ]
+
+
+@register("synthetic accuracy")
+@dataclass(frozen=True)
+class SyntheticAccuracy(SyntheticMaker):
+    """Every round and the two-hot student, on three matrices."""
+
+    grid: SyntheticGrid = field(default_factory=SyntheticGrid)
+
+    def plan(self) -> list[SyntheticRun]:
+        """Return the whole grid."""
+        return self.grid.runs()
+
+    def draw(self, results: Results) -> Made:
+        """Draw accuracy against noise, in full and where few labels are wrong."""
+        curves = {
+            name: found
+            for kind, name in MATRIX_NAMES.items()
+            if (found := _curves(self.grid.of_kind(kind), results)).noise_rates
+        }
+        figures = {"acc_gain": accuracy_figure(curves)}
+        few = {name: each for name, each in curves.items() if each.noise_rates[0] <= SMALL_NOISE}
+        if few:
+            figures["acc_gain_ties"] = small_noise_figure(few)
+        notes = (
+            "A sample is right if its true label is on top alone; ties count as errors.",
+            f"Bands are ± one standard deviation over {len(self.grid.seeds)} draws.",
+        )
+        return Made(figures, {"acc_gain": _table(curves, self.grid.n_rounds)}, notes)
+
+
+def _curves(runs: Sequence[SyntheticRun], results: Results) -> NoiseCurves:
+    by_rate: dict[float, list[SyntheticResult]] = {}
+    for run in runs:
+        if run in results:
+            by_rate.setdefault(run.noise_rate, []).append(results[run])
+    return NoiseCurves(
+        sorted(by_rate),
+        [_rounds(by_rate[rate]) for rate in sorted(by_rate)],
+        {
+            rule: [
+                np.array([each.two_hot[rule].accuracy for each in by_rate[rate]])
+                for rate in sorted(by_rate)
+            ]
+            for rule in TIE_RULES
+        },
+    )
+
+
+def _rounds(found: Sequence[SyntheticResult]) -> FloatArray:
+    return np.array([[each.accuracy for each in result.rounds] for result in found])
+
+
+def _table(curves: dict[str, NoiseCurves], n_rounds: int) -> Table:
+    columns = ["Gram matrix", "η", *(f"t = {t}" for t in range(1, n_rounds + 1))]
+    columns += [f"two-hot, ties: {rule}" for rule in TIE_RULES]
+    rows: list[tuple[Cell, ...]] = []
+    for name, found in curves.items():
+        for place, rate in enumerate(found.noise_rates):
+            values = [*found.rounds[place].T, *(found.two_hot[rule][place] for rule in TIE_RULES)]
+            rows.append((name, rate, *(mean_of(each.tolist(), factor=100) for each in values)))
+    return Table("Training accuracy (%), exact softmax", tuple(columns), tuple(rows))
+
+
+# Eigenvalues of the averaging matrix as rounds go by (the paper's figure 2a) ----------------------
+
+
+DIGITS = 8
+
+
+@dataclass(frozen=True)
+class EigenvalueRun:
+    """The spectrum of one matrix."""
+
+    matrix: SyntheticMatrix
+
+
+@dataclass(frozen=True)
+class EigenvalueResult:
+    """Eigenvalues, and how far the leading ones' space is from that of the classes."""
+
+    factors: list[float]  # modulus of λ/(x + λ), largest first: of round t, their t-th power
+    eigengap: float  # λ_K - λ_{K+1} of the block model
+    perturbation_norm: float  # spectral norm of what was added to the block model
+    sin_angle: float  # sine of the largest angle between the K leading directions and the classes
+
+    @property
+    def bound(self) -> float:
+        """What Davis and Kahan allow the sine to be, where the matrix is symmetric."""
+        return 2 * self.perturbation_norm / self.eigengap
+
+
+def measure_eigenvalues(run: EigenvalueRun, _paths: object = None) -> EigenvalueResult:
+    """Diagonalise a matrix."""
+    matrix = known_matrix(run.matrix)
+    setting, entries = matrix.setting, matrix.entries
+    model = setting.model()
+    values, vectors = np.linalg.eig(entries)
+    order = np.argsort(-np.abs(values), kind="stable")
+    factors = np.abs(values / (model.ridge(setting.l2) + values))
+    leading = vectors[:, order[: setting.n_classes]]
+    classes = np.eye(setting.n_classes)[model.true_labels()]
+    angles = scipy.linalg.subspace_angles(classes, _real_basis(leading))
+    return EigenvalueResult(
+        sorted(factors.round(DIGITS).tolist(), reverse=True),
+        float(model.spectrum().eigengap),
+        round(float(np.linalg.norm(entries - model.gram(), 2)), DIGITS),
+        round(float(np.sin(angles.max())), DIGITS),
+    )
+
+
+def _real_basis(vectors: FloatArray) -> FloatArray:
+    """Return a real basis of the space that eigenvectors span, pairs of complex ones among them."""
+    parts = np.column_stack([vectors.real, vectors.imag])
+    return np.asarray(np.linalg.svd(parts, full_matrices=False)[0][:, : vectors.shape[1]])
+
+
+register_runs(RunKind(EigenvalueRun, EigenvalueResult, measure_eigenvalues))
+
+
+@register("synthetic eigenvalues")
+@dataclass(frozen=True)
+class SyntheticEigenvalues(SyntheticMaker):
+    """Eigenvalues by rank and round, one panel per matrix."""
+
+    amplitude: float = 0.05
+    seeds: tuple[int, ...] = SEEDS
+    n_rounds: int = 7
+    setting: SyntheticSetting = field(default_factory=SyntheticSetting)
+
+    def of_kind(self, kind: str) -> list[EigenvalueRun]:
+        """Return the runs on one kind of matrix."""
+        seeds = self.seeds[:1] if kind == "block" else self.seeds
+        return [
+            EigenvalueRun(SyntheticMatrix(self.setting, kind, self.amplitude, seed))
+            for seed in seeds
+        ]
+
+    def plan(self) -> list[EigenvalueRun]:
+        """Return one run per matrix and draw."""
+        return [run for kind in MATRIX_NAMES for run in self.of_kind(kind)]
+
+    def draw(self, results: Results) -> Made:
+        """Draw the means over draws, and list the ratio of the K-th to the next eigenvalue."""
+        found = {
+            name: np.array([results[run].factors for run in self.of_kind(kind) if run in results])
+            for kind, name in MATRIX_NAMES.items()
+        }
+        found = {name: factors for name, factors in found.items() if len(factors)}
+        rounds = range(1, self.n_rounds + 1)
+        powers = {
+            name: np.array([(factors**t).mean(axis=0) for t in rounds])
+            for name, factors in found.items()
+        }
+        note = f"Perturbed: means over {len(self.seeds)} draws; of complex ones the modulus."
+        name = "eigenspectrum"
+        figure = eigenvalue_figure(powers, self.setting.n_classes)
+        return Made({name: figure}, {name: self._table(found)}, (note,))
+
+    def _table(self, found: dict[str, FloatArray]) -> Table:
+        last = self.setting.n_classes
+        rows: list[tuple[Cell, ...]] = []
+        for name, factors in found.items():
+            for t in range(1, self.n_rounds + 1):
+                kth, following = factors[:, last - 1] ** t, factors[:, last] ** t
+                ratio = mean_of((kth / following).tolist())
+                rows.append((name, t, float(kth.mean()), float(following.mean()), ratio))
+        columns = ("Gram matrix", "t", f"eigenvalue {last}", f"eigenvalue {last + 1}", "ratio")
+        return Table("Eigenvalues of the averaging matrix", columns, tuple(rows))
+
+
+# The paper's three corruption matrices, as numbers (its table:label_corruption_three) -------------
+
+
+# What stands off the diagonal, which is 1 - η.
+DEFINITIONS = {
+    "symmetric": "η / (K - 1) on every other label",
+    "asymmetric": "2η / K on the label k is taken for, (k + 1) mod K; η / K on the others",
+    "superclass": "η / (size - 1) on the other labels of the superclass, 0 elsewhere;"
+    " a superclass of one class stays clean",
+}
+
+
+@register("label corruption")
+@dataclass(frozen=True)
+class LabelCorruption(SyntheticMaker):
+    """The matrices at one noise rate; they need no runs."""
+
+    superclass: tuple[int, ...] = (0, 0, 1, 1)
+    noise_rate: float = 0.4
+
+    def plan(self) -> list[object]:
+        """Return none: the matrices are definitions."""
+        return []
+
+    def draw(self, results: Results) -> Made:
+        """Draw the matrices; list their numbers and their definitions."""
+        del results
+        matrices = self.matrices()
+        n_classes = len(self.superclass)
+        rows: list[tuple[Cell, ...]] = [
+            (kind, k, *(round(float(share), 6) for share in matrix[k]))
+            for kind, matrix in matrices.items()
+            for k in range(n_classes)
+        ]
+        columns = ("corruption", "true class", *(f"given {k}" for k in range(n_classes)))
+        title = f"Corruption matrices of {n_classes} classes at η = {self.noise_rate:g}"
+        defined = Table(
+            "Corruption matrices, beside 1 - η on the diagonal",
+            ("corruption", "share of true class k given another label"),
+            tuple(DEFINITIONS.items()),
+        )
+        name = "label_corruption_three"
+        return Made(
+            {name: corruption_figure(matrices, self.noise_rate)},
+            {name: Table(title, columns, tuple(rows)), f"{name}_definitions": defined},
+            (f"Superclasses of the classes: {', '.join(map(str, self.superclass))}.",),
+        )
+
+    def matrices(self) -> dict[str, FloatArray]:
+        """Return the three matrices by name."""
+        n_classes = len(self.superclass)
+        return {
+            "symmetric": symmetric(n_classes, self.noise_rate),
+            "asymmetric": asymmetric(n_classes, self.noise_rate),
+            "superclass": superclass_noise(self.superclass, self.noise_rate),
+        }

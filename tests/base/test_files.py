@@ -1,0 +1,225 @@
+"""Files are whole or not there, keep what they replace, and leave nothing behind."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from twohot.audit.folder import read_summary
+from twohot.base import files as _unfinished
+from twohot.base import files as outputs
+from twohot.base.files import (
+    check_output,
+    check_writable,
+    name_beside,
+    new_unfinished,
+    remove_abandoned,
+    whole_file,
+)
+from twohot.review.decisions import read_decisions
+from twohot.tables import read_table
+from twohot.tables.csv_file import read_csv
+from twohot.tables.numpy_files import load_arrays, map_array
+from twohot.tables.parquet_files import open_files
+
+
+def write(path, content=b"new"):
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
+    target = tmp_path / "labels.csv"
+    target.write_bytes(b"old")
+    target.chmod(mode)
+    write(target)
+    assert target.read_bytes() == b"new"
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_and_its_target_is_written(tmp_path, exists):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    target, link = folder / "labels.csv", tmp_path / "link.csv"
+    if exists:
+        target.write_bytes(b"old")
+    link.symlink_to("elsewhere/labels.csv")
+    write(link)
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "link.csv"]
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/null")
+    for path in (pipe, link, Path("/dev/null"), tmp_path):
+        with pytest.raises(OSError, match="is not a regular file"):
+            write(path)
+    for path in (pipe, link, Path("/dev/null")):
+        with pytest.raises(ValueError, match=r"output=.* is not a regular file: pass the name"):
+            check_output(path, force=True)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert Path("/dev/null").is_char_device()
+
+
+KILLED = """
+import os, signal, sys
+from twohot.base.files import whole_file
+with whole_file(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    target = tmp_path / "noisy.features"
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)  # noqa: S603
+        (left,) = tmp_path.iterdir()
+        assert left.read_bytes() == b"half"
+    write(target)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_others_are_writing_stays(tmp_path, monkeypatch):
+    mine = new_unfinished(tmp_path / "a.csv")
+    os.close(mine[0])
+    monkeypatch.setattr(_unfinished, "_machine", lambda: "0" * 8)
+    far = new_unfinished(tmp_path / "a.csv")
+    os.close(far[0])
+    monkeypatch.undo()
+    names = ["a.csv", ".a.unfinished", ".a.0-1-b.unfinished", f".{'a' * 8}-1-b.unfinished"]
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+    remove_abandoned(tmp_path)
+    expected = {mine[1].name, far[1].name, *names}
+    assert {path.name for path in tmp_path.iterdir()} == expected
+
+
+def test_names_of_any_length_can_be_written(tmp_path):
+    for name in ("a" * 255, "ü" * 127):
+        write(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == b"new"
+
+
+def test_each_write_removes_what_was_left_since_the_last(tmp_path):
+    write(tmp_path / "a.csv")
+    left = tmp_path / f".a.csv.{_unfinished._machine()}-4194304-ab12.unfinished"  # no such process
+    for _ in range(3):
+        left.write_bytes(b"half")
+        write(tmp_path / "a.csv")
+        assert not left.exists()
+
+
+def test_a_folder_of_many_files_is_not_listed_at_every_write(tmp_path, monkeypatch):
+    listed = []
+    monkeypatch.setattr(
+        _unfinished, "remove_abandoned", lambda folder: listed.append(folder) or 3000
+    )
+    for _ in range(9):
+        write(tmp_path / "a.csv")
+    assert len(listed) == 3
+
+
+@pytest.mark.parametrize("name", ["a" * 240, "ü" * 122, "😀" * 60])
+def test_what_lies_beside_a_file_has_a_name_that_disks_take(tmp_path, name):
+    beside = name_beside(tmp_path / f"{name}.st", ".checkpoint")
+    write(beside)
+    assert beside != name_beside(tmp_path / f"{name}.features", ".checkpoint")
+
+
+def test_an_output_that_cannot_be_written_is_known_before_the_work(tmp_path, monkeypatch):
+    def refuse(target):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(target))
+
+    problem = r"output=.* cannot be written \(Read-only file system\): choose a folder"
+    with monkeypatch.context() as patched:
+        patched.setattr(outputs, "new_unfinished", refuse)
+        with pytest.raises(ValueError, match=problem):
+            check_output(tmp_path / "labels.csv", force=True)
+        with pytest.raises(ValueError, match=problem):
+            check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
+    for url in ("s3://bucket/folder", Path("s3://bucket/folder")):
+        with pytest.raises(ValueError, match="is no path of this machine: choose a folder here"):
+            check_writable(Path(url), {"output": url})
+        with pytest.raises(ValueError, match="is no path of this machine: choose a folder here"):
+            check_output(Path(url), force=True)
+    (tmp_path / "file").touch()
+    inside = tmp_path / "file" / "folder"
+    with pytest.raises(ValueError, match=r"is inside .*file, which is a file: choose"):
+        check_writable(inside, {"output": inside})
+    check_writable(tmp_path / "new" / "folder", {"output": tmp_path})
+    check_output(tmp_path / "a.csv", force=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "x.png"
+    message = r"output=.*x\.png and figure=.*x\.png are one file: choose two names"
+    with pytest.raises(ValueError, match=message):
+        check_output(path, force=True, name="figure", outputs={"output": tmp_path / "." / "x.png"})
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_csv,
+        map_array,
+        load_arrays,
+        read_decisions,
+        read_summary,
+        lambda path: open_files([path]),
+        lambda path: read_table(path.with_name("x.npy"), labels=path),
+    ],
+)
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, read):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    os.mkfifo(tmp_path / "pipe.parquet")
+    with pytest.raises(OSError, match=r"pipe\.parquet is not a regular file: pass the name of one"):
+        read(tmp_path / "pipe.parquet")
+
+
+def test_pipes_of_labels_and_classes_are_refused(tmp_path):
+    for name in ("pipe.csv", "pipe.npy", "pipe"):
+        os.mkfifo(tmp_path / name)
+    np.save(tmp_path / "x.npy", np.eye(3))
+    asked = (
+        {"labels": "pipe.csv"},
+        {"labels": "pipe.npy"},
+        {"labels": [0, 1, 1], "classes": "pipe"},
+    )
+    for options in asked:
+        paths = {
+            name: tmp_path / value if isinstance(value, str) else value
+            for name, value in options.items()
+        }
+        with pytest.raises(OSError, match="is not a regular file"):
+            read_table(tmp_path / "x.npy", **paths)
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path):
+    (tmp_path / "none").mkdir()
+    target = tmp_path / "none" / "p.safetensors"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_unfinished, "remove_abandoned", lambda folder: folder.rmdir() or 0)
+        with pytest.raises(FileNotFoundError) as found:
+            write(target)
+    assert found.value.filename == str(target)
+
+    def fail(path):
+        with whole_file(path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*a\.csv'"):
+        fail(tmp_path / "a.csv")

@@ -1,0 +1,328 @@
+"""One rule for labels: every kind of missing value, in every container, for everybody who asks."""
+
+import re
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from columns_with_gaps import CODES, COLUMNS, GAPS, TEXTS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twohot import (
+    AutoProbe,
+    LinearProbe,
+    evaluate_probe,
+    explain_label,
+    find_label_issues,
+    forecast,
+)
+from twohot.base.labels import (
+    Labels,
+    as_text,
+    check_two_classes,
+    code_labels,
+    label_notes,
+    order_key,
+)
+from twohot.tables import read_table
+
+N_ROWS = len(CODES)
+X = np.random.default_rng(0).normal(size=(N_ROWS, 3)) + 4 * CODES[:, np.newaxis]
+REFUSED = rf"y has no label in {len(GAPS)} rows, the first is row {GAPS[0]}: drop these rows"
+FRAME_TYPES = (pd.Series, pd.DataFrame, pl.Series, pl.DataFrame, pa.Table, pa.ChunkedArray)
+
+every_column = pytest.mark.parametrize(
+    ("column", "is_number"), COLUMNS.values(), ids=COLUMNS.keys()
+)
+
+
+def names(is_number):
+    return ["2", "10"] if is_number else ["a", "b"]
+
+
+@every_column
+def test_rows_without_a_label_have_no_code(column, is_number):
+    coded = code_labels(column)
+    np.testing.assert_array_equal(coded.codes, CODES)
+    assert coded.classes.tolist() == ([2, 10] if is_number else ["a", "b"])
+    np.testing.assert_array_equal(coded.labelled, CODES >= 0)
+    assert coded.sizes.tolist() == [(CODES == 0).sum(), (CODES == 1).sum()]
+
+
+@every_column
+def test_a_table_has_no_label_in_such_rows(column, is_number):
+    table = read_table(pl.DataFrame(X), labels=column)
+    np.testing.assert_array_equal(table.labels, CODES)
+    assert list(table.classes) == names(is_number)
+
+
+def as_frame(column):
+    """Return a table with features and the column as labels."""
+    if isinstance(column, pd.Series | pd.DataFrame):
+        column = column if isinstance(column, pd.Series) else column["y"]
+        return pd.DataFrame(X).assign(y=column.array)
+    if isinstance(column, pl.Series | pl.DataFrame):
+        column = column if isinstance(column, pl.Series) else column["y"]
+        return pl.DataFrame(X).with_columns(y=column)
+    column = column["y"] if isinstance(column, pa.Table) else column
+    return pa.table({"a": X[:, 0], "y": column})
+
+
+@pytest.mark.parametrize(
+    ("column", "is_number"),
+    [pair for pair in COLUMNS.values() if isinstance(pair[0], FRAME_TYPES)],
+    ids=[name for name, pair in COLUMNS.items() if isinstance(pair[0], FRAME_TYPES)],
+)
+def test_a_column_of_a_frame_is_read_alike(column, is_number):
+    table = read_table(as_frame(column))
+    np.testing.assert_array_equal(table.labels, CODES)
+    assert list(table.classes) == names(is_number)
+
+
+@every_column
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")  # scikit-learn's custom
+@pytest.mark.parametrize("probe", [LinearProbe(), AutoProbe()], ids=["LinearProbe", "AutoProbe"])
+def test_probes_refuse_them_with_their_number_and_the_first(probe, column, is_number):
+    del is_number
+    with pytest.raises(ValueError, match=REFUSED):
+        probe.fit(X, column)
+
+
+@every_column
+def test_an_audit_takes_such_rows_as_unlabelled(column, is_number):
+    probabilities = np.where((CODES == 0)[:, np.newaxis], [0.9, 0.1], [0.2, 0.8])
+    issues = find_label_issues(None, column, probabilities=probabilities)
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(issues.label_quality)), GAPS)
+    assert not issues.is_label_issue.any()
+    assert [as_text(label) for label in issues.classes] == names(is_number)
+
+
+@every_column
+def test_an_explanation_takes_such_rows_as_unlabelled(column, is_number):
+    del is_number
+    known = explain_label(X, TEXTS, [0, GAPS[0]], n_neighbours=N_ROWS, n_jobs=1)
+    found = explain_label(X, column, [0, GAPS[0]], n_neighbours=N_ROWS, n_jobs=1)
+    for one, other in zip(found, known, strict=True):
+        assert [n.row for n in one.neighbours] == [n.row for n in other.neighbours]
+        assert not {n.row for n in one.neighbours} & set(GAPS)
+
+
+# One column of every kind: a forecast takes a while.
+FEW = {name: pair for number, (name, pair) in enumerate(COLUMNS.items()) if number % 9 == 0}
+
+
+@pytest.mark.parametrize(("column", "is_number"), FEW.values(), ids=FEW.keys())
+def test_a_forecast_takes_such_rows_as_unlabelled(column, is_number):
+    found = forecast(X, column, probabilities=np.eye(2)[np.maximum(CODES, 0)], cv=2, n_jobs=1)
+    assert found.given_sizes.tolist() == [(CODES == 0).sum(), (CODES == 1).sum()]
+    assert [as_text(label) for label in found.classes] == names(is_number)
+
+
+# What is a label, and in which order ------------------------------------------------------------
+
+
+def test_the_texts_of_missing_values_are_classes_unless_somebody_says_so():
+    labels = ["NaN", "NA", "None", "a", "<NA>", "nan"]
+    assert code_labels(labels).labelled.all()
+    assert code_labels(labels, missing=["NA", "None"]).values.tolist() == [
+        *("NaN", None, None, "a", "<NA>", "nan")
+    ]
+    frame = pd.DataFrame({"x": np.arange(6.0), "y": labels})
+    assert read_table(frame, missing=("NaN", "nan")).classes == ("<NA>", "NA", "None", "a")
+    assert code_labels([1, 99], missing="99").codes.tolist() == [0, -1]
+    notes = label_notes(code_labels(["NaN", "b", "NA"]))
+    assert notes[0].startswith("'NA', 'NaN' are classes here")
+
+
+def test_what_was_coded_before_can_lose_texts_that_mean_no_label():
+    coded = code_labels(["a", "NA", "b", None])
+    again = code_labels(coded, missing=["NA"])
+    assert (again.codes.tolist(), again.classes.tolist()) == ([0, -1, 1, -1], ["a", "b"])
+    assert code_labels(coded) is coded
+
+
+@given(st.lists(st.integers(-99, 99) | st.text("ab1 ", min_size=1).filter(str.strip), min_size=1))
+def test_classes_stand_in_one_order(labels):
+    classes = code_labels([str(label) for label in labels]).classes.tolist()
+    assert classes == sorted({str(label) for label in labels}, key=order_key)
+    numbers = [label for label in labels if isinstance(label, int)]
+    if numbers:
+        assert code_labels(numbers).classes.tolist() == sorted(set(numbers))
+
+
+def test_numbers_stand_before_text_and_by_their_value():
+    labels = ["b", "10", "a", "2", "-3", "+7", "1.5", "B"]
+    expected = ["-3", "2", "+7", "10", "1.5", "B", "a", "b"]
+    assert code_labels(labels).classes.tolist() == expected
+
+
+def test_spellings_are_kept_apart_and_said():
+    labels = ["Billing", "billing", "billing", " bug ", "bug", "bug"]
+    coded = code_labels(labels)
+    assert coded.classes.tolist() == [" bug ", "Billing", "billing", "bug"]
+    assert label_notes(coded) == (
+        (
+            "2 rows have a label that may be another spelling of a class: ' bug ' / 'bug', "
+            "'Billing' / 'billing'. They are different classes here: write them alike in your "
+            "data if they are one."
+        ),
+    )
+    # A class that no row has is no spelling of another.
+    assert label_notes(code_labels(["bug"], classes=["Bug", "bug"])) == ()
+
+
+def test_numbers_keep_their_type_and_text_its_width():
+    assert code_labels(np.int16([3, 5])).classes.dtype == np.int16
+    assert code_labels([True, False]).classes.dtype == bool
+    assert code_labels([2**40, None]).classes.tolist() == [2**40]
+    assert code_labels(["a\0", "a"]).classes.tolist() == ["a", "a\0"]
+    assert code_labels([1.0, 2.0]).values.dtype == float
+
+
+def test_dates_go_by_their_text():
+    days = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]")
+    for column in (days, days.tolist(), pl.Series(days.tolist())):
+        coded = code_labels(column)
+        assert coded.codes.tolist() == [1, -1, 0]
+        assert coded.classes.tolist() == ["2020-01-01", "2020-01-02"]
+    times = pd.Series(days.astype("datetime64[ns]"))
+    for column in (times, times.to_numpy(), times.tolist()):
+        assert code_labels(column).classes.tolist() == [
+            "2020-01-01 00:00:00",
+            "2020-01-02 00:00:00",
+        ]
+
+
+@pytest.mark.parametrize("cell", [[0, 1], (0, 1), np.array([0, 1]), {"a": 1}])
+def test_a_cell_that_holds_several_values_is_no_label(cell):
+    cells = np.empty(3, dtype=object)
+    cells[:] = ["x", "y", "z"]
+    cells[1] = cell
+    with pytest.raises(ValueError, match=r"y holds .* in row 1, which is no label: pass numbers"):
+        code_labels(cells)
+
+
+def test_large_integers_stay_integers():
+    assert code_labels([2**63, -1]).classes.tolist() == [-1, 2**63]
+
+
+@pytest.mark.parametrize("codes", [[0, 3], [-2, 0], [0.5, 1], [[0], [1]]])
+def test_codes_are_positions_in_the_classes(codes):
+    with pytest.raises(ValueError, match="codes"):
+        Labels(codes, np.array(["a", "b", "c"]))
+    assert Labels([0, -1], ["a", "b"]).values.tolist() == ["a", None]
+
+
+def test_classes_without_rows_are_no_classes_of_a_probe():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    labels = Labels(np.arange(40) % 2, np.array(["a", "b", "c"]))
+    probe = LinearProbe().fit(X, labels)
+    assert probe.classes_.tolist() == ["a", "b"]
+    assert 0 <= probe.score(X, labels) <= 1
+    with pytest.raises(ValueError, match=r"one class only .'b'.: pass rows of at least two"):
+        LinearProbe().fit(X, Labels(np.ones(40, int), np.array(["a", "b"])))
+
+
+# The record -------------------------------------------------------------------------------------
+
+
+def test_labels_among_other_classes_go_by_their_text():
+    coded = code_labels([10, None, 2])
+    assert coded.among(np.array(["2", "3", "10"])).codes.tolist() == [2, -1, 0]
+    with pytest.raises(ValueError, match=r"y has 1 label that is none of the 2 classes \(10\)"):
+        coded.among(np.array([2, 3]))
+    # A class that no row has need not be known.
+    assert coded.take([2]).among(np.array([2, 3])).codes.tolist() == [0]
+
+
+def test_classes_without_rows_can_be_left_out():
+    coded = Labels(np.array([3, -1, 1]), np.array(list("abcd"), dtype=object)).present()
+    assert (coded.codes.tolist(), coded.classes.tolist()) == ([1, -1, 0], ["b", "d"])
+    assert coded.present() is coded
+    with pytest.raises(ValueError, match=r"y has one class only \('b'\)"):
+        check_two_classes(coded.take([2]).present())
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        (["a", 1], {}, "y mixes numbers and text: pass labels of one type"),
+        ([0.5, 1], {}, "y holds 0.5, which is no class"),
+        ([["a", "b"]], {}, r"y has shape \(1, 2\): pass one label per row"),
+        ("ab", {}, r"y has shape \(\): pass one label per row"),
+        ([{"a"}, "b"], {}, r"y holds {'a'} in row 0, which is no label: pass numbers or text"),
+        (["a", "c"], {"classes": ["a", "b"]}, r"none of the 2 classes \('c'\)"),
+        (["a"], {"classes": ["a", "a"]}, "classes names a class twice"),
+        (["a"], {"classes": [["a", "b"]]}, r"classes has shape \(1, 2\): pass each class once"),
+    ],
+)
+def test_columns_that_hold_no_labels(labels, options, message):
+    with pytest.raises(ValueError, match=message):
+        code_labels(labels, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    {
+        "find_label_issues": ("y", find_label_issues),
+        "forecast": ("y", forecast),
+        "explain_label": ("y", lambda frame, y: explain_label(frame, y, 0)),
+        "evaluate_probe": (
+            "y",
+            lambda frame, y: evaluate_probe(LinearProbe().fit(frame, y), frame, y),
+        ),
+        "read_table": ("labels", lambda frame, labels: read_table(frame, labels=labels)),
+        "probabilities": (
+            "probabilities",
+            lambda frame, y: forecast(frame, y.sort_index(), probabilities=pd.get_dummies(y)),
+        ),
+    }.values(),
+)
+def test_labels_of_pandas_for_rows_in_another_order_are_refused(name, call):
+    frame = pd.DataFrame(np.eye(6), columns=list("uvwxyz"))
+    labels = pd.Series(list("aabbcc")).sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match=rf"{name} has another index than .*pass {name}.loc\["):
+        call(frame, labels)
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (object(), "holds <object object at 0x"),
+        (len, "holds <built-in function len>"),
+        (lambda: 0, "<lambda>"),
+        (1j, "holds 1j in row 1"),
+        (type("Cell", (), {})(), "Cell object at 0x"),
+    ],
+)
+def test_objects_without_a_text_of_their_own_are_no_labels(label, said):
+    with pytest.raises(
+        ValueError, match=f"y .*{re.escape(said)}.*which is no label: pass numbers or"
+    ):
+        code_labels(["a", label, "b"])
+
+
+def test_arrays_of_complex_numbers_are_no_labels():
+    with pytest.raises(ValueError, match="y has dtype complex128: pass numbers or text"):
+        code_labels(np.array([1j, 2j]))
+
+
+def test_dates_and_the_like_are_named_by_their_text():
+    labels = [date(2024, 1, 2), Decimal("1.50"), Fraction(1, 3), UUID(int=7)]
+    assert code_labels([*labels, *labels]).classes.tolist() == sorted(map(str, labels))
+
+
+def test_spellings_of_accents_and_numbers_are_named():
+    accents = label_notes(code_labels(["caf\u00e9", "cafe\u0301", "tea"]))
+    assert "1 row has a label that may be another spelling" in accents[0]
+    assert r"'cafe\u0301' / 'caf\xe9'" in accents[0]
+    numbers = label_notes(code_labels(["1", "1.0", "2", "02", "1e5"], by_name=True))
+    assert "'1' / '1.0', '02' / '2'" in numbers[0] or "'2' / '02'" in numbers[0]
+    assert not label_notes(code_labels(["1.5 mg", "15 mg", "1", "-1"], by_name=True))

@@ -1,0 +1,51 @@
+"""Small tables with wrong labels as CSV files, and the command line that reads them."""
+
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner
+
+from twohot.tables.csv_file import read_csv, write_csv
+from twohot_command.commands import app
+
+# Wide enough that no message is broken over two lines.
+WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
+N_FEATURES = 6
+# As strings "10" sorts before "2"; as classes of a table it comes after.
+NAMES = ("2", "10", "30")
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, [*map(str, arguments)], env=WIDE)
+
+
+def blobs(n_rows: int = 150, n_classes: int = 3, seed: int = 0):
+    """Return features of well separated classes in turn, and the class of each row."""
+    true = np.arange(n_rows) % n_classes
+    noise = np.random.default_rng(seed).normal(0, 0.15, (n_rows, N_FEATURES))
+    return np.eye(n_classes, N_FEATURES)[true] + noise, true
+
+
+def wrong_every(labels, step: int, names=NAMES) -> list[str]:
+    """Return names of labels, every so many of them that of the next class."""
+    shifted = np.where(np.arange(len(labels)) % step == 0, labels + 1, labels)
+    return [names[label % len(names)] for label in shifted]
+
+
+def write_table(target: Path, features, **columns) -> Path:
+    """Write features x0, x1, … and other columns as CSV."""
+    header = [*(f"x{i}" for i in range(features.shape[1])), *columns]
+    rows = zip(features.tolist(), *columns.values(), strict=True)
+    write_csv(target, header, ([*map(repr, row), *rest] for row, *rest in rows))
+    return target
+
+
+def column(path: Path, name: str) -> list[str]:
+    """Return one column of a CSV file."""
+    header, *lines = read_csv(path)
+    return [line[header.index(name)] for line in lines]
+
+
+def everything(folder: Path) -> dict[Path, bytes]:
+    """Return all files below a folder."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

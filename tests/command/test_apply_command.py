@@ -1,0 +1,246 @@
+"""`twohot apply` writes the labels that follow from a review, or nothing."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from audits import ANIMALS, audit_rows
+from twohot.audit.folder import write_audit_folder
+from twohot.review.records import ReviewSummary
+from twohot.tables.csv_file import read_csv, write_csv
+from twohot_command.commands import app
+
+COLUMNS = ["report", "id", "decision", "label"]
+ROWS = audit_rows(12, items=tuple(f"item, {i}" for i in range(12)), item_kind="text")
+REPORT = ROWS.report_id()
+WIDE = {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, ["apply", *map(str, arguments)], env=WIDE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder with an audit in audit/ and decisions beside it."""
+    monkeypatch.chdir(tmp_path)
+    write_audit_folder(tmp_path / "audit", ROWS, ReviewSummary())
+    lines = [
+        ["0", "accept", "dog"],
+        ["2", "reject", ""],
+        ["4", "second", ""],
+        ["6", "relabel", "fox"],
+    ]
+    write_csv(tmp_path / "decisions.csv", COLUMNS, [[REPORT, *line] for line in lines])
+    return tmp_path
+
+
+def everything(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_labels_follow_from_the_decisions() -> None:
+    result = run("decisions.csv", "--audit", "audit", "-o", "corrected.csv")
+    assert result.exit_code == 0, result.output
+    expected = np.array(ROWS.given_labels)
+    expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
+    lines = [[str(i), f"item, {i}", ANIMALS[k]] for i, k in enumerate(expected)]
+    assert read_csv("corrected.csv") == [["id", "item", "label"], *lines]
+    assert (
+        "4 rows decided: 1 suggestion accepted, 1 second candidate taken, 1 relabelled, "
+        "1 given label kept."
+    ) in result.output
+    assert "3 of 12 labels changed; 2 flagged rows without a decision" in result.output
+    assert "corrected.csv" in result.output
+
+
+def test_the_audit_is_looked_for_beside_the_decisions_then_here(folder, monkeypatch) -> None:
+    (folder / "decisions.csv").rename(folder / "audit" / "decisions.csv")
+    assert run("audit/decisions.csv").exit_code == 0
+    assert (folder / "audit" / "reviewed.csv").exists()
+    (folder / "audit" / "decisions.csv").rename(folder / "decisions.csv")
+    monkeypatch.chdir(folder / "audit")
+    (folder / "audit" / "reviewed.csv").unlink()
+    assert run("../decisions.csv").exit_code == 0
+    assert (folder / "audit" / "reviewed.csv").exists()
+
+
+def test_an_output_is_replaced_only_when_asked(folder) -> None:
+    (folder / "out.csv").write_text("mine")
+    arguments = ("decisions.csv", "--audit", "audit", "-o", "out.csv")
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "out.csv is there already" in result.output
+    assert (folder / "out.csv").read_text() == "mine"
+    assert run(*arguments, "--force").exit_code == 0
+    assert (folder / "out.csv").read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines", "message"),
+    [
+        (COLUMNS, [[REPORT, "99", "accept", ""]], "row 99 was decided and is not in the audit"),
+        (COLUMNS, [["r0", "0", "accept", ""]], f"report 'r0', and the audit's is '{REPORT}'"),
+        (COLUMNS, [[REPORT, "0", "relabel", "[yak]"]], "label '[yak]', which is none of the 4"),
+        (COLUMNS, [[REPORT, "0", "accept", ""], [REPORT, "0", "reject", ""]], "decided twice"),
+        (COLUMNS[:3], [[REPORT, "0", "accept"]], "decisions.csv lacks label"),
+        ([*COLUMNS, "mood"], [[REPORT, "0", "accept", "", "x"]], "has 'mood', not known"),
+    ],
+)
+def test_bad_decisions_leave_every_file_as_it_was(folder, columns, lines, message) -> None:
+    write_csv("decisions.csv", columns, lines)
+    before = everything(folder)
+    result = run("decisions.csv", "--audit", "audit", "-o", "out.csv")
+    assert result.exit_code == 1
+    assert message in result.output
+    assert everything(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.csv", "--audit", "audit"], "no.csv"),
+        (["decisions.csv"], "summary.json is not there"),
+        (["decisions.csv", "--audit", "nowhere"], "summary.json is not there"),
+        (["decisions.csv", "--audit", "audit", "-o", "no/such/out.csv"], "no/such"),
+    ],
+)
+def test_missing_files_are_named(folder, arguments, message) -> None:
+    before = everything(folder)
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert everything(folder) == before
+
+
+@pytest.mark.parametrize(
+    "output", ["decisions.csv", "audit/issues.csv", "audit/summary.json", "audit/report.html"]
+)
+def test_what_is_read_is_not_replaced_even_by_force(folder, output) -> None:
+    before = everything(folder)
+    result = run("decisions.csv", "--audit", "audit", "-o", output, "--force")
+    assert result.exit_code == 1
+    assert "is the input itself: choose another name" in result.output
+    assert everything(folder) == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_suggestions_that_are_probable_enough_are_taken_without_a_review() -> None:
+    sure = ROWS.is_label_issue & (ROWS.confidence >= 0.7)
+    assert 0 < sure.sum() < ROWS.is_label_issue.sum()
+    result = run("--audit", "audit", "--accept-all", "0.7", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    expected = np.where(sure, ROWS.suggested_labels, ROWS.given_labels)
+    assert [line[2] for line in read_csv("out.csv")[1:]] == [ANIMALS[k] for k in expected]
+    assert f"{sure.sum()} rows decided: {sure.sum()} suggestions accepted" in result.output
+    # What a person decided stays decided.
+    run("decisions.csv", "--audit", "audit", "--accept-all", "0", "-o", "all.csv")
+    expected = np.where(ROWS.is_label_issue, ROWS.suggested_labels, ROWS.given_labels)
+    expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
+    assert [line[2] for line in read_csv("all.csv")[1:]] == [ANIMALS[k] for k in expected]
+
+
+def test_a_users_own_file_is_written_again(folder) -> None:
+    lines = [f"{i};'{i}';{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
+    (folder / "own.csv").write_text("n;text;kind\n" + "\n".join([*lines, "12;;cat"]))
+    result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    assert result.exit_code == 0, result.output
+    assert "labels in column 'kind', as they were in 'given_label'. 1 row not in the" in (
+        result.output
+    )
+    expected = np.array(ROWS.given_labels)
+    expected[[0, 2, 4, 6]] = [1, 1, 0, 2]
+    changed = [
+        f"{i};'{i}';{ANIMALS[k]};{ANIMALS[ROWS.given_labels[i]]}" for i, k in enumerate(expected)
+    ]
+    assert (folder / "clean.csv").read_text() == (
+        "n;text;kind;given_label\n" + "\n".join([*changed, "12;;cat;cat"])
+    )
+
+
+NEW_ACTIONS = [
+    ["0", "new_class", "yak", "a calf"],
+    ["2", "exclude", "", ""],
+    ["4", "open", "", "?"],
+]
+
+
+@pytest.mark.usefixtures("folder")
+def test_new_classes_exclusions_and_notes_are_written() -> None:
+    write_csv("more.csv", [*COLUMNS, "note"], [[REPORT, *line] for line in NEW_ACTIONS])
+    result = run("more.csv", "--audit", "audit", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert "2 rows decided" in result.output
+    assert "1 relabelled, new classes 'yak', 0 given labels kept, 1 row excluded" in result.output
+    assert "Note" not in result.output
+    header, *lines = read_csv("out.csv")
+    assert header == ["id", "item", "label", "note"]
+    assert [line[2:] for line in lines[:5]] == [
+        ["yak", "a calf"], ["cat", ""], ["", ""], ["dog", ""], ["fox", "?"],
+    ]  # fmt: skip
+    result = run("more.csv", "--audit", "audit", "-o", "less.csv", "--drop-excluded")
+    assert "1 row excluded, left out." in result.output
+    assert "leaves out keep the label of the features where it is passed as --la" in result.output
+    assert read_csv("less.csv")[1:] == [*lines[:2], *lines[3:]]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_new_class_that_is_another_spelling_is_said() -> None:
+    write_csv("more.csv", COLUMNS, [[REPORT, "0", "new_class", "Dog"]])
+    result = run("more.csv", "--audit", "audit", "-o", "out.csv")
+    assert "the new class 'Dog' looks like another spelling of 'dog'." in result.output
+
+
+def test_a_column_of_an_earlier_correction_stays_and_is_said(folder) -> None:
+    lines = [f"{i},{ANIMALS[k]},owl" for i, k in enumerate(ROWS.given_labels)]
+    (folder / "own.csv").write_text("\n".join(["n,kind,given_label", *lines]))
+    result = run("decisions.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv")
+    assert result.exit_code == 0, result.output
+    assert "as they were in 'given_label_2' ('given_label' is there already" in result.output
+    assert read_csv("clean.csv")[1] == ["0", "dog", "owl", "cat"]
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_a_users_own_file_has_new_classes_and_excluded_rows(folder, drop) -> None:
+    write_csv("more.csv", [*COLUMNS, "note"], [[REPORT, *line] for line in NEW_ACTIONS])
+    own = [f"{i},{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
+    (folder / "own.csv").write_text("\n".join(["n,kind", *own]))
+    arguments = ["more.csv", "--audit", "audit", "--to", "own.csv", "-o", "clean.csv"]
+    result = run(*arguments, *["--drop-excluded"] * drop)
+    assert ("left out" if drop else "without a label now") in result.output
+    expected = [f"{i},{ANIMALS[k]},{ANIMALS[k]}" for i, k in enumerate(ROWS.given_labels)]
+    expected[0], expected[2] = "0,yak,cat", "2,,dog"
+    if drop:
+        del expected[2]
+    assert (folder / "clean.csv").read_text().split("\n")[1:] == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--audit", "audit"], "nothing to apply: name the decisions, or pass --accept-all=…"),
+        (["decisions.csv", "--audit", "audit", "--to", "own.csv"], "--to=own.csv is not there"),
+        (
+            ["decisions.csv", "--audit", "audit", "--to", "decisions.csv"],
+            "written again under another name: pass --output=…",
+        ),
+        (
+            ["decisions.csv", "--audit", "audit", "--to", "audit", "-o", "clean"],
+            "is a folder, and the ids of the audit are positions in the file",
+        ),
+        (
+            ["decisions.csv", "--audit", "audit", "--to", "audit/issues.csv", "-o", "out.csv",
+             "--label-column", "item"],
+            "in row 0 the column 'item' has 'item, 0', and the audit 'cat'",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_applied_is_said_and_nothing_written(folder, arguments, message) -> None:
+    before = everything(folder)
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert everything(folder) == before

@@ -1,0 +1,208 @@
+"""`twohot apply` to Parquet folders: corrected copies in parts, every other column as it was."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from label_tables import column, everything, run
+from parquet_source import GIVEN, IDS, N_ROWS, NAMES, TRUE, WRONG, small_parts, write_source
+
+from twohot.review import corrected_file as corrected_parts
+from twohot.tables.csv_file import write_csv
+from twohot_command import cluster as _cluster
+
+STARS = np.arange(N_ROWS) * 0.5
+COLUMNS = ("report", "id", "given_label", "suggested_label", "decision", "label")
+
+
+@pytest.fixture(scope="module", params=["in memory", "in parts"])
+def audit(request, tmp_path_factory):
+    """An audit of a folder whose wrong labels are clear, in memory or in parts."""
+    root = tmp_path_factory.mktemp("audited")
+    with pytest.MonkeyPatch.context() as patched:
+        small_parts(patched, 2)
+        if request.param == "in parts":
+            patched.setattr(_cluster, "HELD_SHARE", 0.0)
+            patched.setattr(_cluster, "SURELY_HELD", 0)
+        source = write_source(root / "embeddings", stars=STARS)
+        result = run(
+            "audit",
+            source,
+            "-o",
+            root / "audit",
+            "--label-column",
+            "kind",
+            "--quiet",
+            "--feature-column",
+            "vector",
+        )
+        assert result.exit_code == 0, result.output
+    return root
+
+
+@pytest.fixture
+def decided(audit, tmp_path):
+    """Decisions about a few of the flagged rows."""
+    report = json.loads((audit / "audit" / "summary.json").read_text())["report"]
+    made = {0: ("reject", ""), 12: ("new_class", "dog"), 24: ("exclude", ""), 36: ("accept", "")}
+    lines = [
+        (report, str(IDS[row]), GIVEN[row], NAMES[TRUE[row]], *decision)
+        for row, decision in made.items()
+    ]
+    write_csv(tmp_path / "decisions.csv", COLUMNS, lines)
+    return tmp_path / "decisions.csv"
+
+
+def applied(audit, output, *more):
+    source = audit / "embeddings"
+    return run("apply", *more, "--audit", audit / "audit", "--to", source, "-o", output, "--quiet")
+
+
+def expected_labels(*, accepted):
+    labels = np.where(WRONG & accepted, NAMES[TRUE], GIVEN).astype(object)
+    labels[[0, 12, 24, 36]] = [GIVEN[0], "dog", None, NAMES[TRUE[36]]]
+    return labels.tolist()
+
+
+def test_a_corrected_copy_has_all_else_as_it_was(audit, decided, tmp_path, monkeypatch):
+    small_parts(monkeypatch, 2)
+    before = everything(audit)
+    result = applied(audit, tmp_path / "clean", decided)
+    assert result.exit_code == 0, result.output
+    assert "4 rows decided: 1 suggestion accepted, 0 second candidates taken" in result.output
+    # Of 50 flagged rows, 46 are open; excluded ones are not counted as changed.
+    assert "2 of 600 labels changed; 46 flagged rows without a decision" in result.output
+    assert "(5 parts): labels in column 'kind', as they were in 'given_label'" in result.output
+    found, source = pq.read_table(tmp_path / "clean"), pq.read_table(audit / "embeddings")
+    assert found["kind"].to_pylist() == expected_labels(accepted=False)
+    assert found["given_label"].to_pylist() == GIVEN.tolist()
+    others = ["id", "vector", "stars"]
+    assert found.select(others).equals(source.select(others))
+    assert everything(audit) == before
+    # It is a source like any other.
+    probe = tmp_path / "p.safetensors"
+    features = ("--label-column", "kind", "--feature-column", "vector")
+    assert run("fit", tmp_path / "clean", "-o", probe, "--quiet", *features).exit_code == 0
+
+
+def test_all_suggestions_and_rows_left_out(audit, decided, tmp_path):
+    result = applied(audit, tmp_path / "clean", decided, "--accept-all", 0.5, "--drop-excluded")
+    assert result.exit_code == 0, result.output
+    found = pq.read_table(tmp_path / "clean")
+    expected = expected_labels(accepted=True)
+    assert found["kind"].to_pylist() == [label for label in expected if label is not None]
+    assert IDS[24] not in found["id"].to_pylist()
+
+
+def test_a_stopped_copy_is_resumed(audit, decided, tmp_path, monkeypatch):
+    small_parts(monkeypatch, 1)
+    assert applied(audit, tmp_path / "whole", decided).exit_code == 0
+    write, written = corrected_parts.write_part, []
+
+    def dying(url, tables):
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        written.append(write(url, tables))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(corrected_parts, "write_part", dying)
+        assert applied(audit, tmp_path / "clean", decided).exit_code != 0
+    assert len(list((tmp_path / "clean").glob("*.parquet"))) == 3
+    other = applied(audit, tmp_path / "clean", decided, "--accept-all", 0.5)
+    assert "holds parts of another run, which differs in accept_all" in other.output
+    result = applied(audit, tmp_path / "clean", decided)
+    assert "(7 parts, 3 of them there already)" in result.output
+    found, whole = (
+        [path.read_bytes() for path in sorted((tmp_path / name).iterdir())]
+        for name in ("clean", "whole")
+    )
+    assert found == whole
+
+
+@pytest.mark.parametrize("audit", ["in parts"], indirect=True)
+def test_a_copy_by_another_audit_is_refused(audit, decided, tmp_path):
+    root = tmp_path / "audited"
+    shutil.copytree(audit, root)  # with the times of its files
+    assert applied(audit, tmp_path / "clean", decided).exit_code == 0
+    assert "there already" in applied(root, tmp_path / "clean", decided).output
+    file = root / "audit" / "issues.parquet" / "_twohot.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"budget": 3}))
+    refused = applied(root, tmp_path / "clean", decided)
+    assert "parts of another run, which differs in audit:" in refused.output
+
+
+def test_labels_of_all_rows_and_files_in_another_order(audit, decided, tmp_path):
+    labels = tmp_path / "labels.csv"
+    result = run("apply", decided, "--audit", audit / "audit", "-o", labels)
+    assert result.exit_code == 0, result.output
+    expected = ["" if label is None else label for label in expected_labels(accepted=False)]
+    assert column(labels, "label") == expected
+    (tmp_path / "reversed").mkdir()
+    for number, file in enumerate(sorted((audit / "embeddings").iterdir(), reverse=True)):
+        shutil.copy(file, tmp_path / "reversed" / f"{number}.parquet")
+    asked = (decided, "--audit", audit / "audit", "--to", tmp_path / "reversed", "--quiet")
+    assert run("apply", *asked, "-o", tmp_path / "clean").exit_code == 0
+    found = pq.read_table(tmp_path / "clean").sort_by("id")
+    assert found["kind"].to_pylist() == expected_labels(accepted=False)
+
+
+def test_labels_that_are_numbers_with_gaps(tmp_path):
+    codes = np.where(np.arange(N_ROWS) % 50 == 7, np.nan, np.searchsorted(NAMES, GIVEN))
+    source, audit = write_source(tmp_path / "embeddings", code=codes), tmp_path / "audit"
+
+    def drop(*names):
+        for file in source.iterdir():
+            pq.write_table(pq.read_table(file).drop_columns([*names]), file)
+
+    def applied_to_source(output):
+        asked = ("--accept-all", 0.5, "--audit", audit, "--quiet", "--to", source)
+        return run("apply", *asked, "-o", tmp_path / output)
+
+    drop("id", "kind")
+    assert run("audit", source, "-o", audit, "--label-column", "code", "--quiet").exit_code == 0
+    result = applied_to_source("clean")
+    assert result.exit_code == 0, result.output
+    found = pq.read_table(tmp_path / "clean")["code"].to_numpy()
+    assert np.array_equal(found[WRONG], TRUE[WRONG])
+    drop("code")
+    assert "has no column that looks like labels" in applied_to_source("none").output
+
+
+def test_other_files_than_were_audited(audit, decided, tmp_path):
+    def refused(*more, to):
+        result = run(
+            "apply", *more, "--audit", audit / "audit", "--to", to, "-o", tmp_path / "clean"
+        )
+        assert result.exit_code == 1
+        assert not (tmp_path / "clean").exists()
+        return result.output
+
+    table = pq.read_table(audit / "embeddings")
+
+    def changed(name, rows):
+        (tmp_path / name).mkdir()
+        pq.write_table(rows, tmp_path / name / "a.parquet")
+        return tmp_path / name
+
+    place = table.column_names.index("kind")
+    labels = pa.array([*GIVEN[:500], "ant", *GIVEN[501:]])
+    relabelled = changed("relabelled", table.set_column(place, "kind", labels))
+    said = refused(decided, to=relabelled)
+    assert f"in row {IDS[500]} the column 'kind' has 'ant', and the audit 'cow'" in said
+    shorter = refused(decided, to=changed("shorter", table.slice(0, 500)))
+    assert re.search(rf"lacks (100 rows of the audit \('{IDS[500]}'|row {IDS[500]} of)", shorter)
+    unnamed = changed("unnamed", table.drop_columns(["id"]))
+    assert "has no column 'id', by which rows were audited" in refused(decided, to=unnamed)
+    stranger = tmp_path / "stranger.csv"
+    report = json.loads((audit / "audit" / "summary.json").read_text())["report"]
+    write_csv(stranger, COLUMNS[:2] + COLUMNS[4:], [(report, "1", "reject", "")])
+    source = audit / "embeddings"
+    assert "row 1 was decided and is not in the audit" in refused(stranger, to=source)
+    inside = run(
+        "apply", decided, "--audit", audit / "audit", "--to", source, "-o", source / "clean"
+    )
+    assert "whose rows it would become: choose a folder beside it" in inside.output

@@ -1,0 +1,323 @@
+"""`twohot audit` finds wrong labels and writes a folder that can be reviewed, or nothing."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from label_tables import N_FEATURES, NAMES, blobs, column, everything, run, write_table, wrong_every
+
+from pictures import write_picture
+from twohot import LinearProbe, load
+from twohot.base.labels import code_labels
+from twohot.tables import read_features
+from twohot.tables.csv_file import write_csv
+
+FOLDER = {"report.html", "findings.csv", "issues.csv", "corrected.csv", "summary.json"}
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """A table whose every seventh label is wrong, a plain probe's file, and the true names."""
+    folder = tmp_path_factory.mktemp("noisy")
+    features, true = blobs()
+    given = wrong_every(true, 7)
+    table = write_table(folder / "table.csv", features, label=given)
+    LinearProbe().fit(features, code_labels(given)).save(folder / "probe.safetensors")
+    return table, folder / "probe.safetensors", [NAMES[k] for k in true]
+
+
+def test_the_wrong_labels_are_found_and_corrected(noisy, tmp_path) -> None:
+    table, _, true = noisy
+    result = run("audit", table, "-o", tmp_path / "audit", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in (tmp_path / "audit").iterdir()} == FOLDER
+    flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
+    assert flagged == ["true" if row % 7 == 0 else "false" for row in range(len(true))]
+    assert column(tmp_path / "audit" / "corrected.csv", "label") == true
+    assert "Of 150 labels, about 14.7% are wrong (between " in result.output
+    assert "report.html" in result.output
+    # What is to be done next is said, and can be.
+    accept = result.output.splitlines()[-1].split()
+    assert run(*accept[1:]).exit_code == 0
+    # Of so few rows no label is wrong with the probability that is suggested: none is changed.
+    assert accept[:4] == ["twohot", "apply", "--accept-all", "0.9"]
+    assert column(table.with_name("table_clean.csv"), "label") == column(table, "label")
+    assert run("apply", "--accept-all", "0.5", *accept[4:], "--force").exit_code == 0
+    assert column(table.with_name("table_clean.csv"), "label") == true
+    assert column(table.with_name("table_clean.csv"), "given_label") == column(table, "label")
+    # Classes come in the order of numbers, and the noise in the order of the classes.
+    summary = json.loads((tmp_path / "audit" / "summary.json").read_text())
+    assert summary["classes"] == list(NAMES)
+    given = column(table, "label")
+    counts = np.zeros((3, 3))
+    for truth, label in zip(true, given, strict=True):
+        counts[NAMES.index(truth), NAMES.index(label)] += 1
+    np.testing.assert_allclose(
+        summary["corruption"], counts / counts.sum(axis=1, keepdims=True), atol=1e-12
+    )
+
+
+def test_a_feature_file_goes_all_the_way_to_reviewed_labels(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    steps = [
+        ["extract", "digits", "--backbone", "pixels", "-o", "clean.features", "--quiet"],
+        ["corrupt", "clean.features", "--rate", "0.2", "--exact", "-o", "noisy.features"],
+        ["audit", "noisy.features", "-o", "audit", "--quiet"],
+    ]
+    for step in steps:
+        result = run(*step)
+        assert result.exit_code == 0, result.output
+    table = read_features("noisy.features")
+    true = [table.classes[k] for k in table.true_labels]
+    folder = tmp_path / "audit"
+    corrected = column(folder / "corrected.csv", "label")
+    n_wrong_before = np.count_nonzero(table.labels != table.true_labels)
+    assert sum(a != b for a, b in zip(corrected, true, strict=True)) < n_wrong_before / 4
+    # Images that are in no file are named, and no picture of them is looked for.
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert '"digits/' in page
+    assert '"links":null' in page
+    assert "could not be read" not in page
+
+    flagged = column(folder / "issues.csv", "is_label_issue")
+    rows = [row for row, flag in enumerate(flagged) if flag == "true"]
+    report = json.loads((folder / "summary.json").read_text())["report"]
+    decisions = [[report, str(rows[0]), "accept", ""], [report, str(rows[1]), "reject", ""]]
+    write_csv(folder / "decisions.csv", ["report", "id", "decision", "label"], decisions)
+    assert run("apply", folder / "decisions.csv").exit_code == 0
+    expected = [table.classes[k] for k in table.labels]
+    expected[rows[0]] = column(folder / "issues.csv", "predicted_label")[rows[0]]
+    assert column(folder / "reviewed.csv", "label") == expected
+
+
+def test_rows_of_a_split_keep_the_numbers_they_have_in_the_file(tmp_path) -> None:
+    features, true = blobs(180)
+    split = ["test" if row % 4 == 0 else "train" for row in range(180)]
+    table = write_table(tmp_path / "table.csv", features, label=wrong_every(true, 7), split=split)
+    outcomes = {}
+    for asked, arguments in {
+        "train": [],
+        "test": ["--split", "test"],
+        "all": ["--split", "all"],
+    }.items():
+        result = run("audit", table, "-o", tmp_path / asked, "--quiet", *arguments)
+        assert result.exit_code == 0, result.output
+        issues = tmp_path / asked / "issues.csv"
+        outcomes[asked] = [int(row) for row in column(issues, "id")]
+        flagged = column(issues, "is_label_issue")
+        for row, flag in zip(outcomes[asked], flagged, strict=True):
+            assert (flag == "true") == (row % 7 == 0)
+    assert outcomes["test"] == list(range(0, 180, 4))
+    assert outcomes["train"] == [row for row in range(180) if row % 4]
+    assert outcomes["all"] == list(range(180))
+
+
+@pytest.mark.parametrize(("arguments", "n_flagged"), [(["--budget", 5], 5), (["--budget", 0], 0)])
+def test_a_budget_flags_so_many_rows(noisy, tmp_path, arguments, n_flagged) -> None:
+    table, probe, _ = noisy
+    result = run("audit", table, "--probe", probe, "-o", tmp_path / "audit", *arguments)
+    assert result.exit_code == 0, result.output
+    flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
+    assert flagged.count("true") == n_flagged
+
+
+def test_a_lower_precision_flags_more(tmp_path) -> None:
+    features, true = blobs()
+    # So that no label can be called wrong for certain.
+    features += np.random.default_rng(0).normal(scale=0.4, size=features.shape)
+    table = write_table(tmp_path / "table.csv", features, label=wrong_every(true, 7))
+    counts = []
+    for precision in ("0.2", "0.5", "1"):
+        folder = tmp_path / precision
+        result = run("audit", table, "-o", folder, "--precision", precision)
+        assert result.exit_code == 0, result.output
+        counts.append(column(folder / "issues.csv", "is_label_issue").count("true"))
+        assert (
+            json.loads((folder / "summary.json").read_text())["details"]["precision"] == precision
+        )
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1]
+
+
+def test_the_labels_of_an_audited_split_can_be_fitted_on(tmp_path) -> None:
+    features, true = blobs()
+    given = wrong_every(true, 7)
+    split = ["test" if row % 5 == 0 else "train" for row in range(len(true))]
+    table = write_table(tmp_path / "table.csv", features, label=given, split=split)
+    assert run("audit", table, "-o", tmp_path / "audit", "--quiet").exit_code == 0
+    corrected = tmp_path / "audit" / "corrected.csv"
+    # As a spreadsheet may leave it: by label.
+    head, *lines = corrected.read_text().splitlines()
+    by_label = sorted(lines, key=lambda line: line.split(",")[-1])
+    corrected.write_text("\n".join([head, *by_label]) + "\n")
+    output = tmp_path / "probe.safetensors"
+    result = run("fit", table, "--labels", corrected, "-o", output, "--quiet")
+    assert result.exit_code == 0, result.output
+    # The probe knows its columns, as if it had been fitted on a frame.
+    frame = pd.DataFrame(features, columns=[f"x{i}" for i in range(features.shape[1])])
+    assert (load(output).predict(frame) == np.array([NAMES[k] for k in true])).all()
+
+
+def test_a_probe_judges_in_place_of_a_choice(noisy, tmp_path) -> None:
+    table, probe, true = noisy
+    result = run("audit", table, "--probe", probe, "-o", tmp_path / "audit")
+    assert result.exit_code == 0, result.output
+    assert column(tmp_path / "audit" / "issues.csv", "predicted_label") == true
+    assert "Judged by" not in result.output
+    details = json.loads((tmp_path / "audit" / "summary.json").read_text())["details"]
+    assert details["probe"] == "probe.safetensors"
+    assert "seed" not in details
+
+
+def test_a_probe_may_know_classes_that_no_row_has_and_name_them_by_numbers(tmp_path) -> None:
+    features, true = blobs(160, n_classes=4)
+    LinearProbe().fit(features, np.array([2, 10, 30, 7])[true]).save(tmp_path / "p.safetensors")
+    # Rows of the fourth class are given as the others: nobody calls them 7.
+    table = write_table(tmp_path / "table.csv", features, label=[NAMES[k % 3] for k in true])
+    result = run("audit", table, "--probe", tmp_path / "p.safetensors", "-o", tmp_path / "audit")
+    assert result.exit_code == 0, result.output
+    names = [*NAMES, "7"]
+    assert column(tmp_path / "audit" / "issues.csv", "predicted_label") == [names[k] for k in true]
+    assert column(tmp_path / "audit" / "corrected.csv", "label") == [names[k] for k in true]
+    assert json.loads((tmp_path / "audit" / "summary.json").read_text())["classes"] == names
+
+
+def test_a_class_with_one_row_and_rows_without_a_label_are_kept(tmp_path) -> None:
+    features, true = blobs(120)
+    labels = wrong_every(true, 7)
+    labels[5], labels[11] = "lonely", ""
+    table = write_table(tmp_path / "table.csv", features, label=labels)
+    result = run("audit", table, "-o", tmp_path / "audit", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "Classes with one label only: 1 ('lonely')" in result.output
+    assert "Rows without a label: 1" in result.output
+    corrected = column(tmp_path / "audit" / "corrected.csv", "label")
+    assert (corrected[5], corrected[11]) == ("lonely", "")
+
+
+def test_an_audit_is_replaced_only_by_force(noisy, tmp_path) -> None:
+    table, probe, _ = noisy
+    arguments = ["audit", table, "--probe", probe, "-o", tmp_path / "audit"]
+    assert run(*arguments).exit_code == 0
+    before = everything(tmp_path)
+    result = run(*arguments, "--budget", 3)
+    assert result.exit_code == 1
+    assert "summary.json: choose another folder, or replace them by --force" in result.output
+    assert everything(tmp_path) == before
+    assert run(*arguments, "--budget", 3, "--force").exit_code == 0
+    flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
+    assert flagged.count("true") == 3
+
+
+def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, monkeypatch) -> None:
+    features, true = blobs(60)
+    (tmp_path / "here" / "photos").mkdir(parents=True)
+    (tmp_path / "tables").mkdir()
+    paths = [f"photos/{row}.png" for row in range(60)]
+    for path in paths:
+        write_picture(tmp_path / "here" / path, 0)
+    table = {"features": features, "label": wrong_every(true, 7), "path": paths}
+    beside = write_table(tmp_path / "here" / "table.csv", **table)
+    elsewhere = write_table(tmp_path / "tables" / "table.csv", **table)
+    audits = {
+        "beside": (tmp_path, [beside]),
+        "run here": (tmp_path / "here", [elsewhere]),
+        "asked": (tmp_path, [elsewhere, "--images", tmp_path / "here"]),
+    }
+    for name, (folder, arguments) in audits.items():
+        monkeypatch.chdir(folder)
+        result = run("audit", *arguments, "-o", tmp_path / name, "--quiet")
+        assert result.exit_code == 0, result.output
+        assert "could not be read" not in (tmp_path / name / "report.html").read_text()
+    monkeypatch.chdir(tmp_path)
+    assert run("audit", elsewhere, "-o", tmp_path / "lost", "--quiet").exit_code == 0
+    assert "pictures could not be read" in (tmp_path / "lost" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table.csv", "--label-column", "none"], r"--label-column='none' is missing"),
+        (["table.csv", "--feature-column", "none"], r"--feature-column='none' is missing"),
+        (["table.csv", "--split", "test"], r"--split='test' is not in this table"),
+        (["unlabelled.csv"], r"no label column among 'x0'"),
+        (["missing.csv"], r"missing.csv is not a file"),
+        (["one.csv", "--quiet"], r"y has one class only \('2'\)"),
+        (["empty.csv", "--quiet"], r"empty.csv has no label in any of its 30 rows.*--labels"),
+        (["table.csv", "--probe", "table.csv"], r"table.csv"),
+        (
+            ["other.csv", "--probe", "probe.safetensors"],
+            r"3 labels that are none of the 3 classes \('cat', 'dog', 'fox'\)",
+        ),
+        (["narrow.csv", "--probe", "probe.safetensors"], r"3 features.*expecting 6"),
+        (
+            ["table.csv", "--budget", "1", "--precision", "0.5"],
+            r"--budget=1 and --precision=0.5 both say",
+        ),
+        (["table.csv", "--images", "."], r"--images=\. is for paths of images"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_refused_and_nothing_is_written(
+    tmp_path, monkeypatch, arguments, message
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    features, true = blobs(30)
+    labels = [NAMES[k] for k in true]
+    write_table(tmp_path / "table.csv", features, label=labels)
+    write_table(tmp_path / "unlabelled.csv", features)
+    write_table(tmp_path / "one.csv", features, label=["2"] * 30)
+    write_table(tmp_path / "empty.csv", features, label=[""] * 30)
+    write_table(tmp_path / "other.csv", features, label=wrong_every(true, 7, ["cat", "dog", "fox"]))
+    write_table(tmp_path / "narrow.csv", features[:, : N_FEATURES // 2], label=labels)
+    LinearProbe().fit(features, code_labels(labels)).save(tmp_path / "probe.safetensors")
+    before = everything(tmp_path)
+    result = run("audit", *arguments, "-o", "audit")
+    assert result.exit_code == 1, result.output
+    assert re.search(message, result.output)
+    assert "Error: " in result.output
+    assert everything(tmp_path) == before
+    assert not (tmp_path / "audit").exists()
+
+
+def test_a_file_is_no_folder_to_write_into(noisy, tmp_path) -> None:
+    (tmp_path / "audit").write_text("mine")
+    result = run("audit", noisy[0], "-o", tmp_path / "audit", "--force")
+    assert result.exit_code == 1
+    assert "is a file: pass the name of a folder" in result.output
+    assert (tmp_path / "audit").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["issues.csv", "corrected.csv"])
+def test_an_audit_does_not_replace_what_it_reads(noisy, tmp_path, name) -> None:
+    table, probe, _ = noisy
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / name).write_bytes(table.read_bytes())
+    asked = ("audit", folder / name, "--probe", probe, "-o", folder, "--force")
+    result = run(*asked)
+    assert result.exit_code == 1
+    assert f"{name} would be replaced by the audit in {folder}, which reads it" in result.output
+    assert (folder / name).read_bytes() == table.read_bytes()
+    labels = run("audit", table, "--labels", folder / name, "-o", folder, "--force")
+    assert "would be replaced" in labels.output
+
+
+def test_an_audit_that_cannot_be_written_is_refused_before_the_work(noisy, tmp_path) -> None:
+    (tmp_path / "file").touch()
+    result = run("audit", noisy[0], "-o", tmp_path / "file" / "audit")
+    assert (result.exit_code, "Columns" in result.output) == (1, False)
+    assert "is inside" in result.output
+
+
+def test_an_audit_of_other_labels_has_the_classes_of_these(tmp_path) -> None:
+    features, true = blobs()
+    path = tmp_path / "x.npz"
+    np.savez(path, X=features, y=true, classes=[f"class {k}" for k in range(26)])
+    write_csv(tmp_path / "y.csv", ["label"], ([f"class {k}"] for k in true))
+    asked = ("audit", path, "--labels", tmp_path / "y.csv", "-o", tmp_path / "audit", "--quiet")
+    assert run(*asked).exit_code == 0
+    summary = json.loads((tmp_path / "audit" / "summary.json").read_text())
+    assert summary["classes"] == ["class 0", "class 1", "class 2"]

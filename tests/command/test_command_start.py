@@ -1,0 +1,148 @@
+"""The command starts with few imports, and can be interrupted in any of them."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from twohot_command.app import command_function
+from twohot_command.commands import COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("typer", ["--help"]),
+        ("numpy", ["--version"]),
+        ("sklearn", ["fit", "--help"]),
+        ("twohot_command.extract", ["extract", "--help"]),
+    ],
+)
+def test_an_interruption_of_an_import_is_one_sentence(module, arguments):
+    script = f"""
+        import sys
+
+        class Interrupted:
+            def find_spec(name, path=None, target=None):
+                if name == {module!r}:
+                    raise KeyboardInterrupt
+
+        sys.meta_path.insert(0, Interrupted)
+        sys.argv = ["twohot", *{arguments}]
+        from twohot_command import main
+        main()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    assert result.returncode == 130
+    assert result.stderr == "Interrupted. Nothing was half written: run it again.\n"
+
+
+def test_the_command_is_the_command_line():
+    script = "import sys; sys.argv = ['twohot', '--version']; import twohot_command as c; c.main()"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)  # noqa: S603
+    assert result.returncode == 0
+    assert result.stdout.startswith(b"twohot ")
+
+
+# All that `--help` may import beside what comes with Python: the parser and what it prints with.
+OF_THE_PARSER = {
+    "annotated_doc",
+    "attr",
+    "click",
+    "markdown_it",
+    "mdurl",
+    "pygments",
+    "rich",
+    "shellingham",
+    "twohot_command",
+    "typer",
+    "typing_extensions",
+}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], []], ids=["help", "nothing"])
+def test_listing_the_commands_imports_none_of_them(arguments):
+    script = f"""
+        import sys
+        before = set(sys.modules)  # what the interpreter itself begins with
+        sys.argv = ["twohot", *{arguments}]
+        from twohot_command import main
+        try:
+            main()
+        except SystemExit:
+            names = {{name.partition(".")[0] for name in set(sys.modules) - before}}
+            sys.stderr.write(" ".join(names - sys.stdlib_module_names))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert all(name in result.stdout for name in COMMANDS)
+    assert set(result.stderr.split()) <= OF_THE_PARSER
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_listed_as_it_says_of_itself(name):
+    words = " ".join((command_function(name).__doc__ or "").split())
+    assert words.startswith(COMMANDS[name])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_notes_that_cannot_be_written_stop_nothing():
+    script = """
+        import sys
+        from twohot_command import _open_streams
+        _open_streams()
+        from twohot_command.terminal import say, choosing
+        for _ in range(3):
+            say("a note", stderr=True)
+        with choosing(quiet=False) as tried:
+            tried("one")
+        print("done")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(  # noqa: S603
+            command, stdout=subprocess.PIPE, stderr=full, text=True, check=False
+        )
+    assert (result.returncode, result.stdout) == (0, "done\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_characters_that_a_terminal_lacks_are_replaced(encoding):
+    script = """
+        from twohot_command import _open_streams
+        _open_streams()
+        from twohot_command.terminal import print_table, say
+        say("95 ± 1 → 漢")
+        print_table(["class"], [["漢"]], names=["class"])
+        say("± 漢", stderr=True)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    result = subprocess.run(  # noqa: S603
+        command, capture_output=True, env=environment, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert b"95" in result.stdout
+    assert b"?" in result.stdout
+
+
+def test_a_warning_is_one_note():
+    script = """
+        import sys
+        import types
+        import warnings
+        import twohot_command
+
+        def app(prog_name):
+            warnings.warn("X has row 3 of norm 9.", stacklevel=1)
+
+        sys.modules["twohot_command.commands"] = types.SimpleNamespace(app=app)
+        twohot_command.main()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert result.stderr == "Note: X has row 3 of norm 9.\n"

@@ -1,0 +1,184 @@
+"""`twohot corrupt` writes a whole feature file, or nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from twohot import LinearProbe
+from twohot.judge.given import out_of_fold_probabilities
+from twohot.noise import corrupt_table, corrupt_table_at_boundary, corruption_for
+from twohot.tables import FeatureTable, read_features, write_features
+from twohot_command.commands import app
+
+# Wide enough that no cell is broken over two lines.
+WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+
+TABLE = FeatureTable(
+    features=np.arange(120.0).reshape(60, 2),
+    labels=np.arange(60) % 3,
+    classes=("a", "b", "c"),
+    superclass=np.array([0, 0, 1]),
+    superclass_names=("s", "t"),
+    split=np.arange(60) // 40,
+    split_names=("train", "test"),
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_features("in.features", TABLE)
+    np.save("X.npy", TABLE.features)
+    pd.DataFrame({"name": TABLE.given_labels, "z": 0}).to_csv("y.csv", index=False)
+    (tmp_path / "m.csv").write_text("a,b,c\n0,1,0\n0,0,1\n1,0,0\n")
+    (tmp_path / "bad.csv").write_text("a,b,c\n0,1,0\n0,0,1\n1,0,1\n")
+    (tmp_path / "two.txt").write_text("a\nb\n")
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["corrupt", *arguments], env=WIDE)
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "asymmetric", "pair_flip", "superclass"])
+def test_the_file_is_that_of_the_function(folder, kind):
+    result = run(
+        "in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "out.features"
+    )
+    assert result.exit_code == 0, result.output
+    expected = corrupt_table(TABLE, corruption_for(TABLE, kind, 0.6), seed=3, kind=kind, rate=0.6)
+    noisy = read_features("out.features")
+    np.testing.assert_array_equal(noisy.labels, expected.labels)
+    np.testing.assert_array_equal(noisy.true_labels, TABLE.labels)
+    np.testing.assert_array_equal(noisy.features, TABLE.features)
+    assert noisy.provenance == expected.provenance
+    n_changed = int((noisy.labels != noisy.true_labels).sum())
+    row = next(line for line in result.output.splitlines() if kind in line)
+    cells = [cell.strip() for cell in row.strip(" │").split("│")]
+    assert cells == ["train", kind, "40", str(n_changed), "60.00%", f"{n_changed / 40:.2%}"]
+    assert "20 other rows keep their labels." in result.output
+    first = (folder / "out.features").read_bytes()
+    run("in.features", "--kind", kind, "--rate", "0.6", "--seed", "3", "-o", "same.features")
+    assert (folder / "same.features").read_bytes() == first
+
+
+def test_noise_at_the_boundary_is_that_of_a_probe_with_the_right_labels(folder):
+    """Classes 0 and 1 are the same rows, class 2 is apart; class 3 has no row, some no label."""
+    generator = np.random.default_rng(0)
+    labels = np.arange(300) % 3
+    features = np.where(labels < 2, -5.0, 5.0)[:, np.newaxis] + generator.normal(size=(300, 2))
+    labels[::10] = -1
+    table = FeatureTable(features=features, labels=labels, classes=("a", "b", "c", "d"))
+    write_features("overlap.features", table)
+    options = ("--kind", "boundary", "--rate", "0.3", "--seed", "1", "-o", "out.features")
+    result = run("overlap.features", *options)
+    assert result.exit_code == 0, result.output
+    noisy = read_features(folder / "out.features")
+    record = noisy.provenance["corruption"]
+    assert (record["kind"], record["rate"], record["seed"], record["n_rows"]) == (
+        "boundary", 0.3, 1, 270,
+    )  # fmt: skip
+    np.testing.assert_array_equal(noisy.labels[::10], -1)
+    changed = noisy.labels != noisy.true_labels
+    assert record["n_changed"] == changed.sum()
+    assert changed.mean() == pytest.approx(0.27, abs=0.07)
+    # Those that are alike are confused with each other, and more often.
+    alike = noisy.true_labels < 2
+    assert changed[alike].mean() > 2 * changed[~alike].mean()
+    assert np.mean(noisy.labels[alike & changed] < 2) > 0.9
+    assert not (noisy.labels == 3).any()
+    labelled = labels >= 0
+    probabilities = np.zeros((270, 4))
+    probabilities[:, :3] = out_of_fold_probabilities(
+        LinearProbe(ridge=4), features[labelled], labels[labelled], random_state=1
+    )
+    expected = corrupt_table_at_boundary(table, probabilities, 0.3, seed=1)
+    np.testing.assert_array_equal(noisy.labels, expected.labels)
+    assert noisy.provenance == expected.provenance
+
+
+def test_a_matrix_and_another_split(folder):
+    options = ("--kind", "matrix", "--matrix", "m.csv", "--split", "all", "--exact")
+    result = run("in.features", *options, "-o", "out.features")
+    assert result.exit_code == 0, result.output
+    noisy = read_features(folder / "out.features")
+    np.testing.assert_array_equal(noisy.labels, (TABLE.labels + 1) % 3)
+    assert "100.00%" in result.output
+    assert "keep their labels" not in result.output
+
+
+def test_other_formats_come_in(folder):
+    options = ("--labels", "y.csv", "--label-column", "name", "--rate", "0.5", "-o", "out.features")
+    assert run("X.npy", *options).exit_code == 0
+    noisy = read_features(folder / "out.features")
+    np.testing.assert_array_equal(noisy.true_labels, TABLE.labels)
+    pd.DataFrame(TABLE.features).assign(name=TABLE.given_labels).to_csv("t.csv", index=False)
+    for columns in (
+        [],
+        ["--feature-column", "1"],
+        ["--feature-column", "0", "--feature-column", "1"],
+    ):
+        options = ("--label-column", "name", "--rate", "0.5", "-o", "out.features", "--force")
+        assert run("t.csv", *columns, *options).exit_code == 0
+        n_features = len(columns) // 2 or 2
+        assert read_features(folder / "out.features").n_features == n_features
+
+
+RATE = ["--rate", "0.5"]
+OUT = ["-o", "out.features"]
+NAMED = ["--label-column", "name"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.features", "--rate", "1.5", *OUT], "--rate"),
+        (["in.features", "--rate", "-0.1", *OUT], "--rate"),
+        (["in.features", "--rate", "nan", *OUT], "--rate"),
+        (["in.features", "--kind", "odd", *RATE, *OUT], "--kind"),
+        (["in.features", *OUT], "--kind symmetric takes a --rate and no --matrix"),
+        (["in.features", *RATE, "--matrix", "m.csv", *OUT], "takes a --rate and no --matrix"),
+        (["in.features", "--kind", "matrix", *OUT], "--kind matrix takes a --matrix and no --rate"),
+        (["in.features", "--kind", "boundary", *OUT],
+         "--kind boundary takes a --rate, no --matrix and no --exact"),
+        (["in.features", "--kind", "boundary", *RATE, "--exact", *OUT], "--kind boundary takes"),
+        (["in.features", "--kind", "boundary", "--rate", "0.96", *OUT],
+         "--rate=0.96 is not allowed: pass a number from 0 to 0.95"),
+        (["in.features", "--kind", "matrix", "--matrix", "bad.csv", *OUT], "does not sum to one"),
+        (["in.features", *RATE, "--split", "val", *OUT], "--split='val' is not in this table"),
+        (["in.features", *RATE, "--labels", "y.csv", *OUT], "choose one by --label-column=…"),
+        (["in.features", *RATE, "-o", "in.features"], "is the input itself: choose another name"),
+        (["in.features", *RATE, "-o", "in.features", "--force"], "is the input itself"),
+        (["in.features", *RATE, "-o", "out.npz"], "--output=out.npz does not end in .features"),
+        (["in.features", *RATE, "-o", "none/out.features"], "in a folder that is not there"),
+        (["none.features", *RATE, *OUT], "none.features is not a file"),
+        (["short.features", *RATE, *OUT], "short.features is not a feature file, or is cut short"),
+        (["X.npy", *RATE, *OUT], "no label column among 'X'"),
+        (["X.npy", "--labels", "y.csv", "--label-column", "no", *RATE, *OUT],
+         "--label-column='no' is missing"),
+        (["X.npy", "--labels", "y.csv", *NAMED, "--classes", "two.txt", *RATE, *OUT],
+         "column 'name' has 1 label that is none of the 2 classes ('c')"),
+    ],
+)  # fmt: skip
+def test_bad_input_leaves_nothing_behind(folder, arguments, message):
+    (folder / "short.features").write_bytes((folder / "in.features").read_bytes()[:-1])
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    result = run(*arguments)
+    assert result.exit_code in {1, 2}
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_an_output_that_is_there(folder):
+    (folder / "out.features").write_text("mine")
+    result = run("in.features", *RATE, *OUT)
+    assert result.exit_code == 1
+    assert "is there already: pass --force to replace it" in result.output
+    assert (folder / "out.features").read_text() == "mine"
+    assert run("in.features", *RATE, *OUT, "--force").exit_code == 0
+    again = run("out.features", *RATE, "-o", "twice.features")
+    assert again.exit_code == 1
+    assert "has true labels already" in again.output
+    assert not (folder / "twice.features").exists()

@@ -1,0 +1,208 @@
+"""`twohot describe` prints what a description holds, and writes whole files."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from typer.testing import CliRunner
+
+from twohot.describe import description
+from twohot.describe.description import describe_table
+from twohot.tables import FeatureTable, read_features, write_features
+from twohot_command import printed as _printed_description
+from twohot_command.commands import app
+
+# Wide enough that no cell is broken over two lines.
+WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+NAMES = ("zero [0]", *"12345678", "nine")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, labels = load_digits(return_X_y=True)
+    labels[:7] = -1
+    return FeatureTable(
+        features=X, labels=labels, classes=NAMES, provenance={"made": {"by": "hand"}}
+    )
+
+
+@pytest.fixture
+def source(digits, tmp_path):
+    write_features(tmp_path / "digits.features", digits)
+    return tmp_path / "digits.features"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["describe", *map(str, arguments)], env=WIDE)
+
+
+def cells(output):
+    """Rows of all tables, as lists of cells."""
+    rows = [re.split(r"\s*[│┃]\s*", line.strip()) for line in output.splitlines()]
+    return [row[1:-1] for row in rows if len(row) > 3]
+
+
+def test_the_tables_are_those_of_the_description(source, digits):
+    result = run(source)
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()[1:]  # after the columns
+    assert lines[0] == "digits.features: 1797 rows of 64 features (float64), 10 classes"
+    assert lines[1] == "rows with a label: 1790, without: 7"
+    assert 'made: {"by": "hand"}' in lines
+    structure = describe_table(digits).structure
+    rows = cells(result.output)
+    for name, group in (
+        ("same class", structure.statistics.same_class),
+        ("same superclass, other class", structure.statistics.same_superclass),
+        ("other superclass", structure.statistics.elsewhere),
+    ):
+        assert [name, str(group.n_pairs), f"{group.mean:.3f}", f"{group.std:.3f}"] in rows
+    assert "Superclasses (complete linkage, cut at 0.8)" in result.output
+    means = structure.correlation.means
+    # Three and nine are most alike, and a name in brackets is no style.
+    assert ["nine", "180", "superclass 1", f"{means[9, 9]:.3f}", "3", f"{means[9, 3]:.3f}"] in rows
+    assert any(row[0] == "zero [0]" for row in rows)
+
+
+def test_many_classes_are_shown_by_their_closest_pairs(source, digits, monkeypatch):
+    monkeypatch.setattr(_printed_description, "MANY_CLASSES", 9)
+    rows = cells(run(source).output)
+    means = describe_table(digits).structure.correlation.means
+    first = rows.index(["class", "same class", "with", "same class", "correlation"]) + 1
+    shown = [float(row[4]) for row in rows[first:]]
+    between = np.sort(means[np.triu_indices(10, 1)])[::-1]
+    assert shown == [float(f"{mean:.3f}") for mean in between[:10]]
+    assert rows[first][0:3:2] == ["3", "nine"]
+
+
+def test_pictures_and_json_are_written_to_a_folder(source, digits, tmp_path):
+    for _ in range(2):  # writing again replaces them
+        result = run(source, "-o", tmp_path / "a" / "report", "--superclasses", 4)
+    assert result.exit_code == 0, result.output
+    folder = tmp_path / "a" / "report"
+    names = ["dendrogram.png", "description.json", "map.png"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    content = json.loads((folder / "description.json").read_text())
+    assert content == describe_table(digits, n_superclasses=4).to_json()
+    assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_superclasses_are_written_to_a_new_file(source, digits, tmp_path):
+    target = tmp_path / "grouped.features"
+    assert run(source, "--write-superclasses", target, "--superclasses", 3).exit_code == 0
+    stored = read_features(target)
+    known = describe_table(digits, n_superclasses=3).structure.superclass
+    assert stored.superclass.tolist() == known.tolist()
+    np.testing.assert_array_equal(stored.features, digits.features)
+    np.testing.assert_array_equal(stored.labels, digits.labels)
+    assert "Superclasses (named in the file)" in run(target).output
+    assert "cut at 0.3" in run(target, "--cut", 0.3).output
+    # What is written is clustered, whatever the source names.
+    again = tmp_path / "again.features"
+    assert "cut at 0.8" in run(target, "--write-superclasses", again).output
+
+
+def test_noise_inside_of_clustered_superclasses(source, tmp_path):
+    grouped, noisy = tmp_path / "grouped.features", tmp_path / "noisy.features"
+    run(source, "--write-superclasses", grouped, "--superclasses", 3)
+    options = ["--kind", "superclass", "--rate", "0.6", "-o", str(noisy)]
+    result = CliRunner().invoke(app, ["corrupt", str(grouped), *options], env=WIDE)
+    assert result.exit_code == 0, result.output
+    table = read_features(noisy)
+    wrong = table.labels != table.true_labels
+    assert 0.3 < wrong.mean() < 0.7
+    kept = table.labels >= 0
+    groups = table.superclass[table.labels[kept]], table.superclass[table.true_labels[kept]]
+    np.testing.assert_array_equal(*groups)
+
+
+def test_no_file_is_lost(source, tmp_path):
+    before = source.read_bytes()
+    result = run(source, "--write-superclasses", source, "--force")
+    assert result.exit_code == 1
+    assert f"--write-superclasses={source} is the input itself" in result.output
+    other = tmp_path / "other.features"
+    other.write_bytes(b"precious")
+    result = run(source, "--write-superclasses", other)
+    assert result.exit_code == 1
+    assert "is there already" in result.output
+    assert other.read_bytes() == b"precious"
+    assert source.read_bytes() == before
+    assert run(source, "--write-superclasses", other, "--force").exit_code == 0
+    assert read_features(other).n_rows == 1797
+
+
+def test_a_table_of_one_class_is_described_without_correlations(tmp_path):
+    table = FeatureTable(features=np.eye(3), labels=np.array([0, -1, 0]), classes=("cat",))
+    write_features(tmp_path / "bare.features", table)
+    result = run(tmp_path / "bare.features", "-o", tmp_path / "report")
+    assert result.exit_code == 0, result.output
+    assert "No correlations: fewer than two classes have rows." in result.output
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["description.json"]
+
+
+def test_other_formats_and_separate_labels_are_read(tmp_path):
+    X, labels = load_digits(return_X_y=True)
+    np.save(tmp_path / "rows.npy", X)
+    text = "\n".join(["id,digit", *(f"{row},{label}" for row, label in enumerate(labels))])
+    (tmp_path / "labels.csv").write_text(text)
+    options = ("--labels", tmp_path / "labels.csv", "--label-column", "digit")
+    result = run(tmp_path / "rows.npy", *options)
+    assert result.exit_code == 0, result.output
+    assert "rows with a label: 1797, without: 0" in result.output
+    assert "rows per class: 174 to 183, median 180" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--superclasses", 11), "--superclasses=11 is more than the 10 classes"),
+        (("--cut", 1.5), "--cut=1.5 is not a share of the largest merge distance"),
+        (
+            ("--cut", 0.5, "--superclasses", 2),
+            "--superclasses=2 and --cut=0.5 both say where to cut",
+        ),
+        (("--split", "test"), "--split='test' is not in this table"),
+    ],
+)
+def test_errors_are_one_sentence_and_nothing_is_written(source, tmp_path, options, message):
+    result = run(source, *options, "-o", tmp_path / "report")
+    assert result.exit_code == 1
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "report").exists()
+
+
+def test_nan_in_the_features_is_named(digits, tmp_path):
+    X = digits.features.copy()
+    X[12, 3] = np.nan
+    write_features(
+        tmp_path / "bad.features",
+        FeatureTable(features=X, labels=digits.labels, classes=digits.classes),
+    )
+    result = run(tmp_path / "bad.features")
+    assert result.exit_code == 1
+    assert "X contains NaN at row 12, column 3" in result.output
+
+
+def test_splits_are_listed_and_one_is_described(digits, tmp_path):
+    split = np.arange(digits.n_rows) % 3 // 2
+    table = replace(digits, split=split, split_names=("train", "test"))
+    write_features(tmp_path / "split.features", table)
+    sizes = "splits: train 1198, test 599"
+    for arguments, shown in (
+        ([], "the rows of train"),
+        (["--split", "test"], "the rows of test"),
+        (["--split", "all"], "all rows"),
+    ):
+        assert f"{sizes}; below are {shown}" in run(tmp_path / "split.features", *arguments).output
+
+
+def test_many_features_have_means_without_a_spread(source, monkeypatch):
+    monkeypatch.setattr(description, "MAX_FEATURES", 63)
+    output = run(source).output
+    assert "Too many features for the spread" in output
+    assert {"same class", "other class"} <= {row[0] for row in cells(output)}

@@ -1,0 +1,90 @@
+"""`twohot evaluate` prints and writes what a probe gets right on trusted labels."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from label_tables import NAMES, blobs, everything, run, write_table, wrong_every
+
+from twohot import LinearProbe
+from twohot.base.labels import code_labels
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with a probe, and with trusted labels of which it gets every tenth wrong."""
+    monkeypatch.chdir(tmp_path)
+    features, true = blobs(120)
+    labels = [NAMES[label] for label in true]
+    LinearProbe(ridge=1).fit(features, code_labels(labels)).save("p.safetensors")
+    trusted = wrong_every(true, 10)
+    write_table(tmp_path / "trusted.csv", features, label=trusted)
+    split = ["test" if row % 10 == 0 else "train" for row in range(120)]
+    write_table(tmp_path / "split.csv", features, label=trusted, split=split)
+    write_table(tmp_path / "narrow.csv", features[:, :2], label=trusted)
+    write_table(tmp_path / "other.csv", features, label=["cat"] * 120)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_accuracy_classes_confusions_and_a_picture():
+    result = run(
+        *("evaluate", "p.safetensors", "trusted.csv"),
+        *("--json", "found.json", "--figure", "confusion.png"),
+    )
+    assert result.exit_code == 0, result.output
+    assert "Accuracy 90.0% (83.3% to 94.2%), on 120 rows" in result.output
+    lines = [line.replace("│", " ").split() for line in result.output.splitlines()]
+    assert ["2", "40", "90.0%", "90.0%", "90.0%"] in lines
+    # Every tenth label is that of the next class: four rows for each class.
+    assert ["10", "2", "4"] in lines
+    found = json.loads(Path("found.json").read_text())
+    assert found["accuracy"] == 0.9
+    assert np.array(found["confusion"]).sum(axis=1).tolist() == [40, 40, 40]
+    assert b"PNG" in Path("confusion.png").read_bytes()[:8]
+
+
+def test_labels_that_the_probe_does_not_know_are_named_and_the_rest_evaluated(folder):
+    features, true = blobs(120)
+    labels = [*["[yak]"] * 3, *(NAMES[label] for label in true[3:])]
+    write_table(folder / "more.csv", features, label=labels)
+    result = run("evaluate", "p.safetensors", "more.csv")
+    assert result.exit_code == 0, result.output
+    assert "on 117 rows" in result.output
+    assert "Not counted: 3 rows of 1 class that the probe does not know ('[yak]')" in result.output
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Accuracy 0.0% (0.0% to 24.2%), on 12 rows"),
+        (["--split", "all"], "Accuracy 90.0%"),
+        (["--split", "train"], "Accuracy 100.0%"),
+    ],
+    ids=["default", "all", "train"],
+)
+def test_the_test_split_is_meant_where_there_is_one(arguments, said):
+    result = run("evaluate", "p.safetensors", "split.csv", *arguments)
+    assert result.exit_code == 0, result.output
+    assert said in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["narrow.csv"], "same backbone"),
+        (["other.csv"], "no label that the probe knows ('cat')"),
+        (["trusted.csv", "--json", "trusted.csv", "--force"], "is the input itself"),
+        (["trusted.csv", "--figure", "x.doc"], "does not end in .png or .svg"),
+        (["trusted.csv", "--json", "other.csv"], "is there already: pass --force"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_refused_and_nothing_is_written(folder, arguments, message):
+    before = everything(folder)
+    result = run("evaluate", "p.safetensors", *arguments)
+    assert result.exit_code == 1, result.output
+    assert message in result.output
+    assert everything(folder) == before

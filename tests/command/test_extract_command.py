@@ -1,0 +1,312 @@
+"""`twohot extract`: what it prints, what it refuses, and that a kill at any point does no harm."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import archives
+from pictures import write_photos
+from twohot.extract import load_backbone, read_image_folder
+from twohot.extract.backbones import load_torchvision
+from twohot.tables import read_features
+from twohot_command.commands import app
+
+# Wide enough that no line is broken in two.
+WIDE = {"COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """A folder of twelve images of two classes, seen from the folder it is in."""
+    monkeypatch.chdir(tmp_path)
+    return write_photos(tmp_path / "photos", n_per_class=6)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["extract", *arguments], env=WIDE)
+
+
+@pytest.mark.usefixtures("photos")
+def test_a_folder_with_real_weights():
+    result = run("photos", "--backbone", "efficientnet_lite0", "-o", "photos.features")
+    assert result.exit_code == 0
+    columns, said, advice = result.stdout.splitlines()
+    assert columns == "Columns: label: sub-folder; id: path below photos"
+    assert said == (
+        "photos.features holds 12 rows of 1280 features, 2 classes. "
+        "12 items went through the model."
+    )
+    assert advice == "Next: twohot audit photos.features -o audit/"
+    assert "12/12" in result.stderr
+    assert "items/s" in result.stderr
+    table = read_features("photos.features")
+    backbone, items = load_backbone("efficientnet_lite0"), read_image_folder("photos")
+    assert list(table.items) == list(items.items)
+    from PIL import Image  # noqa: PLC0415 (an extra)
+
+    images = [Image.open(path) for path in items.items]
+    expected = backbone.embed([backbone.prepare(image) for image in images])
+    np.testing.assert_array_equal(table.features, expected.astype(np.float16))
+
+
+def test_a_csv_of_texts_with_real_weights(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts.csv").write_text("q,intent\nWhere is my card?,card\nReset my PIN.,pin\n")
+    options = ["--text-column", "q", "--label-column", "intent", "--dtype", "float32", "--quiet"]
+    result = run("texts.csv", "--backbone", "minilm", "-o", "texts.features", *options)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    table = read_features("texts.features")
+    expected = load_backbone("minilm", "text").embed(["Where is my card?", "Reset my PIN."])
+    np.testing.assert_array_equal(table.features, expected)
+    assert table.classes == ("card", "pin")
+
+
+def test_a_data_set_without_torch(tmp_path):
+    """The digits as pixels need no extra: none is even imported."""
+    script = """
+        import sys
+        from twohot_command.commands import app
+        try:
+            app(["extract", "digits", "--backbone", "pixels", "-o", "digits.features"])
+        except SystemExit as end:
+            assert end.code == 0, end.code
+        found = {"torch", "torchvision", "timm", "PIL", "sentence_transformers"} & set(sys.modules)
+        assert not found, found
+    """
+    result = in_a_process(script, tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert read_features(tmp_path / "digits.features").features.shape == (1797, 64)
+
+
+def test_a_data_set_with_human_labels(tmp_path, monkeypatch):
+    load_torchvision("tests")
+    labels = archives.write_cifar100(tmp_path / "root", monkeypatch)
+    np.save(tmp_path / "root" / "CIFAR-100_human.npy", np.arange(7))
+    output = tmp_path / "cifar.features"
+    options = ["--root", str(tmp_path / "root"), "--labels", "human"]
+    assert run("cifar100", "--backbone", "pixels", "-o", str(output), *options).exit_code == 0
+    table = read_features(output)
+    assert table.labels.tolist() == [*range(7), *labels["test"]]
+    assert table.true_labels.tolist() == labels["train"] + labels["test"]
+    assert table.split_names == ("train", "test")
+
+
+def test_a_second_run_has_nothing_to_do(photos):
+    arguments = ["photos", "--backbone", "pixels", "-o", "photos.features"]
+    run(*arguments)
+    result = run(*arguments)
+    assert "photos.features holds already, from the same content, 12 rows" in result.stdout
+    assert "0 items went through the model" in result.stdout
+    (photos / "cat" / "000.png").unlink()
+    refused = run(*arguments)
+    assert refused.exit_code == 1
+    assert "made from something else" in refused.stderr
+    assert "holds 11 rows" in run(*arguments, "--force").stdout
+
+
+@pytest.mark.usefixtures("photos")
+def test_a_cache_folder():
+    arguments = ["photos", "--backbone", "pixels", "--cache", "kept", "-o"]
+    assert "12 items went" in run(*arguments, "a.features").stdout
+    assert "0 items went" in run(*arguments, "b.features").stdout
+
+
+def test_unreadable_files_are_listed_but_not_without_end(photos):
+    for number in range(30):
+        (photos / "dog" / f"bad{number:02d}.png").write_text("[red]no image[/red]")
+    result = run("photos", "--backbone", "pixels", "-o", "photos.features")
+    assert result.exit_code == 0
+    assert "holds 12 rows" in result.stdout
+    assert "30 items skipped, which could not be read:" in result.stdout
+    assert "  photos/dog/bad19.png: is not an image in a format that Pillow reads" in result.stdout
+    assert "bad20.png" not in result.stdout
+    assert "… and 10 more" in result.stdout
+    assert len(read_features("photos.features").provenance["skipped"]) == 30
+
+
+def test_one_unreadable_file_is_all_that_is_listed(photos):
+    (photos / "dog" / "003.png").write_text("no image")
+    result = run("photos", "--backbone", "pixels", "-o", "photos.features")
+    assert result.stdout.splitlines()[2:] == [
+        "1 item skipped, which could not be read:",
+        "  photos/dog/003.png: is not an image in a format that Pillow reads",
+        "Next: twohot audit photos.features -o audit/",
+    ]
+
+
+def test_strict(photos):
+    (photos / "dog" / "003.png").write_text("no image")
+    result = run("photos", "--backbone", "pixels", "-o", "photos.features", "--strict")
+    assert result.exit_code == 1
+    assert "photos/dog/003.png could not be read" in result.stderr
+    assert not (photos.parent / "photos.features").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none", "--backbone", "pixels"], "SOURCE='none' is not a folder, not a file, and not"),
+        (["photos", "--backbone", "minilm"], "--backbone='minilm' takes texts"),
+        (
+            ["list.csv", "--backbone", "pixels"],
+            "say by --label-column=… which holds the labels",
+        ),
+        (
+            ["list.csv", "--backbone", "pixels", "--label-column", "kind"],
+            "be found ('gone.png')",
+        ),
+        (["food101", "--backbone", "pixels", "--root", "r"], "food101 was not found: looked for"),
+        (
+            ["photos/cat", "--backbone", "pixels"],
+            "pass --unlabelled to take all images without labels",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("photos")
+def test_bad_input_is_one_sentence_and_writes_nothing(arguments, message, tmp_path):
+    (tmp_path / "list.csv").write_text("path,kind\ngone.png,a\n")
+    result = run(*arguments, "-o", "out.features", "--quiet")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["list.csv", "photos"]
+
+
+def in_a_process(script, folder):
+    return subprocess.run(  # noqa: S603 (our own script)
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=folder,
+        env={**os.environ, **WIDE, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+# Runs the real command in a process that kills itself at the n-th call of a function, before the
+# function does its work or after. Every kill has a process of its own, forked off this one.
+KILLS = """
+    import os, signal, sys
+    import twohot.extract
+    from twohot_command.commands import app
+
+    def deadly(function, call, before):
+        n_calls = 0
+        def wrapped(*args, **options):
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls == call and before:
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = function(*args, **options)
+            if n_calls == call:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+        return wrapped
+
+    for folder, (module, name, call, before) in {kills}.items():
+        child = os.fork()
+        if child == 0:
+            os.chdir(folder)
+            owner = sys.modules[module]
+            setattr(owner, name, deadly(getattr(owner, name), call, before))
+            app({arguments})
+        status = os.waitpid(child, 0)[1]
+        assert os.WTERMSIG(status) == signal.SIGKILL, (folder, status)
+"""
+EXTRACT = ["extract", "photos", "--batch-size", "3", "-o", "photos.features", "--quiet"]
+PIXELS = [*EXTRACT, "--backbone", "pixels"]
+OUTPUT = "twohot.extract.output"
+# What is called, at which call and when; then how many of twelve images are left to extract.
+KILL_POINTS = {
+    "before the first batch": ("twohot.extract.run", "_embed", 1, True, 12),
+    "after the third batch": ("twohot.extract.run", "_embed", 3, False, 3),
+    "while a part has another name": ("os", "fsync", 2, False, 9),
+    "while the output is not on disk": ("os", "fsync", 5, True, 0),
+    "while the output is elsewhere": (
+        "twohot.extract.output",
+        "write_features",
+        1,
+        False,
+        0,
+    ),
+    "before the work is cleared away": ("twohot.extract.run", "assemble", 1, False, 0),
+}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Folders in which the command was killed, by kill point."""
+    folders = {point: tmp_path_factory.mktemp("killed") for point in KILL_POINTS}
+    for folder in folders.values():
+        write_photos(folder / "photos", n_per_class=6)
+    kills = {str(folders[point]): kill[:4] for point, kill in KILL_POINTS.items()}
+    result = in_a_process(KILLS.format(kills=kills, arguments=PIXELS), folders.popitem()[1])
+    assert result.returncode == 0, result.stderr
+    return {point: Path(folder) for point, folder in zip(KILL_POINTS, kills, strict=True)}
+
+
+@pytest.mark.parametrize("point", KILL_POINTS)
+def test_killed_at_any_point_and_run_again(killed, point, monkeypatch):
+    folder, n_left = killed[point], KILL_POINTS[point][-1]
+    monkeypatch.chdir(folder)
+    assert f"{n_left} items went through the model" in run(*PIXELS[1:]).stdout
+    resumed = Path("photos.features").read_bytes()
+    assert sorted(path.name for path in folder.iterdir()) == ["photos", "photos.features"]
+    Path("photos.features").unlink()
+    assert "12 items went through the model" in run(*PIXELS[1:]).stdout
+    assert Path("photos.features").read_bytes() == resumed
+
+
+def test_killed_without_labels(photos):
+    arguments = [*PIXELS, "--unlabelled"]
+    kills = {str(photos.parent): ("twohot.extract.run", "_embed", 3, False)}
+    result = in_a_process(KILLS.format(kills=kills, arguments=arguments), photos.parent)
+    assert result.returncode == 0, result.stderr
+    assert "no labels. 3 items went through the model" in run(*arguments[1:]).stdout
+    resumed = Path("photos.features").read_bytes()
+    Path("photos.features").unlink()
+    assert "no labels. 12 items went through the model" in run(*arguments[1:]).stdout
+    assert Path("photos.features").read_bytes() == resumed
+
+
+@pytest.mark.slow
+def test_killed_with_a_real_model(photos):
+    """The features of a model depend on the batch in their last bit, and on nothing else here."""
+    arguments = [*EXTRACT, "--backbone", "efficientnet_lite0", "--dtype", "float32"]
+    kills = {str(photos.parent): ("twohot.extract.run", "_embed", 2, False)}
+    result = in_a_process(KILLS.format(kills=kills, arguments=arguments), photos.parent)
+    assert result.returncode == 0, result.stderr
+    assert "6 items went through the model" in run(*arguments[1:]).stdout
+    resumed = Path("photos.features").read_bytes()
+    Path("photos.features").unlink()
+    assert "12 items went through the model" in run(*arguments[1:]).stdout
+    assert Path("photos.features").read_bytes() == resumed
+
+
+def test_files_that_are_not_taken_are_counted_and_named(photos):
+    (photos / "cat" / "up").symlink_to("..")
+    (photos / "cat" / "x.heic").write_bytes(b"any")
+    result = run("photos", "--backbone", "pixels", "-o", "photos.features", "--quiet")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "Note: 1 file not taken (link to a folder): 'photos/cat/up'.",
+        "Note: 1 file not taken (no ending of an image): 'photos/cat/x.heic'.",
+    ]
+    assert "holds 12 rows" in result.stdout
+
+
+def test_items_that_are_not_extracted_again_are_accounted_for(photos):
+    (photos / "dog" / "000.png").write_bytes((photos / "cat" / "000.png").read_bytes())
+    options = ["--backbone", "pixels", "--quiet", "--cache", "cache"]
+    result = run("photos", *options, "-o", "photos.features")
+    assert "11 items went through the model, 1 duplicate not again." in result.stdout
+    result = run("photos", *options, "-o", "again.features")
+    assert "0 items went through the model, 1 duplicate not again, 11 had before." in result.stdout

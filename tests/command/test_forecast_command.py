@@ -1,0 +1,225 @@
+"""`twohot forecast` prints the forecast of a file, and writes it."""
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from problems import digits
+from twohot import AutoProbe, LinearProbe, load
+from twohot.describe.forecast import forecast
+from twohot.tables import FeatureTable
+from twohot_command.commands import app
+from twohot_command.forecast import _superclass
+from twohot_command.sources import TableOptions
+
+# Wide enough that no cell is broken over two lines.
+WIDE = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["forecast", *map(str, arguments)], env=WIDE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("forecast")
+    data = digits(0.6)
+    names = np.array([f"[b]{k}[/b]" for k in range(10)])  # looks like markup, and is a name
+    np.savez(path / "digits.npz", features=data.X, labels=names[data.given_labels])
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(folder):
+    return run(folder / "digits.npz", "--json", folder / "f.json", "-o", folder / "out")
+
+
+def test_the_first_screen_is_the_advice(folder, result):
+    data = digits(0.6)
+    advice = forecast(data.X, data.given_labels).advice
+    path = folder / "digits.npz"
+    assert result.exit_code == 0, result.output
+    printed = result.stdout.splitlines()
+    assert len(printed) <= 25
+    start = printed.index("digits.npz: 1000 rows with a label, 10 classes") + 1
+    assert printed[start : start + 5] == [
+        f"Advice: {advice.summary}",
+        f"Labels: {advice.wrong_labels}",
+        f"Next:   twohot fit {path} -o probe.safetensors",
+        f"Also:   twohot audit {path} -o audit/   (lists the labels to check)",
+        "Add --verbose for the evidence, its limits and the tables.",
+    ]
+
+
+def test_a_table_is_named_as_a_command_line_has_it():
+    options = TableOptions(source=Path("a b.csv"), label_column="kind", missing=["NA", "?"])
+    expected_words = "'a b.csv' --label-column kind --missing NA --missing '?'"
+    assert options.as_words() == expected_words
+
+
+def test_evidence_and_tables_are_printed_where_asked(folder):
+    data = digits(0.6)
+    expected = forecast(data.X, data.given_labels)
+    output = run(folder / "digits.npz", "--verbose", "--quiet").output
+    for sentence in (*expected.advice.evidence, *expected.advice.cautions):
+        assert f"- {sentence}" in output
+    assert f"{expected.theory.separation:.3g}" in output
+    printed = [" ".join(line.split()) for line in output.splitlines()]
+    for entry in expected.comparison.choice.tried:
+        agreement = f"{entry.name} │ {entry.agreement:.1%} ± {entry.agreement_error:.1%} │"
+        assert any(agreement in line for line in printed)
+    weakest = int(expected.theory.guarantees[-1].margins.argmin())
+    assert f"[b]{weakest}[/b]" in output
+
+
+def test_files_are_written_where_asked(folder, result):
+    assert f"Wrote {folder / 'f.json'}" in result.output
+    record = json.loads((folder / "f.json").read_text())
+    assert record == json.loads((folder / "out" / "forecast.json").read_text())
+    assert record["advice"]["summary"] in result.output
+    assert (folder / "out" / "forecast.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture(scope="module")
+def csv(tmp_path_factory):
+    """Rows with a split, in groups of ten."""
+    data = digits(0.6)
+    frame = {f"x{i}": column for i, column in enumerate(data.X.T)}
+    frame["label"] = data.given_labels
+    frame["split"] = np.where(np.arange(1000) < 600, "train", "test")
+    frame["patient"] = [f"p{row // 10}" for row in range(1000)]
+    rows = [frame, *zip(*frame.values(), strict=True)]
+    path = tmp_path_factory.mktemp("csv") / "d.csv"
+    path.write_text("\n".join(",".join(map(str, row)) for row in rows))
+    return path
+
+
+def test_rows_of_a_split_are_looked_at(csv):
+    data = digits(0.6)
+    assert "d.csv: 600 rows" in run(csv, "--rounds", 2).output
+    chosen = run(csv, "--split", "test", "--folds", 3, "--seed", 1)
+    assert "d.csv: 400 rows" in chosen.output
+    expected = forecast(data.X[600:], data.given_labels[600:].astype(str), cv=3, random_state=1)
+    assert f"Advice: {expected.advice.summary}" in chosen.output
+    assert f"Labels: {expected.advice.wrong_labels}" in chosen.output
+    assert f"twohot fit {csv} --split test" in chosen.output
+    assert "--folds 3 --seed 1 -o probe.safetensors" in chosen.output
+    wrong = run(csv, "--split", "validation")
+    assert wrong.exit_code == 1
+    assert "split='validation' is not in this table, which has" in wrong.output
+    assert "d.csv: 1000 rows" in run(csv, "--split", "all", "--quiet").output
+
+
+def test_groups_are_held_out_together_and_named_in_the_next_command(csv):
+    data = digits(0.6)
+    output = run(csv, "--split", "all", "--group-column", "patient", "--quiet").output
+    groups = np.arange(1000) // 10
+    expected = forecast(data.X, data.given_labels.astype(str), groups=groups)
+    assert f"Advice: {expected.advice.summary}" in output
+    assert f"Labels: {expected.advice.wrong_labels}" in output
+    assert f"twohot fit {csv} --split all --group-column patient " in output
+    assert "twohot audit" not in output
+    missing = run(csv, "--group-column", "doctor")
+    assert missing.exit_code == 1
+    assert "doctor" in missing.output
+
+
+def test_superclasses_are_those_of_the_classes_that_have_rows():
+    table = FeatureTable(
+        features=np.zeros((4, 2)),
+        labels=np.array([0, 2, 3, -1]),
+        classes=("pear", "fig", "cat", "apple"),
+        superclass=np.array([2, 2, 0, 2]),
+        superclass_names=("animal", "tool", "fruit"),
+    )
+    # pear, cat, apple
+    np.testing.assert_array_equal(_superclass(table), [1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a"] * 6, "y has one class only ('a')"),
+        ([""] * 6, "no label in any"),
+        (["a"] * 5 + ["b"], "y has 1 class with two rows or more, of 2"),
+    ],
+)
+def test_what_cannot_be_forecast_is_an_error_and_nothing_is_written(tmp_path, labels, message):
+    np.savez(tmp_path / "f.npz", features=np.eye(6), labels=labels)
+    result = run(tmp_path / "f.npz", "--json", tmp_path / "f.json")
+    assert result.exit_code == 1
+    assert message in result.output
+    assert not (tmp_path / "f.json").exists()
+
+
+def test_features_and_classes_can_be_chosen(tmp_path):
+    data = digits(0.6)
+    np.savez(tmp_path / "d.npz", features=data.X[:, ::-1], mine=data.X, labels=data.given_labels)
+    (tmp_path / "names.txt").write_text("\n".join(f"digit {k}" for k in range(10)))
+    arguments = ["--feature-column", "mine", "--classes", tmp_path / "names.txt"]
+    result = run(tmp_path / "d.npz", *arguments, "--json", tmp_path / "f.json")
+    assert result.exit_code == 0, result.output
+    record = json.loads((tmp_path / "f.json").read_text())
+    assert record["classes"] == [f"digit {k}" for k in range(10)]
+    expected = forecast(data.X, data.given_labels)
+    assert record["theory"]["separation"] == pytest.approx(expected.theory.separation)
+
+
+@pytest.mark.parametrize(
+    ("json_file", "message"),
+    [("f.npz", "is the input itself"), ("none/f.json", "is in a folder that is not there")],
+)
+def test_where_nothing_can_be_written_is_said_before_the_work(tmp_path, json_file, message):
+    np.savez(tmp_path / "f.npz", features=np.eye(6), labels=["a", "b"] * 3)
+    before = (tmp_path / "f.npz").read_bytes()
+    result = run(tmp_path / "f.npz", "--json", tmp_path / json_file)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert (tmp_path / "f.npz").read_bytes() == before
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    result = run(tmp_path / "none.npz")
+    assert result.exit_code == 1
+    assert "none.npz" in result.output
+
+
+@pytest.mark.parametrize(("noise", "choice"), [(0.0, []), (0.6, ["--folds", 3, "--seed", 1])])
+def test_the_next_command_fits_what_is_advised(tmp_path, monkeypatch, noise, choice):
+    """It is run as it is printed."""
+    monkeypatch.chdir(tmp_path)
+    data = digits(noise, 1000 if noise else 1797)
+    np.savez("digits.npz", X=data.X, y=data.given_labels)
+    said = run("digits.npz", "--quiet", *choice, "--json", "f.json").output
+    advice = json.loads(Path("f.json").read_text())["advice"]
+    assert advice["action"] == ("use AutoProbe" if noise else "use a plain probe")
+    (line,) = (line for line in said.splitlines() if line.startswith("Next:"))
+    _, _, *words = shlex.split(line)
+    made = CliRunner().invoke(app, [*words, "--quiet"], env=WIDE)
+    assert made.exit_code == 0, made.output
+    fitted = load("probe.safetensors")
+    if noise:
+        assert advice["code"] == "AutoProbe()"
+        expected = AutoProbe(cv=3, random_state=1).fit(data.X, data.given_labels.astype(str))
+        assert fitted.choice_ == expected.choice_
+    else:
+        assert " ".join(str(fitted).split()) == advice["code"]
+        expected = LinearProbe(**fitted.get_params()).fit(data.X, data.given_labels.astype(str))
+        np.testing.assert_array_equal(fitted.coef_, expected.coef_)
+
+
+def test_nothing_is_to_be_fitted_where_nothing_helps(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = digits(0.6)
+    shuffled = np.random.default_rng(1).permutation(data.given_labels)
+    np.savez("digits.npz", X=data.X, y=shuffled)
+    said = run("digits.npz", "--quiet").output
+    assert "Advice: no linear method will help: " in said
+    assert "Labels: How many labels are wrong cannot be estimated" in said
+    assert "Next:   twohot describe digits.npz" in said
+    assert "twohot fit" not in said
+    assert "twohot audit" not in said

@@ -1,0 +1,114 @@
+"""The help is a map, its examples run, and every word that is explained has its page."""
+
+import csv
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from label_tables import run
+from PIL import Image
+
+from twohot.judge.choice import HEADINGS
+from twohot_command.app import EXAMPLES
+from twohot_command.commands import COMMANDS, PANELS
+from twohot_command.explain import TOPICS
+
+ROOT = Path(__file__).parents[2]
+TEXTS = {
+    "card": ["Where is my card?", "My card has not come.", "The card was sent.", "A new card."],
+    "pin": ["I forgot my PIN.", "My PIN is blocked.", "How do I set a PIN?", "A new PIN."],
+}
+
+
+def test_the_help_lists_every_command_below_what_it_is_for():
+    shown = run("--help").output
+    places = [shown.index(f"─ {heading} ─") for heading in PANELS]
+    assert places == sorted(places)
+    ends = [*places[1:], len(shown)]
+    for (heading, commands), start, end in zip(PANELS.items(), places, ends, strict=True):
+        part = shown[start:end]
+        assert all(re.search(rf"^\W*{name} ", part, re.MULTILINE) for name in commands), heading
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_ends_with_its_examples(name):
+    _, _, examples = run(name, "--help").output.rpartition("Examples:")
+    assert [line.strip() for line in examples.splitlines() if line.strip()] == [*EXAMPLES[name]]
+    assert all(line.startswith(f"twohot {name}") for line in EXAMPLES[name])
+
+
+@pytest.mark.parametrize("command", [[], ["apply"]])
+def test_no_type_stands_behind_a_flag(command):
+    shown = run(*command, "--help").output
+    assert "--help" in shown
+    assert "bool" not in shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_says_in_words_what_an_option_takes(name):
+    options = re.findall(r"^│\W+--[a-z].*$", run(name, "--help").output, re.MULTILINE)
+    types = re.compile(r"<(int|float|str|list\[\w+\])( range)?>")
+    assert options
+    assert not list(filter(types.search, options))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with the files that the examples speak of."""
+    folder = tmp_path_factory.mktemp("examples")
+    rows = [(text, label) for label, texts in TEXTS.items() for text in texts]
+    for name in ("tickets.csv", "trusted_tickets.csv", "new_tickets.csv"):
+        with (folder / name).open("w", newline="") as file:
+            csv.writer(file).writerows([("text", "label"), *rows])
+    for label, grey in {"dark": 40, "light": 200}.items():
+        (folder / "photos" / label).mkdir(parents=True)
+        Image.new("RGB", (16, 16), (grey,) * 3).save(folder / "photos" / label / "0.png")
+    return folder
+
+
+def test_the_examples_run_one_after_another(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    # In the order of the panels, but for what makes the probe and the corrected file.
+    for name in COMMANDS:
+        for line in EXAMPLES[name]:
+            if "decisions.csv" in line:
+                report = json.loads(Path("audit/summary.json").read_text())["report"]
+                Path("decisions.csv").write_text(f"report,id,decision,label\n{report},0,reject,\n")
+            result = run(*shlex.split(line)[1:])
+            assert result.exit_code == 0, (line, result.output)
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_a_topic_is_explained_with_a_page_that_is_there(name):
+    result = run("explain", name)
+    assert result.exit_code == 0
+    assert TOPICS[name].meaning in result.output
+    path, _, anchor = TOPICS[name].page.partition("#")
+    assert TOPICS[name].page in result.output
+    text = (ROOT / path).read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    assert not anchor or anchor in [heading.lower().replace(" ", "-") for heading in headings]
+
+
+def test_all_topics_are_listed():
+    shown = run("explain").output
+    assert all(name in shown for name in TOPICS)
+
+
+def test_the_words_above_the_columns_of_a_fit_are_explained():
+    assert not [word for word in HEADINGS if word and word not in TOPICS]
+
+
+def test_a_topic_may_be_written_in_two_words():
+    assert run("explain", "Noise interval").output == run("explain", "noise-interval").output
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"), [("overlaps", "ask for 'overlap'"), ("class", ", ".join(TOPICS))]
+)
+def test_an_unknown_topic_is_answered_with_its_spelling_or_all(asked, said):
+    result = run("explain", asked)
+    assert result.exit_code == 1
+    assert said in result.output

@@ -1,0 +1,192 @@
+"""Errors name options as the command line does, and leave all that is a user's as it is."""
+
+import inspect
+
+import numpy as np
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from label_tables import blobs, run, write_table
+
+from twohot.base.messages import ArgumentError
+from twohot_command.app import OTHER_NAMES, command_function, friendly, option_writer, parser_of
+from twohot_command.commands import COMMANDS as LISTED
+
+COMMANDS = {name: command_function(name) for name in LISTED}
+
+
+def command(source, *, label_column=None, split=None, superclasses=None, seed=0, force=False):
+    """Stand for any command."""
+
+
+def options_of(function):
+    parameters = inspect.signature(function).parameters.values()
+    return {entry.name for entry in parameters if entry.kind is entry.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_names_are_those_of_the_options(name):
+    """What is written for an option is what the parser takes, for every option of a command."""
+    params = parser_of(name).params
+    taken = {entry.name: entry.opts for entry in params if entry.param_type_name == "option"}
+    assert set(taken) == options_of(COMMANDS[name])
+    write = option_writer(COMMANDS[name])
+    for argument, spellings in taken.items():
+        option = write(argument, True)
+        assert option in spellings
+        assert write(argument, ...) == f"{option}=…"
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES.values())
+def test_other_names_are_those_of_options(name):
+    assert any(name in options_of(function) for function in COMMANDS.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("n_superclasses", 11, "--superclasses=11"),
+        ("random_state", -1, "--seed=-1"),
+        ("seed", 1.5e-3, "--seed=0.0015"),
+        ("split", None, "--split=None"),
+        ("split", "it's", '--split="it\'s"'),
+        ("label_column", ["a", "b"], "--label-column='a' --label-column='b'"),
+        ("label_column", ..., "--label-column=…"),
+        ("force", True, "--force"),
+        # Nothing of these is an argument that the command has as an option.
+        ("true_label_column", "x", "true_label_column='x'"),
+        ("source", "x", "source='x'"),
+        ("noise_rate", 0.2, "noise_rate=0.2"),
+        ("labels[2]", "c", "labels[2]='c'"),
+        ("", 1, "=1"),
+    ],
+)
+def test_arguments_become_options_if_the_command_has_them(name, value, expected):
+    assert option_writer(command)(name, value) == expected
+
+
+def said_of(error, capsys):
+    """Return what a command with some options says of an error."""
+
+    def failing(*, label_column=None, labels=None, force=False):  # noqa: ARG001
+        raise error
+
+    with pytest.raises(typer.Exit) as raised:
+        friendly(failing)()
+    assert raised.value.exit_code == 1
+    return capsys.readouterr().err
+
+
+def test_a_bare_name_is_that_of_the_option(capsys):
+    assert said_of(ArgumentError("labels", "has one class."), capsys) == (
+        "Error: --labels has one class.\n"
+    )
+
+
+# A user's text that looks like an argument, a place to fill or markup.
+TEXTS = ["label_column='c'", "force=True", "{label_column}", "{force}", "{", "[red]", "'", "a=…"]
+texts = st.one_of(st.text(), st.sampled_from(TEXTS))
+
+
+@given(texts, texts)
+def test_text_of_a_user_stays_as_it_is(chosen, other):
+    """Column names and labels may be any text, quoted or not."""
+    error = ArgumentError(
+        {"label_column": chosen},
+        f"is missing beside {other}",
+        "pass {label_column} or {force}.",
+        label_column=other,
+        force=True,
+    )
+    assert error.worded(option_writer(command)) == (
+        f"--label-column={chosen!r} is missing beside {other}: "
+        f"pass --label-column={other!r} or --force."
+    )
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_other_errors_are_printed_as_they_are(text, capsys):
+    assert said_of(ValueError(f"{text} is odd."), capsys) == f"Error: {text} is odd.\n"
+    assert said_of(ArgumentError("", f"{text} is odd."), capsys) == f"Error: {text} is odd.\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder with tables of features."""
+    monkeypatch.chdir(tmp_path)
+    features, true = blobs(30)
+    labels = [str(label) for label in true]
+    write_table(tmp_path / "split='a'.csv", features[:, :2])
+    write_table(tmp_path / "two.csv", features, label=labels, y=labels, note=["-"] * 30)
+    write_table(tmp_path / "apart.csv", features[:, :0], a=labels, b=labels)
+    (tmp_path / "names.txt").write_text("0\n1\n")
+    np.savez(tmp_path / "t.npz", X=features, y=true, embeddings=features)
+    np.save(tmp_path / "X.npy", features)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["split='a'.csv"],
+            "no label column among 'x0', 'x1' (in split='a'.csv): name it by --label-column=…, or",
+        ),
+        (["split='b'.csv"], "split='b'.csv is not a file: pass the path of a table of features."),
+        (["two.csv"], "'label' and 'y' could both be meant (in two.csv): choose one by --label-c"),
+        (
+            ["X.npy", "--labels", "apart.csv"],
+            "apart.csv has the columns 'a', 'b': choose one by --label-column=…",
+        ),
+        (
+            ["X.npy", "--labels", "apart.csv", "--label-column", "label_column='c'"],
+            "--label-column=\"label_column='c'\" is missing (in X.npy and apart.csv): the columns",
+        ),
+        (
+            ["X.npy", "--labels", "apart.csv", "--label-column", "a", "--classes", "names.txt"],
+            "column 'a' has 1 label that is none of the 2 classes ('2') (in X.npy and apart.csv",
+        ),
+        (
+            ["two.csv", "--label-column", "y", "--feature-column", "note"],
+            "column 'note' holds no numbers (in two.csv): choose others by --feature-column=…",
+        ),
+        (
+            ["two.csv", "--label-column", "y", "--split", "test"],
+            "--split='test' is not in this table, which has no splits.",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_errors_of_readers_through_the_command_line(arguments, message):
+    result = run("describe", *arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "Interrupted. Nothing was half written: run it again."),
+        (FileNotFoundError(2, "No such file", "a.csv"), 1, "Error: a.csv is not there: check"),
+        (FileNotFoundError("b.csv is gone: look."), 1, "Error: b.csv is gone: look."),
+        (PermissionError(13, "Permission denied", "a.csv"), 1, "Error: a.csv cannot be read or"),
+        (OSError(28, "No space left on device"), 1, "Error: a file or the output cannot be"),
+    ],
+)
+def test_what_stops_a_command_is_said_in_words(error, code, said, capsys):
+    @friendly
+    def stopped():
+        raise error
+
+    with pytest.raises(typer.Exit) as raised:
+        stopped()
+    assert raised.value.exit_code == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_is_no_table(tmp_path):
+    result = run("fit", tmp_path, "-o", "x.safetensors")
+    assert result.exit_code == 1
+    assert "is a folder: pass a table of features, which `twohot extract` makes" in result.output

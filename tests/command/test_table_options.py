@@ -1,0 +1,183 @@
+"""The options of tables: one record for all commands, and what is said of labels."""
+
+import inspect
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pytest
+from label_tables import NAMES, blobs, column, run, write_table, wrong_every
+
+from twohot.tables import read_features, read_table
+from twohot_command.app import command_function, parser_of, with_option_record
+from twohot_command.sources import FeatureOptions, TableOptions
+
+READ_LABELS = ("audit", "corrupt", "describe", "fit", "forecast")
+OUTPUTS = {
+    "audit": ["--quiet", "-o", "audit"],
+    "corrupt": ["--rate", "0.1", "-o", "noisy.features"],
+    "describe": [],
+    "fit": ["--quiet", "-o", "p.safetensors"],
+    "forecast": ["--quiet"],
+}
+
+
+def help_of(name):
+    """Return the help of every option of a command, and the names of its arguments."""
+    parser = parser_of(name)
+    options = {entry.opts[0]: entry.help for entry in parser.params if "-" in entry.opts[0]}
+    arguments = [entry.name for entry in parser.params if entry.param_type_name == "argument"]
+    return options, arguments
+
+
+@pytest.mark.parametrize("name", READ_LABELS)
+def test_commands_that_read_labels_have_the_same_options(name):
+    options, arguments = help_of(name)
+    assert arguments == ["source", "others"]
+    assert {
+        "--label-column": "Column or array that holds the labels.",
+        "--feature-column": "Column that holds features, or a pattern such as 'e*'; repeat it for "
+        "more.",
+        "--id-column": "Column that names the rows, by default id, else their position.",
+        "--item-column": "Column of texts or image paths that the rows came from.",
+        "--labels": "Separate label file: .csv, .parquet or .npy.",
+        "--classes": "Text file that names one class per line.",
+        "--missing": "Text that means no label; repeat it for more.",
+        "--split": "Split to use, or all; train if there is one.",
+    }.items() <= options.items()
+    assert "options" not in inspect.signature(command_function(name)).parameters
+
+
+def test_predict_has_those_that_need_no_labels():
+    options, arguments = help_of("predict")
+    assert arguments == ["probe", "source", "others"]
+    assert {"--label-column", "--feature-column", "--split"} <= set(options)
+    assert not {"--labels", "--classes", "--missing"} & set(options)
+
+
+def test_the_record_is_made_of_its_options():
+    def command(
+        probe: str, *, before: int = 0, options: TableOptions, after: Annotated[int, "x"] = 1
+    ) -> None:
+        """Say what came."""
+        seen.append((probe, before, options, after))
+
+    seen = []
+    spread = with_option_record(command)
+    names = list(inspect.signature(spread).parameters)
+    own = ["label_column", "feature_column", "id_column", "item_column"]
+    fields = [*own, "labels", "classes", "missing", "split"]
+    assert names == ["probe", "source", "others", "before", *fields, "after"]
+    given = dict.fromkeys([*fields, "others"]) | {"split": "val", "source": Path("a.csv")}
+    spread(probe="p", before=2, after=3, **given)
+    assert seen == [("p", 2, TableOptions(source=Path("a.csv"), split="val"), 3)]
+    assert spread.__doc__ == "Say what came."
+
+
+def test_a_command_without_a_table_stays_as_it_is():
+    def command(*, n: int = 0) -> None:
+        """Take no table."""
+
+    assert with_option_record(command) is command
+
+
+def test_features_are_read_without_labels(tmp_path):
+    features, _ = blobs(9)
+    source = write_table(tmp_path / "new.csv", features)
+    assert FeatureOptions(source=source).read().n_features == features.shape[1]
+    chosen = FeatureOptions(source=source, feature_column=["x0", "x2"]).read()
+    np.testing.assert_array_equal(chosen.features, features[:, [0, 2]])
+
+
+@pytest.fixture
+def odd(tmp_path, monkeypatch):
+    """Work in a folder with a table in which some labels look odd."""
+    monkeypatch.chdir(tmp_path)
+    features, true = blobs()
+    names = wrong_every(true, 7, ("cat", "dog", "fox"))
+    names[4], names[7], names[9:14] = "Cat", "dog ", ["NaN", "n/a", "NaN", "NaN", "n/a"]
+    write_table(tmp_path / "table.csv", features, label=names)
+    return names
+
+
+@pytest.mark.usefixtures("odd")
+@pytest.mark.parametrize("name", READ_LABELS)
+def test_odd_labels_are_said_by_every_command_that_reads_them(name):
+    arguments = [name, "table.csv", *OUTPUTS[name]]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert (
+        "Note: 2 rows have a label that may be another spelling of a class: 'Cat' / 'cat', "
+        "'dog' / 'dog '. They are different classes here" in result.stderr
+    )
+    assert (
+        "Note: 'NaN', 'n/a' are classes here: name such a text by --missing if it means that there "
+        "is no label." in result.stderr
+    )
+    # Once, and in no other words.
+    assert "another spelling" not in result.stdout
+    assert "`missing`" not in result.output
+    force = ["--force"] if name in {"audit", "corrupt", "fit"} else []
+    quieter = run(*arguments, *force, "--missing", "NaN", "--missing", "n/a")
+    assert quieter.exit_code == 0, quieter.output
+    assert "another spelling" in quieter.stderr
+    assert "--missing" not in quieter.stderr
+
+
+@pytest.mark.usefixtures("odd")
+def test_blanks_at_the_end_of_a_class_are_seen_in_tables():
+    described = run("describe", "table.csv").stdout
+    assert "│ 'dog ' " in described
+    assert "│ dog " in described
+    assert run("fit", "table.csv", "-o", "p.safetensors", "--quiet").exit_code == 0
+    assert "│ 'dog ' " in run("evaluate", "p.safetensors", "table.csv").stdout
+
+
+def test_texts_that_mean_no_label(odd):
+    arguments = ["corrupt", "table.csv", "--rate", "0", "-o", "out.features", "--missing", "NaN"]
+    assert run(*arguments).exit_code == 0
+    table = read_features("out.features")
+    assert table.given_labels.tolist() == [None if name == "NaN" else name for name in odd]
+    assert table.classes == ("Cat", "cat", "dog", "dog ", "fox", "n/a")
+    # The file remembers it where other labels are read beside it.
+    assert read_table("out.features", labels=odd).classes == table.classes
+
+
+def test_plain_labels_are_no_news(tmp_path):
+    features, true = blobs(30)
+    source = write_table(tmp_path / "table.csv", features, label=[NAMES[k] for k in true])
+    assert "Note" not in run("describe", source).output
+
+
+def test_labels_of_a_list_are_looked_at_when_extracted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("texts.csv").write_text("text,label\none,Bug\ntwo,bug\nthree,NaN\n")
+    # Refused: pixels take no texts. What is odd about the labels was said before.
+    result = run("extract", "texts.csv", "--backbone", "pixels", "-o", "t.features")
+    assert "Note: 1 row has a label that may be another spelling of a class: 'Bug'" in result.stderr
+    assert "'NaN' is a class here: name such a text by --missing if it means" in result.stderr
+
+
+def test_classes_without_a_row_in_the_split_are_left_out_of_the_probe(tmp_path):
+    features, true = blobs()
+    split = np.where(true == 2, "test", "train").tolist()
+    labels = [NAMES[k] for k in true]
+    source = write_table(tmp_path / "table.csv", features, label=labels, split=split)
+    probe = tmp_path / "p.safetensors"
+    result = run("fit", source, "-o", probe, "--quiet")
+    assert "Fitted on 100 rows of 2 classes" in result.output, result.output
+    assert run("predict", probe, source, "-o", tmp_path / "out.csv").exit_code == 0
+    assert set(column(tmp_path / "out.csv", "predicted_label")) == {"2", "10"}
+
+
+def test_one_row_is_no_plural(tmp_path):
+    features, true = blobs()
+    split = ["one", *["train"] * (len(true) - 1)]
+    labels = [NAMES[k] for k in true]
+    source = write_table(tmp_path / "table.csv", features, label=labels, split=split)
+    probe = tmp_path / "p.safetensors"
+    assert run("fit", source, "-o", probe, "--quiet").exit_code == 0
+    result = run("predict", probe, source, "--split", "one", "-o", tmp_path / "out.csv")
+    assert "Predicted 1 row: " in result.output
+    corrupted = run("corrupt", source, "--rate", "0.1", "-o", tmp_path / "noisy.features")
+    assert "1 other row keeps its label." in corrupted.output

@@ -1,0 +1,181 @@
+"""Correlations of classes in Dask collections are those in memory, and rows stay where they are."""
+
+from dataclasses import replace
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+from hypothesis import given, settings
+from labelled_rows import labelled_rows
+
+from twohot.describe import class_correlation, cluster_classes, correlation, pair_statistics
+from twohot.describe import row_pairs as sampling
+from twohot.describe.description import describe_table
+from twohot.rows.dask_tasks import LocalTasks
+from twohot.tables import FeatureTable
+
+GENERATOR = np.random.default_rng(0)
+N_CLASSES, N_FEATURES = 12, 10
+LABELS = GENERATOR.integers(-1, N_CLASSES, 900)
+CENTRES = GENERATOR.normal(size=(N_CLASSES + 1, N_FEATURES))
+X = (CENTRES[LABELS] + GENERATOR.normal(size=(900, N_FEATURES))).astype(np.float32)
+SUPERCLASS = np.arange(N_CLASSES) % 3
+# One without rows, one with two, and more than are added up at once.
+SKEWED = (300, 2, 0, *(50,) * 11, 48)
+CASES = ("same_class", "same_superclass", "elsewhere")
+
+
+def chunked(values, rows=SKEWED):
+    return da.from_array(values, chunks=(rows, *((-1,) * (values.ndim - 1))))
+
+
+def in_two(values):
+    return chunked(values, (1, len(values) - 1))
+
+
+@given(labelled_rows())
+@settings(max_examples=25)
+def test_a_collection_has_the_correlations_of_its_rows(drawn):
+    rows, labels, superclass = drawn
+    found = class_correlation(in_two(rows), in_two(labels))
+    expected = class_correlation(rows, labels)
+    np.testing.assert_allclose(found.means, expected.means, atol=1e-12)
+    np.testing.assert_allclose(found.class_means, expected.class_means, atol=1e-12)
+    assert found.class_sizes.tolist() == expected.class_sizes.tolist()
+    # All of so few rows are looked at.
+    pairs = pair_statistics(in_two(rows), in_two(labels), superclass)
+    same = pair_statistics(rows, labels, superclass)
+    assert pairs.n_sampled is None
+    for case in CASES:
+        one, other = getattr(pairs, case), getattr(same, case)
+        assert one.n_pairs == other.n_pairs
+        assert (one.mean, one.std**2) == pytest.approx(
+            (other.mean, other.std**2), abs=1e-9, nan_ok=True
+        )
+
+
+@pytest.mark.usefixtures("client")
+def test_workers_of_a_cluster_add_up_the_classes():
+    found = class_correlation(chunked(X), LABELS)  # labels are sent to their chunks
+    np.testing.assert_allclose(found.means, class_correlation(X, LABELS).means, atol=1e-12)
+    expected = cluster_classes(class_correlation(X, LABELS).means)
+    assert cluster_classes(found.means).superclass.tolist() == expected.superclass.tolist()
+    frame = pd.DataFrame(X, columns=[f"e{place}" for place in range(N_FEATURES)])
+    rows, labels = (dd.from_pandas(each, npartitions=4) for each in (frame, pd.Series(LABELS)))
+    found = class_correlation(rows, labels)
+    np.testing.assert_allclose(found.means, class_correlation(X, LABELS).means, atol=1e-12)
+
+
+def test_one_sum_of_all_classes_comes_here(monkeypatch):
+    arrived, results = [], LocalTasks.results
+
+    def noted(self, handles):
+        found = results(self, handles)
+        terms = [getattr(each, "terms", [each]) for each in found]
+        arrived.append(sum(np.size(term) for some in terms for term in some))
+        return found
+
+    monkeypatch.setattr(LocalTasks, "results", noted)
+    class_correlation(chunked(X), chunked(LABELS))
+    assert max(arrived) < X.size / 3  # a few rows, to see how large they are
+    assert (N_CLASSES + 1) * (N_FEATURES + 1) in arrived
+
+
+def sampled_only(monkeypatch, n_rows):
+    monkeypatch.setattr(sampling, "PAIR_ROWS", n_rows)
+
+
+def test_means_are_exact_and_the_spread_is_that_of_a_sample(monkeypatch):
+    exact = pair_statistics(X, LABELS, SUPERCLASS)
+    sampled_only(monkeypatch, 600)
+    found = pair_statistics(chunked(X), chunked(LABELS), SUPERCLASS)
+    assert found.n_sampled == 600
+    for case in CASES:
+        one, other = getattr(found, case), getattr(exact, case)
+        assert one.n_pairs == other.n_pairs
+        assert one.mean == pytest.approx(other.mean, abs=1e-12)
+        assert one.std != other.std
+        assert one.std == pytest.approx(other.std, rel=0.05)
+
+
+def test_every_class_counts_by_its_rows_and_not_by_those_in_the_sample(monkeypatch):
+    # Rare classes keep two rows each, many times their share: their pairs must not count for more.
+    labels = np.repeat(np.arange(22), [2000, 2000, *(2,) * 20])
+    generator = np.random.default_rng(1)
+    rows = generator.normal(size=(len(labels), 6)) * np.where(labels < 2, 0.1, 5.0)[:, np.newaxis]
+    rows[:2000, 0] += 1
+    superclass = np.zeros(22, dtype=int)
+    exact = pair_statistics(rows, labels, superclass)
+    sampled_only(monkeypatch, 140)
+    found = pair_statistics(chunked(rows, (1000,) * 4 + (40,)), labels, superclass)
+    assert found.same_superclass.std == pytest.approx(exact.same_superclass.std, rel=0.1)
+    assert found.same_class.std == pytest.approx(exact.same_class.std, rel=0.1)
+
+
+def test_files_that_are_read_in_parts_are_not_read_once_for_each_class(monkeypatch, tmp_path):
+    sampled_only(monkeypatch, 600)
+    stored = zarr.create_array(tmp_path / "rows.zarr", data=X, chunks=(100, N_FEATURES))
+    found = pair_statistics(stored, LABELS, SUPERCLASS)
+    in_chunks = pair_statistics(chunked(X), chunked(LABELS), SUPERCLASS)
+    assert found.n_sampled == in_chunks.n_sampled == 600
+    assert found.elsewhere.std == pytest.approx(in_chunks.elsewhere.std)  # the same sample
+    mapped = np.lib.format.open_memmap(tmp_path / "rows.npy", "w+", X.dtype, X.shape)
+    mapped[:] = X
+    assert pair_statistics(mapped, LABELS, SUPERCLASS).n_sampled is None
+
+
+@pytest.mark.parametrize("split", ["train", "all"])
+def test_a_table_with_features_of_dask_is_described(split):
+    table = FeatureTable(
+        features=X,
+        labels=LABELS,
+        classes=tuple("abcdefghijkl"),
+        split=np.arange(900) % 2,
+        split_names=("train", "test"),
+    )
+    found = describe_table(replace(table, features=chunked(X)), split=split)
+    expected = describe_table(table, split=split)
+    np.testing.assert_allclose(
+        found.structure.correlation.means, expected.structure.correlation.means, atol=1e-12
+    )
+    assert found.structure.superclass.tolist() == expected.structure.superclass.tolist()
+    assert found.structure.statistics.elsewhere.std == pytest.approx(
+        expected.structure.statistics.elsewhere.std
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_classes", "message"),
+    [
+        ([0, 1, 1], None, "labels has 3 labels and X has 4 rows"),
+        ([0, 1, 1, 3], 3, "labels holds 3, which names nothing: there are 3 names"),
+        ([0, 1, -2, 1], None, "labels holds -2, which names nothing: there are 2 names"),
+        ([0, 0, 2, 2], None, "no row of class 1 .1 of 3 classes are empty"),
+        ([0, 0, 0, -1], None, "labels has rows of 1 class"),
+        (["a", "b", "a", "b"], None, "labels has dtype <U1 in 1 dimension: pass one integer"),
+    ],
+)
+def test_labels_that_cannot_be_used(labels, n_classes, message):
+    with pytest.raises(ValueError, match=message):
+        class_correlation(in_two(np.eye(4)), np.array(labels), n_classes)
+
+
+def test_features_that_cannot_be_used():
+    rows = np.eye(4)
+    rows[2, 1] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN at row 2, column 1"):
+        class_correlation(in_two(rows), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="X has 1 dimension"):
+        class_correlation(in_two(rows[0]), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="X has dtype complex128: pass real numbers"):
+        class_correlation(in_two(rows * 1j), [0, 1, 0, 1])
+
+
+def test_too_many_classes_for_a_matrix_of_pairs_are_refused(monkeypatch):
+    monkeypatch.setattr(correlation, "MOST_CLASSES", 11)
+    for rows in (X, chunked(X)):
+        with pytest.raises(ValueError, match=r"names 12 classes, and a matrix of every two"):
+            class_correlation(rows, LABELS)

@@ -1,0 +1,144 @@
+"""What is known about held-out rows, against counting by hand."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from problems import digits, synthetic
+from twohot import AutoProbe, forecast
+from twohot.base.labels import code_labels
+from twohot.describe.comparison import compare, fit_plain, judge_rows
+from twohot.judge.anchored import fit_weights
+from twohot.judge.auto_probe import anchor, choice_of, probe_parts
+from twohot.judge.label_model import combine
+from twohot.judge.library import VotesRecipe
+from twohot.judge.verdict import reach_verdict
+from twohot.probes.inputs import check_features
+from twohot.probes.recipe import TEACHER
+
+
+@pytest.fixture(scope="module")
+def anchored():
+    data = synthetic(noise_rate=0.5)
+    probe = AutoProbe(n_jobs=1)
+    rows = check_features(probe, data.X, reset=True)
+    return anchor(probe, rows, code_labels(data.given_labels))[1]
+
+
+@pytest.fixture(scope="module")
+def found(anchored):
+    verdict = reach_verdict(anchored, anchored.sample.all_codes)
+    return compare(anchored, choice_of(anchored, verdict, probe_parts(anchored)))
+
+
+def predictions(anchored, stage):
+    linear = [each for each in stage.members if not isinstance(each.recipe, VotesRecipe)]
+    logits = [each.logits for each in linear]
+    scales = np.array([1 / each.temperature for each in linear])
+    model = fit_weights(anchored.sample, logits, stage.model.noise, scales)
+    return combine(logits, model.weights).argmax(axis=1)
+
+
+def test_the_plain_probe_is_the_likeliest_teacher(anchored, found):
+    teachers = [entry for entry in found.choice.tried if entry.method == TEACHER]
+    assert found.plain == max(teachers, key=lambda entry: entry.likelihood)
+    member = anchored.library.members[found.plain.recipe]
+    agreement = np.mean(member.logits.argmax(axis=1) == anchored.sample.codes[member.scored])
+    assert found.plain_agreement == pytest.approx(agreement)
+    assert found.plain_agreement == pytest.approx(found.plain.agreement)
+
+
+def test_auto_probe_is_judged_without_voters_and_without_the_leak_of_rounds(anchored, found):
+    codes = anchored.sample.codes
+    assert found.n_rows == len(codes)
+    agreements = [
+        np.mean(predictions(anchored, stage) == codes) for stage in (anchored.first, anchored.last)
+    ]
+    assert found.agreement == pytest.approx(min(agreements))
+
+
+def test_the_gain_is_paired(anchored, found):
+    codes = anchored.sample.codes
+    stages = (anchored.first, anchored.last)
+    predicted = min(
+        (predictions(anchored, stage) for stage in stages), key=lambda each: np.mean(each == codes)
+    )
+    plain = anchored.library.members[found.plain.recipe].logits.argmax(axis=1)
+    difference = (predicted == codes).astype(float) - (plain == codes)
+    assert found.gain == pytest.approx(difference.mean())
+    assert found.gain_error == pytest.approx(difference.std() / np.sqrt(len(codes)))
+
+
+def test_the_likelihoods_that_are_compared_are_beside_the_same_noise(anchored, found):
+    """By a grid over temperatures, and not by a search."""
+    codes, noise = anchored.sample.codes, anchored.first.model.noise
+    rows = np.arange(len(codes))
+    linear = [m for m in anchored.first.members if not isinstance(m.recipe, VotesRecipe)]
+    scales = np.array([1 / each.temperature for each in linear])
+    logits = [each.logits for each in linear]
+    weights = fit_weights(anchored.sample, logits, noise, scales).weights
+    both = combine(logits, weights), anchored.library.members[found.plain.recipe].logits
+    best = []
+    for each in both:
+        tried = [
+            np.log((softmax(each * scale, axis=1) @ noise)[rows, codes])
+            for scale in np.geomspace(0.01, 100, 400)
+        ]
+        best.append(max(tried, key=np.mean))
+    difference = best[0] - best[1]
+    expected = difference.mean() / difference.std() * np.sqrt(len(codes))
+    assert found.likelier == pytest.approx(expected, abs=0.1)
+
+
+def test_likelihoods_are_those_of_the_test_of_what_was_learnt(anchored, found):
+    codes, first = anchored.sample.codes, anchored.first
+    p = np.exp(first.model.log_probabilities(first.logits))
+    given = (p @ first.model.noise)[np.arange(len(codes)), codes]
+    assert found.likelihood == pytest.approx(np.log(given).mean(), abs=1e-6)
+    shares = np.bincount(codes) / len(codes)
+    assert found.frequency_likelihood == pytest.approx(shares @ np.log(shares))
+
+
+@pytest.mark.parametrize("noise_rate", [0.3, 0.6, 0.7])
+def test_the_gain_on_true_labels_is_within_its_error(noise_rate):
+    """Labels that leak through rounds would make it twice what there is at 70 % noise."""
+    data = digits(noise_rate)
+    expected = forecast(data.X, data.given_labels, n_jobs=1)
+    gain, error = (
+        expected.noise.as_accuracy(each)
+        for each in (expected.comparison.gain, expected.comparison.gain_error)
+    )
+    test = data.X_test, data.test_labels
+    probe = AutoProbe(n_jobs=1).fit(data.X, data.given_labels)
+    plain = expected.comparison.plain.probe().fit(data.X, data.given_labels)
+    assert gain < probe.score(*test) - plain.score(*test) + 3 * error
+
+
+def test_the_plain_probe_is_that_of_the_forecast_on_the_same_folds():
+    data = synthetic()
+    y = data.given_labels.astype(object)
+    y[:100] = None
+    groups = np.arange(len(y)) // 2
+    options = {"cv": 3, "groups": groups, "random_state": 1}
+    expected = forecast(data.X, y, n_jobs=1, **options).comparison
+    probe, choice = fit_plain(data.X, y, **options)
+    assert choice == expected.choice
+    assert repr(probe) == repr(expected.plain.probe())
+
+
+def test_no_label_looks_like_another_by_chance(found):
+    np.testing.assert_array_equal(found.looks_like, np.arange(5))
+
+
+def test_groups_are_held_out_together():
+    """Noisy copies of a few rows: their labels are predicted well only if copies are split."""
+    generator = np.random.default_rng(0)
+    centres = generator.standard_normal((30, 40))
+    groups = np.repeat(np.arange(30), 10)
+    X = centres[groups] + 0.3 * generator.standard_normal((300, 40))
+    labels = code_labels((np.arange(30) % 3)[groups])
+    apart, together = (
+        judge_rows(AutoProbe(n_jobs=1), X, labels, groups=each)[0] for each in (None, groups)
+    )
+    assert apart.agreement > 0.9
+    assert together.agreement < 0.6

@@ -1,0 +1,153 @@
+"""A description says what the parts of the library measure, of the rows it was asked for."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from twohot.describe import class_correlation, cluster_classes, description, pair_statistics
+from twohot.describe.description import describe_table, with_superclasses
+from twohot.noise import make_features
+from twohot.tables import FeatureTable
+
+CLASSES = ("ant", "bee", "cow", "dog", "elk", "fly")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Six classes in three superclasses; ten rows without a label; a small test split."""
+    made = make_features(
+        n_classes=6,
+        n_per_class=40,
+        n_features=32,
+        same_class=0.4,
+        same_superclass=0.2,
+        elsewhere=-0.1,
+        superclass=[0, 0, 1, 1, 2, 2],
+        random_state=0,
+    )
+    labels = made.labels.copy()
+    labels[::24] = -1
+    return FeatureTable(
+        features=made.features,
+        labels=labels,
+        classes=CLASSES,
+        superclass=np.array([1, 1, 0, 0, 0, 1]),
+        superclass_names=("mammal", "insect"),
+        split=(np.arange(240) % 5 == 0).astype(int),
+        split_names=("train", "test"),
+        provenance={"backbone": "none"},
+    )
+
+
+def test_rows_of_the_training_split_are_described_unless_another_is_asked_for(table):
+    for split, name in ((None, "train"), ("test", "test")):
+        found = describe_table(table, split=split)
+        rows = table.take(table.rows_of_split(name))
+        assert found.split == name
+        assert found.split_sizes == {"train": 192, "test": 48}
+        assert found.class_sizes.tolist() == np.bincount(rows.labels[rows.labels >= 0]).tolist()
+        assert found.n_without_label == (rows.labels == -1).sum()
+        known = class_correlation(rows.features, rows.labels)
+        np.testing.assert_allclose(found.structure.correlation.means, known.means, atol=1e-12)
+    whole = replace(table, split=None, split_names=())
+    for found in (describe_table(whole), describe_table(table, split="all")):
+        assert found.split is None
+        assert found.class_sizes.sum() + found.n_without_label == table.n_rows == found.n_rows
+
+
+def test_superclasses_of_the_file_are_taken_unless_a_clustering_is_asked_for(table):
+    rows = table.take(table.rows_of_split("train"))
+    named = describe_table(table).structure
+    assert named.superclass_names == ("mammal", "insect")
+    assert named.source == "named in the file"
+    assert named.superclass.tolist() == table.superclass.tolist()
+    known = pair_statistics(rows.features, rows.labels, table.superclass)
+    assert named.statistics.elsewhere.std == pytest.approx(known.elsewhere.std)
+    means = class_correlation(rows.features, rows.labels).means
+    for options in ({"n_superclasses": 3}, {"cut": 0.5}):
+        found = describe_table(table, **options).structure
+        expected = cluster_classes(means, **options).superclass
+        assert found.superclass.tolist() == expected.tolist()
+        assert found.source.startswith("complete linkage, ")
+    unnamed = replace(table, superclass=None, superclass_names=())
+    found = describe_table(unnamed).structure
+    assert found.source == "complete linkage, cut at 0.8"
+    assert found.superclass.tolist() == cluster_classes(means).superclass.tolist()
+
+
+def test_classes_without_rows_are_left_out_of_the_correlations(table):
+    labels = np.where(table.labels == 2, -1, table.labels)
+    found = describe_table(replace(table, labels=labels))
+    assert found.class_sizes[2] == 0
+    assert found.structure.classes == ("ant", "bee", "dog", "elk", "fly")
+    assert found.structure.superclass.tolist() == [1, 1, 0, 0, 1]
+    full = describe_table(table)
+    assert found.n_without_label == full.n_without_label + full.class_sizes[2]
+    # And so are superclasses that have none.
+    labels = np.where(np.isin(table.labels, (2, 3, 4)), -1, table.labels)
+    found = describe_table(replace(table, labels=labels))
+    assert found.structure.superclass_names == ("insect",)
+
+
+@pytest.mark.parametrize("n_labels", [0, 1])
+def test_a_table_of_fewer_than_two_classes_has_no_correlations(n_labels):
+    labels = np.full(5, n_labels - 1)
+    found = describe_table(FeatureTable(features=np.eye(5), labels=labels, classes=("cat",)))
+    assert found.structure is None
+    assert found.class_sizes.tolist() == [5 * n_labels]
+    assert found.to_json()["structure"] is None
+
+
+def test_true_labels_are_not_looked_at(table):
+    found, with_truth = (
+        describe_table(t).to_json()
+        for t in (table, replace(table, true_labels=np.zeros(table.n_rows, dtype=int)))
+    )
+    assert found == with_truth
+
+
+def test_many_features_have_means_without_a_spread(table, monkeypatch):
+    monkeypatch.setattr(description, "MAX_FEATURES", 31)
+    found = describe_table(table).structure
+    assert found.statistics is None
+    assert found.to_json()["pairs"] is None
+    assert found.to_json()["same_class"] == pytest.approx(0.4, abs=0.05)
+
+
+def test_json_knows_all_numbers_and_no_nan(table):
+    labels = np.where(table.labels == 5, -1, table.labels)
+    labels[np.flatnonzero(table.labels == 5)[1]] = 5
+    found = describe_table(replace(table, labels=labels, split=None, split_names=()))
+    content = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert content["class_sizes"][5] == 1
+    assert content["structure"]["means"][5][5] is None
+    assert content["structure"]["pairs"]["same_class"]["n_pairs"] > 0
+    assert content["provenance"] == {"backbone": "none"}
+
+
+def test_clustered_superclasses_are_stored_in_a_table(table):
+    found = describe_table(table, n_superclasses=3)
+    stored = with_superclasses(table, found)
+    assert stored.superclass.tolist() == found.structure.superclass.tolist()
+    assert stored.superclass_names == ("superclass 1", "superclass 2", "superclass 3")
+    assert stored.provenance["superclasses"]["source"] == "complete linkage, 3 asked for"
+    assert stored.provenance["backbone"] == "none"
+    assert stored.features is table.features
+    # The three that the features were made with.
+    assert len({tuple(stored.superclass[k : k + 2]) for k in (0, 2, 4)}) == 3
+    assert all(stored.superclass[k] == stored.superclass[k + 1] for k in (0, 2, 4))
+
+
+def test_a_class_without_rows_gets_no_superclass(table):
+    empty = replace(table, labels=np.where(table.labels == 2, -1, table.labels))
+    with pytest.raises(ValueError, match="1 of the 6 classes have no row to cluster by"):
+        with_superclasses(empty, describe_table(empty))
+
+
+def test_two_ways_to_cut_are_one_too_many(table):
+    with pytest.raises(ValueError, match=r"n_superclasses=2 and cut=0.5 both say where to cut"):
+        describe_table(table, n_superclasses=2, cut=0.5)
+    with pytest.raises(ValueError, match="split='valid' is not in this table"):
+        describe_table(table, split="valid")

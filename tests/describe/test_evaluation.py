@@ -1,0 +1,128 @@
+"""What an evaluation says follows from its predictions, as scikit-learn says it."""
+
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, precision_recall_fscore_support
+
+from twohot import LinearProbe
+from twohot.base.messages import ArgumentError
+from twohot.describe.evaluation import (
+    COUNTED_CLASSES,
+    ProbeEvaluation,
+    confusion_figure,
+    evaluate_probe,
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return overlapping classes, the last of which is rare, and a probe fitted on half of them."""
+    rng = np.random.default_rng(0)
+    labels = rng.choice(["a", "b", "c", "d"], 400, p=[0.4, 0.3, 0.25, 0.05])
+    codes = np.searchsorted(["a", "b", "c", "d"], labels)
+    X = np.eye(4, 6)[codes] + rng.normal(0, 0.6, (400, 6))
+    return X[200:], labels[200:], LinearProbe(ridge=4).fit(X[:200], labels[:200])
+
+
+def test_all_is_as_scikit_learn_counts_it(rows):
+    X, y, probe = rows
+    found, predicted = evaluate_probe(probe, X, y), probe.predict(X)
+    assert found.accuracy == accuracy_score(y, predicted) < 1
+    assert found.mean_recall == pytest.approx(balanced_accuracy_score(y, predicted))
+    expected = precision_recall_fscore_support(y, predicted, labels=probe.classes_, zero_division=0)
+    said = (found.precision, found.recall, found.f1, found.class_sizes)
+    for ours, theirs in zip(said, expected, strict=True):
+        np.testing.assert_allclose(np.nan_to_num(ours), theirs)
+
+
+@pytest.mark.parametrize("make", [np.ndarray.tolist, pl.DataFrame, pl.LazyFrame, sp.coo_array])
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_rows_may_come_in_any_container(rows, make):
+    X, y, probe = rows
+    labels = [None, *y[1:].tolist()]
+    found, expected = (evaluate_probe(probe, each, labels) for each in (make(X), X))
+    np.testing.assert_array_equal(found.confusion, expected.confusion)
+
+
+def test_confusions_are_counted_pair_by_pair(rows):
+    X, y, probe = rows
+    predicted = probe.predict(X)
+    said = evaluate_probe(probe, X, y).confusions()
+    for true, other, count in said:
+        assert count == np.count_nonzero((y == true) & (predicted == other))
+    assert sum(count for *_, count in said) == np.count_nonzero(y != predicted)
+    assert [count for *_, count in said] == sorted((count for *_, count in said), reverse=True)
+
+
+def test_the_ends_of_the_interval_are_just_not_refuted():
+    """Wilson's interval: at its ends the score test has a two-sided level of 5 %."""
+    found = ProbeEvaluation(np.array(["a", "b"]), np.array([[40, 10], [7, 43]]))
+    for share in found.interval:
+        score = (found.accuracy - share) / np.sqrt(share * (1 - share) / found.n_rows)
+        assert abs(score) == pytest.approx(norm.ppf(0.975))
+
+
+def test_rows_without_a_label_are_left_out(rows):
+    X, y, probe = rows
+    some = np.where(np.arange(200) % 3 == 0, "?", y)
+    found = evaluate_probe(probe, X, some, missing=["?"])
+    kept = some != "?"
+    assert found.n_rows == kept.sum()
+    assert found.accuracy == probe.score(X[kept], y[kept])
+
+
+def test_a_class_without_rows_has_no_share(rows):
+    X, y, probe = rows
+    kept = y != "d"
+    found = evaluate_probe(probe, X[kept], y[kept])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        record = found.to_json()["classes"][3]
+    assert (record["class"], record["rows"], record["recall"]) == ("d", 0, None)
+    assert found.mean_recall == pytest.approx(found.recall[:3].mean())
+
+
+def test_labels_that_the_probe_does_not_know_are_counted_apart(rows):
+    X, y, probe = rows
+    some = y.astype("U6")
+    some[:5], some[5:7] = "yak", "owl"
+    found, known = evaluate_probe(probe, X, some), evaluate_probe(probe, X[7:], y[7:])
+    assert found.unknown == {"owl": 2, "yak": 5}
+    np.testing.assert_array_equal(found.confusion, known.confusion)
+    assert found.to_json()["unknown"] == {"owl": 2, "yak": 5}
+    assert known.unknown == {}
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["e"] * 200, "y has no label that the probe knows ('e'): pass some"),
+        ([None] * 200, "y has no label: pass some"),
+        (["a"] * 3, "y has 3 labels and X has 200 rows"),
+    ],
+    ids=["stranger", "none", "few"],
+)
+def test_labels_that_cannot_be_compared_are_refused(rows, labels, message):
+    X, _, probe = rows
+    with pytest.raises(ArgumentError) as error:
+        evaluate_probe(probe, X, labels)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("n_classes", [3, COUNTED_CLASSES + 1, 60])
+def test_the_picture_shows_shares_and_counts_that_can_be_read(n_classes):
+    confusion = np.diag(np.arange(n_classes))
+    confusion[1, 0] = 3
+    figure = confusion_figure(confusion, [f"class {k}" for k in range(n_classes)], 0.9)
+    axes, _ = figure.axes
+    shares = axes.images[0].get_array()
+    assert (shares[1, 0], shares[1, 1]) == (0.75, 0.25)
+    assert np.isnan(shares.filled(np.nan)[0]).all()  # no row
+    counts = {text.get_text() for text in axes.texts} - {""}
+    assert counts == ({"1", "2", "3"} if n_classes == 3 else set())
+    assert len(axes.get_xticks()) == (n_classes if n_classes <= 40 else 0)

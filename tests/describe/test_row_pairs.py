@@ -1,0 +1,141 @@
+"""Statistics of pairs from moments are those of the N × N correlations."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from labelled_rows import CountedRows, dense_correlations, labelled_rows
+
+from twohot.describe import class_correlation, pair_statistics
+from twohot.describe import row_pairs as pairs
+from twohot.rows.open import LOOK_ROWS
+
+CASES = ("same_class", "same_superclass", "elsewhere")
+
+
+def dense_statistics(X, labels, superclass):
+    """Return (number of pairs, mean, std) of the three cases, from all pairs of rows."""
+    correlations, labels = dense_correlations(X, labels)
+    groups = np.asarray(superclass)[labels]
+    same_class = labels[:, np.newaxis] == labels
+    same_superclass = groups[:, np.newaxis] == groups
+    once = np.triu(np.ones_like(same_class), 1)
+    masks = (same_class, same_superclass & ~same_class, ~same_superclass)
+    chosen = [correlations[mask & once] for mask in masks]
+    return [(c.size, c.mean() if c.size else np.nan, c.std() if c.size else np.nan) for c in chosen]
+
+
+def check(X, labels, superclass, *, tolerance=1e-9):
+    found = pair_statistics(X, labels, superclass)
+    for case, known in zip(CASES, dense_statistics(X, labels, superclass), strict=True):
+        group = getattr(found, case)
+        assert group.n_pairs == known[0]
+        # A variance is rounded at 1e-16 times some of the pairs of other cases, a std at its root.
+        assert (group.mean, group.std**2) == pytest.approx(
+            (known[1], known[2] ** 2), abs=tolerance, nan_ok=True
+        )
+
+
+@given(labelled_rows())
+def test_statistics_are_those_of_all_pairs_of_rows(drawn):
+    check(*drawn)
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "memory map", "csr"])
+def test_features_are_read_in_chunks_however_they_are_stored(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(pairs, "CHUNK_ENTRIES", 1)  # 64 rows, so some classes take two
+    generator = np.random.default_rng(0)
+    labels = generator.choice([-1, 0, 1, 2, 3], 300, p=[0.1, 0.1, 0.2, 0.3, 0.3])
+    # Small integers are the same in every precision.
+    rows = generator.integers(-9, 9, (300, 7)) + labels[:, np.newaxis]
+    if kind == "memory map":
+        np.save(tmp_path / "rows.npy", rows.astype(np.float32))
+        X = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    else:
+        X = sp.csr_array(rows.astype(float)) if kind == "csr" else rows.astype(kind)
+    check(X, labels, [0, 1, 0, 1])
+
+
+def test_few_pairs_beside_very_many_keep_their_statistics():
+    # Two rows stand against a thousand: their pairs are what is left of two nearly equal sums.
+    generator = np.random.default_rng(0)
+    labels = np.array([0] * 500 + [1] * 500 + [2, 2])
+    X = generator.normal(size=(1002, 20)) + 3 * np.eye(20)[labels]
+    check(X, labels, [0, 0, 1])
+    check(X, labels, [0, 1, 0])
+
+
+def test_means_are_those_of_the_class_correlation():
+    generator = np.random.default_rng(0)
+    X, labels = generator.normal(size=(200, 8)), np.arange(200) % 7
+    correlation = class_correlation(X, labels)
+    found = pair_statistics(X, labels, np.arange(7))
+    assert found.same_class.mean == pytest.approx(correlation.same_class, abs=1e-12)
+    assert found.elsewhere.mean == pytest.approx(correlation.other_class, abs=1e-12)
+    assert found.same_superclass.n_pairs == 0
+    assert np.isnan(found.same_superclass.mean)
+    assert np.isnan(found.same_superclass.std)
+
+
+def test_rows_at_the_mean_correlate_with_nothing():
+    X = np.array([[2.0, 0], [0, 0], [-2, 0], [0, 0]])
+    found = pair_statistics(X, [0, 0, 1, 1], [0, 1])
+    assert (found.same_class.mean, found.same_class.std) == (0, 0)
+    assert found.elsewhere.mean == pytest.approx(-0.25)
+    assert found.elsewhere.std == pytest.approx(3**0.5 / 4)
+
+
+def test_every_row_is_read_twice_in_all(monkeypatch):
+    monkeypatch.setattr("twohot.describe.correlation.check_rows", lambda X: X)
+    monkeypatch.setattr(CountedRows, "rows_read", 0)
+    X = np.random.default_rng(0).normal(size=(1000, 5)).view(CountedRows)
+    pair_statistics(X, np.arange(1000) % 10, np.arange(10) % 3)
+    # And a few rows once more, to see how large they are.
+    assert CountedRows.rows_read == 2 * len(X) + LOOK_ROWS
+
+
+def peak_bytes(X, n_classes, n_superclasses):
+    """Return the most that was held at once beyond X."""
+    labels = np.arange(len(X)) % n_classes
+    tracemalloc.start()
+    try:
+        pair_statistics(X, labels, np.arange(n_classes) % n_superclasses)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_held_is_three_moments_and_a_chunk(monkeypatch):
+    n_rows, n_features = 20_000, 256
+    monkeypatch.setattr(pairs, "CHUNK_ENTRIES", 2**16)  # half a MB
+    X = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
+    moments = 3 * 8 * n_features**2  # 1.6 MB
+    # The blocks of the first pass, of 1 MB, and some chunks; X in float64 would take 41 MB.
+    assert moments < peak_bytes(X, 10, 3) < moments + 5e6
+
+
+@pytest.mark.slow
+def test_what_is_held_at_full_size():
+    one = np.random.default_rng(0).normal(size=(5000, 2048)).astype(np.float16)
+    assert peak_bytes(np.tile(one, (10, 1)), 100, 20) < 1e9
+
+
+@pytest.mark.parametrize(
+    ("superclass", "message"),
+    [
+        ([0, 2], "numbers 2 superclasses from 0 to 2"),
+        ([0, 0, 1], "no row of class 2"),
+        ([0], "names nothing: there is 1 name"),
+    ],
+)
+def test_superclasses_that_cannot_be_used(superclass, message):
+    with pytest.raises(ValueError, match=message):
+        pair_statistics(np.eye(4), [0, 1, 0, 1], superclass)
+
+
+def test_too_many_features_are_refused_before_they_are_read(monkeypatch):
+    monkeypatch.setattr(pairs, "MAX_FEATURES", 3)
+    with pytest.raises(ValueError, match=r"X has 4 features.*pass at most 3.*TruncatedSVD"):
+        pair_statistics(np.full((4, 4), np.nan), [0, 1, 0, 1], [0, 1])

@@ -1,0 +1,115 @@
+"""Superclasses, against scipy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.cluster import hierarchy
+
+from twohot.describe import class_correlation, cluster_classes
+from twohot.noise import make_features
+
+
+def blocks_of(superclass, *, same=0.4, near=0.1, far=-0.1):
+    """Return class correlations of the theory's shape."""
+    means = np.where(superclass[:, np.newaxis] == superclass, near, far)
+    np.fill_diagonal(means, same)
+    return means
+
+
+def same_partition(one, other):
+    return np.array_equal(one[:, np.newaxis] == one, other[:, np.newaxis] == other)
+
+
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=12), st.randoms(use_true_random=False))
+def test_superclasses_of_the_theory_are_found_again(drawn, random):
+    # Two classes of each, so that a superclass shows, and at least two superclasses.
+    superclass = np.array([*drawn, *range(4), *range(4)])
+    random.shuffle(superclass)
+    found = cluster_classes(blocks_of(superclass), n_superclasses=4)
+    assert found.n_superclasses == 4
+    assert same_partition(found.superclass, superclass)
+
+
+def test_superclasses_of_made_features_are_found_by_the_papers_cut():
+    made = make_features(
+        n_classes=12,
+        n_per_class=50,
+        n_features=64,
+        same_class=0.4,
+        same_superclass=0.25,
+        elsewhere=-0.1,
+        superclass=np.arange(12) % 3,
+        random_state=0,
+    )
+    found = cluster_classes(class_correlation(made.features, made.labels).means)
+    assert found.n_superclasses == 3
+    assert same_partition(found.superclass, made.superclass)
+
+
+def symmetric_means(n_classes, seed):
+    means = np.random.default_rng(seed).uniform(-0.5, 0.5, size=(n_classes, n_classes))
+    return (means + means.T) / 2
+
+
+@given(st.integers(2, 15), st.integers(0, 2**32 - 1), st.floats(0.01, 1))
+def test_the_cut_is_that_of_scipy(n_classes, seed, cut):
+    means = symmetric_means(n_classes, seed)
+    found = cluster_classes(means, cut=cut)
+    linkage = hierarchy.linkage(1 - means, method="complete")
+    np.testing.assert_array_equal(found.linkage, linkage)
+    height = cut * linkage[:, 2].max()
+    assert same_partition(found.superclass, hierarchy.fcluster(linkage, height, "distance"))
+    for n_superclasses in range(1, n_classes + 1):
+        chosen = cluster_classes(means, n_superclasses=n_superclasses)
+        assert chosen.n_superclasses == n_superclasses
+        # Not by fcluster, which leaves other numbers than it is asked for in scipy 1.13.
+        known = hierarchy.cut_tree(linkage, n_superclasses).ravel()
+        assert same_partition(chosen.superclass, known)
+
+
+@given(st.integers(2, 15), st.integers(0, 2**32 - 1), st.data())
+def test_superclasses_are_numbered_along_the_dendrogram(n_classes, seed, data):
+    n_superclasses = data.draw(st.integers(1, n_classes))
+    found = cluster_classes(symmetric_means(n_classes, seed), n_superclasses=n_superclasses)
+    assert sorted(found.order) == list(range(n_classes))
+    steps = np.diff(found.superclass[found.order])
+    assert found.superclass[found.order[0]] == 0
+    assert set(steps) <= {0, 1}
+    assert steps.sum() == n_superclasses - 1
+
+
+def test_a_number_of_superclasses_is_kept_where_all_classes_are_alike():
+    found = cluster_classes(np.full((5, 5), 0.2), n_superclasses=3)
+    assert found.n_superclasses == 3
+    assert cluster_classes(np.full((5, 5), 0.2)).n_superclasses == 1
+
+
+def test_a_class_of_one_row_counts_as_an_average_class():
+    superclass = np.array([0, 0, 0, 1, 1, 1])
+    means = blocks_of(superclass)
+    unknown = means.copy()
+    unknown[2, 2] = np.nan
+    np.testing.assert_allclose(cluster_classes(unknown).linkage, cluster_classes(means).linkage)
+    np.fill_diagonal(unknown, np.nan)
+    assert same_partition(cluster_classes(unknown).superclass, superclass)
+
+
+@pytest.mark.parametrize(
+    ("means", "options", "message"),
+    [
+        (np.eye(3), {"n_superclasses": 0}, "n_superclasses=0 is not allowed"),
+        (np.eye(3), {"n_superclasses": 4}, "n_superclasses=4 is more than the 3 classes"),
+        (np.eye(3), {"n_superclasses": 1.5}, "n_superclasses=1.5 is not allowed"),
+        (np.eye(3), {"cut": 0.0}, "cut=0.0 is not a share"),
+        (np.eye(3), {"cut": 1.1}, "cut=1.1 is not a share"),
+        (np.eye(3), {"cut": np.nan}, "cut=nan is not a share"),
+        (np.eye(1), {}, "means has shape .1, 1."),
+        (np.ones((2, 3)), {}, "means has shape .2, 3."),
+        (np.triu(np.ones((3, 3))), {}, "means is not symmetric"),
+        (np.full((3, 3), np.inf), {}, "means is not symmetric, or holds NaN or infinity"),
+    ],
+)
+def test_a_clustering_that_cannot_be_made(means, options, message):
+    with pytest.raises(ValueError, match=message):
+        cluster_classes(means, **options)

@@ -1,0 +1,305 @@
+"""Discriminant analysis against scikit-learn's, its plain twin, and fits without each row."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+import discriminant_twin
+import problems
+import twin
+from stored import memory_map
+from twohot import DiscriminantProbe
+from twohot.probes import discriminant_probe, leave_one_out
+from twohot.probes.discriminant import class_moments, discriminant_coef
+from twohot.probes.leave_one_out import (
+    FULL_SHRINKAGE,
+    LITTLE_SHRINKAGES,
+    SHRINKAGES,
+    choose_shrinkage,
+    leave_one_out_logits,
+    shrinkages_for,
+)
+from twohot.rows.open import open_rows
+from twohot.rows.preparation import AS_THEY_ARE
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+
+# Classes of 30, 12, 6, 2 and 1 rows.
+SIZES = (30, 12, 6, 2, 1)
+
+
+def unequal():
+    generator = np.random.default_rng(0)
+    labels = generator.permutation(np.repeat(np.arange(len(SIZES)), SIZES))
+    Z = generator.normal(size=(len(labels), 4)) + generator.normal(size=(5, 4))[labels]
+    return Z * [3, 1, 1, 0.2], labels
+
+
+def labelled_rows(Z, labels, v=None):
+    """Return rows as they are, in blocks, with their labels."""
+    n_classes = int(labels.max()) + 1
+    rows = open_rows(Z, AS_THEY_ARE, n_classes=n_classes, weights=v, block_rows=16)
+    rows.attach("labels", labels)
+    return rows
+
+
+# The fit -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("units", [np.ones(12), np.linspace(1, 6, 12)], ids=["alike", "unlike"])
+@pytest.mark.parametrize("n_axes", [5, 512])
+@pytest.mark.parametrize("shrinkage", [0.003, 0.3, 1])
+def test_logits_are_those_of_scikit_learn_along_the_same_axes(shrinkage, n_axes, units):
+    X, X_test = DATA.X * units, DATA.X_test * units
+    prepared = twin.prepare(np.vstack([X, X_test]) - X.mean(axis=0), center=False)
+    train = prepared[: len(X)]
+    probe = DiscriminantProbe(shrinkage=shrinkage, n_axes=n_axes).fit(X, Y)
+    # Axes are those of the training rows: a linear map of the features.
+    axes, *_ = np.linalg.lstsq(train, discriminant_twin.along_axes(train, n_axes=n_axes))
+    known = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(train @ axes, Y)
+    for rows, along in ((X, train @ axes), (X_test, prepared[len(X) :] @ axes)):
+        expected = known.decision_function(along)
+        np.testing.assert_allclose(probe.decision_function(rows), expected, rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(probe.predict(rows), known.predict(along))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_rows", [11, 300])  # fewer than features, and more
+@pytest.mark.parametrize(("center", "normalize"), [(True, True), (False, True), (True, False)])
+def test_logits_are_those_of_the_plain_twin(center, normalize, n_rows, weighted):
+    v = 0.5 + problems.random_weights(n_rows) if weighted else None
+    rows, labels = X[:n_rows] + 0.1, Y[:n_rows]
+    probe = DiscriminantProbe(shrinkage=0.1, center=center, normalize=normalize)
+    found = probe.fit(rows, labels, v).decision_function(rows)
+    v = None if v is None else v / v.mean()
+    Z = discriminant_twin.along_axes(
+        twin.prepare(rows, center=center, normalize=normalize, v=v), v=v
+    )
+    expected = discriminant_twin.logits(Z, labels, 5, 0.1, v)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_weights_are_repetitions():
+    v = problems.random_weights(len(X))
+    repeated = np.repeat(np.arange(len(X)), v.astype(int))
+    weighted = DiscriminantProbe(shrinkage=0.1).fit(X, Y, v)
+    expected = DiscriminantProbe(shrinkage=0.1).fit(X[repeated], Y[repeated])
+    np.testing.assert_allclose(weighted.coef_, expected.coef_, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(weighted.intercept_, expected.intercept_, rtol=0, atol=1e-9)
+
+
+def test_the_scale_of_features_does_not_matter():
+    one, other = (
+        DiscriminantProbe(normalize=False).fit(scale * X, Y).predict_proba(scale * X)
+        for scale in (1, 1000)
+    )
+    np.testing.assert_allclose(other, one, rtol=0, atol=1e-9)
+
+
+STORED = {
+    "csr": lambda rows, _: sp.csr_array(rows),
+    "memory map": memory_map,
+    "float32 memory map": lambda rows, folder: memory_map(rows.astype(np.float32), folder),
+}
+
+
+@pytest.mark.parametrize("stored", STORED)
+def test_any_storage_gives_the_model_of_the_dense_array(stored, tmp_path):
+    rows = STORED[stored](X, tmp_path)
+    logits = DiscriminantProbe().fit_leave_one_out(rows, Y)
+    tolerance = {"rtol": 0, "atol": 2e-4 if "float32" in stored else 1e-9}
+    np.testing.assert_allclose(logits, DiscriminantProbe().fit_leave_one_out(X, Y), **tolerance)
+
+
+def test_threads_do_not_change_the_result():
+    rows = np.random.default_rng(0).normal(size=(3000, 400)).astype(np.float32)
+    one, two = (
+        DiscriminantProbe(n_jobs=n_jobs).fit(rows, np.arange(3000) % 7).coef_ for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_products_with_all_rows_are_few():
+    # Rows onto axes and their second moment; to choose, rows onto axes and three for a shrinkage.
+    n_products = DiscriminantProbe(shrinkage=0.1).fit(X, Y).rounds_[0].n_passes * 2
+    assert n_products == 2
+    n_products = DiscriminantProbe().fit(X, Y).rounds_[0].n_passes * 2
+    assert n_products == 3 + 3 * len(
+        (*LITTLE_SHRINKAGES, *SHRINKAGES, FULL_SHRINKAGE)
+    )  # 40 features
+
+
+# Leave one out -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shrinkage", [1e-6, 0.003, 0.3, 1])
+def test_leave_one_out_is_a_fit_without_each_row(shrinkage, weighted):
+    Z, labels = unequal()
+    v = np.random.default_rng(1).uniform(0.5, 2, len(Z)) if weighted else None
+    rows = labelled_rows(Z, labels, v)
+    found = leave_one_out_logits(rows, class_moments(rows, np.eye(4)), shrinkage)
+    v = None if v is None else v / v.mean()
+    expected = discriminant_twin.leave_one_out(Z, labels, 5, shrinkage, v)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_the_probe_leaves_out_rows_along_the_axes_of_all():
+    found = DiscriminantProbe(shrinkage=0.1).fit_leave_one_out(X[:60], Y[:60])
+    Z = discriminant_twin.along_axes(twin.prepare(X[:60]))
+    expected = discriminant_twin.leave_one_out(Z, Y[:60], 5, 0.1)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_a_row_of_no_weight_has_the_logits_of_the_fit():
+    v = np.where(np.arange(len(X)) % 4, 1.0, 0.0)
+    probe = DiscriminantProbe(shrinkage=0.1)
+    left_out = probe.fit_leave_one_out(X, Y, v)[v == 0]
+    np.testing.assert_allclose(left_out, probe.decision_function(X[v == 0]), rtol=0, atol=1e-9)
+
+
+def test_the_shrinkage_is_the_one_that_agrees_best_without_each_row(monkeypatch):
+    Z, labels = unequal()
+    rows = labelled_rows(Z, labels)
+    agreement = {
+        shrinkage: np.mean(
+            discriminant_twin.leave_one_out(Z, labels, 5, shrinkage).argmax(axis=1) == labels
+        )
+        for shrinkage in (0.001, 0.01, 0.5, 0.99, 1)
+    }
+    assert len(set(agreement.values())) > 2
+    best = max(value for value in agreement.values())
+    monkeypatch.setattr(leave_one_out, "shrinkages_for", lambda _: tuple(agreement))
+    chosen = choose_shrinkage(rows, class_moments(rows, np.eye(4)))
+    assert chosen == max(each for each, value in agreement.items() if value == best)
+
+
+def test_shrinkages_are_compared_on_some_of_many_rows(monkeypatch):
+    Z, labels = unequal()
+    rows = labelled_rows(Z, labels)
+    moments = class_moments(rows, np.eye(4))
+    on_all = choose_shrinkage(rows, moments)
+    before = rows.n_row_products
+    monkeypatch.setattr(leave_one_out, "COMPARED_ROWS", len(Z) - 1)
+    assert choose_shrinkage(rows, moments) in shrinkages_for(moments)
+    assert rows.n_row_products == before
+    monkeypatch.setattr(leave_one_out, "COMPARED_ROWS", len(Z))
+    assert choose_shrinkage(rows, moments) == on_all
+    assert rows.n_row_products > before
+
+
+def test_rows_without_weight_are_not_among_those_compared(monkeypatch):
+    Z, labels = unequal()
+    weights = (np.arange(len(Z)) % 3 == 0).astype(float)
+    counted = weights > 0
+    whole, alone = labelled_rows(Z, labels, weights), labelled_rows(Z[counted], labels[counted])
+    monkeypatch.setattr(leave_one_out, "shrinkages_for", lambda _: (0.001, 0.01, 0.5, 0.99, 1))
+    moments = class_moments(alone, np.eye(4))
+    on_all = choose_shrinkage(alone, moments)
+    # As many are compared as have a weight; drawn from all rows a third of them would.
+    monkeypatch.setattr(leave_one_out, "COMPARED_ROWS", int(weights.sum()))
+    taken, take = [], whole.take
+    monkeypatch.setattr(whole, "take", lambda index: taken.append(index) or take(index))
+    assert choose_shrinkage(whole, moments) == on_all
+    np.testing.assert_array_equal(taken[0], np.flatnonzero(counted))
+
+
+def test_what_was_chosen_is_kept():
+    probe = DiscriminantProbe().fit(X, Y)
+    assert probe.shrinkage_ in (*LITTLE_SHRINKAGES, *SHRINKAGES)
+    again = DiscriminantProbe(shrinkage=probe.shrinkage_).fit(X, Y)
+    np.testing.assert_array_equal(again.coef_, probe.coef_)
+
+
+# Not errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(20, 3), (20, 30)])
+def test_rows_all_alike_are_told_by_their_numbers(shape):
+    labels = np.array([0] * 15 + [1] * 5)
+    probe = DiscriminantProbe()
+    left_out = probe.fit_leave_one_out(np.full(shape, 0.3), labels)
+    np.testing.assert_allclose(probe.predict_proba(np.ones((1, shape[1]))), [[0.75, 0.25]])
+    np.testing.assert_allclose(left_out[0], np.log([14 / 19, 5 / 19]))
+
+
+def test_classes_without_spread_are_told_apart():
+    rows, labels = np.repeat(X[:4], 3, axis=0), np.repeat(np.arange(4), 3)
+    probe = DiscriminantProbe()
+    left_out = probe.fit_leave_one_out(rows, labels)
+    assert np.isfinite(left_out).all()
+    np.testing.assert_array_equal(left_out.argmax(axis=1), labels)
+    assert probe.score(rows, labels) == 1
+
+
+def test_one_row_per_class():
+    probe = DiscriminantProbe()
+    assert np.isfinite(probe.fit_leave_one_out(X[:4], np.arange(4))).all()
+    np.testing.assert_array_equal(probe.predict(X[:4]), np.arange(4))
+
+
+def test_the_only_row_of_a_label_does_not_vouch_for_it():
+    labels = DATA.true_labels.copy()
+    probe = DiscriminantProbe(shrinkage=0.1).fit(X, labels)
+    row = int(np.argmax(probe.decision_function(X)[:, 2]))  # the surest one of class 2
+    labels[row] = 5
+    left_out = probe.fit_leave_one_out(X, labels)
+    assert probe.predict(X[[row]])[0] == 5
+    assert left_out[row].argmax() == 2
+
+
+def test_the_same_row_under_two_labels_is_told_by_neither():
+    rows, labels = np.repeat(X[:40], 2, axis=0), np.tile([0, 1], 40)
+    outputs = DiscriminantProbe(shrinkage=0.1).fit(rows, labels).predict_proba(rows)
+    np.testing.assert_allclose(outputs, 0.5, atol=1e-9)
+
+
+def test_one_row_with_all_of_the_weight():
+    v = np.zeros(len(X))
+    v[0] = 1
+    probe = DiscriminantProbe(shrinkage=0.1)
+    assert np.isfinite(probe.fit_leave_one_out(X, Y, v)).all()
+    assert probe.predict(X[:1])[0] == Y[0]
+
+
+def test_a_class_without_weight_has_the_mean_of_all_rows():
+    Z, labels = unequal()
+    v = np.where(labels == 2, 0.0, 1.0)
+    rows = labelled_rows(Z, labels, v)
+    coef, intercept = discriminant_coef(class_moments(rows, np.eye(4)), 0.1)
+    known, known_intercept = discriminant_twin.fit(Z, labels, 5, 0.1, v / v.mean())
+    np.testing.assert_allclose(coef, known, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(intercept, known_intercept, rtol=0, atol=1e-9)
+
+
+# Errors and words --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("shrinkage", 0, "shrinkage=0 is not allowed: pass a number from 1e-06 to 1"),
+        ("shrinkage", 1.5, "shrinkage=1.5 is not allowed"),
+        ("shrinkage", np.nan, "shrinkage=nan is not allowed"),
+        ("shrinkage", "wolf", "shrinkage='wolf' is not known: pass one of 'auto'"),
+        ("n_axes", 0, "n_axes=0 is not allowed: pass an integer of at least 1"),
+        ("n_axes", 2.5, "n_axes=2.5 is not allowed"),
+    ],
+)
+def test_parameters_that_are_refused(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        DiscriminantProbe(**{name: value}).fit(X, Y)
+
+
+def test_verbose_says_what_was_chosen(capsys):
+    probe = DiscriminantProbe(verbose=1, n_axes=7).fit(X, Y)
+    said = f"DiscriminantProbe: shrinkage {probe.shrinkage_:g} along 7 axes\n"
+    assert capsys.readouterr().err == said
+
+
+def test_the_least_shrinkage_still_has_an_inverse():
+    rows = np.hstack([X, X])  # half of the axes have no variance
+    probe = DiscriminantProbe(shrinkage=discriminant_probe.LEAST_SHRINKAGE).fit(rows, Y)
+    assert np.isfinite(probe.coef_).all()

@@ -1,0 +1,538 @@
+"""The probes as a user meets them: the same model from any input, and scikit-learn's manners."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import problems
+import twin
+from stored import frame, memory_map, polars_frame
+from twohot import DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot.rows.open import open_rows
+
+DATA = problems.synthetic()
+X, Y = DATA.X, DATA.given_labels
+
+KINDS = {
+    "linear": LinearProbe,
+    "linear gce": lambda **options: LinearProbe(loss="gce", **options),
+    "distilled": DistilledProbe,
+    "partial": PartialLabelProbe,
+}
+
+
+# Attributes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_shapes(kind, n_classes):
+    labels = DATA.true_labels % n_classes
+    probe = KINDS[kind](fit_intercept=True).fit(X, labels)
+    assert probe.coef_.shape == (n_classes, 12)
+    assert probe.intercept_.shape == (n_classes,)
+    np.testing.assert_array_equal(probe.classes_, np.arange(n_classes))
+    assert probe.n_features_in_ == 12
+    assert probe.n_iter_ == sum(entry.n_iter for entry in probe.rounds_) > 0
+    assert probe.coef_ is probe.rounds_[-1].coef
+    outputs, logits = probe.predict_proba(X), probe.decision_function(X)
+    assert outputs.shape == (len(X), n_classes)
+    np.testing.assert_allclose(outputs.sum(axis=1), 1)
+    np.testing.assert_array_equal(probe.predict(X), outputs.argmax(axis=1))
+    if n_classes == 2:
+        # scikit-learn's convention: one number, positive for the second class.
+        assert logits.shape == (len(X),)
+        np.testing.assert_allclose(1 / (1 + np.exp(-logits)), outputs[:, 1], atol=1e-12)
+    else:
+        exponentials = np.exp(logits)
+        normalised = exponentials / exponentials.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(normalised, outputs, atol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_predictions_follow_from_the_coefficients(intercept):
+    probe = LinearProbe(fit_intercept=intercept).fit(X, Y)
+    rows = DATA.X_test - X.mean(axis=0)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    expected = rows @ probe.coef_.T + probe.intercept_
+    np.testing.assert_allclose(probe.decision_function(DATA.X_test), expected, atol=1e-12)
+    assert intercept == bool(np.any(probe.intercept_))
+
+
+def test_an_automatic_intercept_comes_with_class_weights():
+    assert not np.any(LinearProbe().fit(X, Y).intercept_)
+    assert np.any(LinearProbe(class_weight="balanced").fit(X, Y).intercept_)
+    assert not np.any(
+        LinearProbe(class_weight="balanced", fit_intercept=False).fit(X, Y).intercept_
+    )
+
+
+def test_an_intercept_is_not_penalised():
+    # So that mean outputs are the shares of the classes, whatever the penalty is.
+    labels = np.where(np.arange(len(X)) % 3, DATA.true_labels, 0)
+    probe = LinearProbe(ridge=1e6, fit_intercept=True).fit(X, labels)
+    shares = np.bincount(labels) / len(labels)
+    np.testing.assert_allclose(probe.predict_proba(X).mean(axis=0), shares, atol=1e-5)
+
+
+@pytest.mark.parametrize(("center", "normalize"), [(False, False), (True, False), (False, True)])
+def test_preparation_is_optional(center, normalize):
+    probe = LinearProbe(l2=1e-3, center=center, normalize=normalize, tol=1e-10).fit(X + 0.2, Y)
+    rows = twin.prepare(X + 0.2, center=center, normalize=normalize)
+    assert twin.relative_gradient(rows, twin.one_hot(Y), probe.coef_, 1e-3) < 1.1e-10
+    np.testing.assert_allclose(
+        probe.predict_proba(X + 0.2), twin.outputs(rows, probe.coef_), atol=1e-12
+    )
+
+
+# The penalty -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ridge_is_l2_without_dimension(normalize, weighted):
+    v = problems.random_weights(len(X)) if weighted else None
+    total = len(X) if v is None else v.sum()
+    probe = LinearProbe(ridge=7, normalize=normalize).fit(X, Y, v)
+    rows = twin.prepare(X, normalize=normalize, v=v)
+    mean_square = np.average(np.sum(rows**2, axis=1), weights=v)
+    l2 = 7 * mean_square / (5 * total)
+    assert probe.rounds_[0].l2 == pytest.approx(l2)
+    again = LinearProbe(l2=l2, normalize=normalize).fit(X, Y, v)
+    np.testing.assert_allclose(again.coef_, probe.coef_, rtol=0, atol=1e-9)
+
+
+def test_ridge_is_that_of_all_weights_with_fewer_rows_than_features_too():
+    rows, labels, v = X[:10], Y[:10], 1 + problems.random_weights(10)
+    repeated = np.repeat(np.arange(10), v.astype(int))
+    few = LinearProbe(ridge=7, tol=1e-9).fit(rows, labels, v)
+    assert few.rounds_[0].l2 == pytest.approx(7 / (len(few.classes_) * v.sum()))
+    many = LinearProbe(ridge=7, tol=1e-9).fit(rows[repeated], labels[repeated])
+    np.testing.assert_allclose(few.coef_, many.coef_, rtol=0, atol=1e-6)
+
+
+def test_ridge_does_not_depend_on_the_scale_of_features():
+    one, other = (
+        LinearProbe(ridge=3, normalize=False, tol=1e-9).fit(scale * X, Y) for scale in (1, 1000)
+    )
+    np.testing.assert_allclose(other.predict_proba(1000 * X), one.predict_proba(X), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("probe", "ridge"),
+    [
+        (LinearProbe(), 50),
+        (LinearProbe(loss="gce"), 10),
+        (DistilledProbe(), 10),
+        (DistilledProbe(loss="gce"), 10),
+        (PartialLabelProbe(), 10),
+        (PartialLabelProbe(loss="ce"), 10),
+    ],
+    ids=repr,
+)
+def test_default_penalties(probe, ridge):
+    expected = ridge / (5 * len(X))
+    assert [entry.l2 for entry in probe.fit(X, Y).rounds_] == pytest.approx(
+        [expected] * len(probe.rounds_)
+    )
+
+
+def test_default_parameters_are_those_promised():
+    assert DistilledProbe().n_rounds == 3
+    assert PartialLabelProbe().n_candidates == 2
+    assert PartialLabelProbe().loss == "gce"
+    for probe in (LinearProbe(), DistilledProbe(), PartialLabelProbe()):
+        assert probe.tol == 1e-6
+        assert probe.gce_power == 0.7
+        assert probe.center is True
+        assert probe.normalize is True
+        with pytest.raises(TypeError, match="positional"):
+            type(probe)(1)
+
+
+# Weights -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_weights_are_repetitions(kind, intercept):
+    v = problems.random_weights(len(X))
+    assert set(v) == {0, 1, 2, 3}
+    repeated = np.repeat(np.arange(len(X)), v.astype(int))
+    probe = KINDS[kind](fit_intercept=intercept, tol=1e-9)
+    weighted = clone(probe).fit(X, Y, v)
+    expected = clone(probe).fit(X[repeated], Y[repeated])
+    np.testing.assert_allclose(weighted.coef_, expected.coef_, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(weighted.intercept_, expected.intercept_, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(weighted.preparation_.mean, expected.preparation_.mean, atol=1e-12)
+    assert weighted.rounds_[0].l2 == pytest.approx(expected.rounds_[0].l2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_class_weights_are_weights_of_their_rows(kind):
+    names = np.array(list("abcde"))[Y]
+    by_class = {"a": 2, "c": 3.5}
+    v = np.array([by_class.get(name, 1) for name in names])
+    probe = KINDS[kind](fit_intercept=True, tol=1e-9)
+    found = clone(probe).set_params(class_weight=by_class).fit(X, names)
+    expected = clone(probe).fit(X, names, v)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-7)
+
+
+def test_class_and_sample_weights_multiply():
+    v, by_class = problems.random_weights(len(X)), {0: 3, 1: 0.5}
+    both = v * np.array([by_class.get(label, 1) for label in Y.tolist()])
+    probe = LinearProbe(fit_intercept=True, tol=1e-9)
+    expected = clone(probe).fit(X, Y, both)
+    found = clone(probe).set_params(class_weight=by_class).fit(X, Y, v)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_balanced_classes_weigh_the_same_in_sum(weighted):
+    labels = np.where(np.arange(len(X)) % 3, Y, 0)  # a third more of class 0
+    v = problems.random_weights(len(X)) if weighted else np.ones(len(X))
+    shares = np.bincount(labels, v) / v.sum()
+    by_class = dict(enumerate(1 / (5 * shares)))
+    found = LinearProbe(class_weight="balanced", tol=1e-9).fit(X, labels, v)
+    expected = LinearProbe(class_weight=by_class, tol=1e-9).fit(X, labels, v)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-7)
+    # With an intercept, the weighted mean of the outputs is then uniform.
+    row_weights = v * np.array([by_class[label] for label in labels.tolist()])
+    mean = np.average(found.predict_proba(X), axis=0, weights=row_weights)
+    np.testing.assert_allclose(mean, 0.2, atol=1e-6)
+
+
+# Inputs of any kind ------------------------------------------------------------------------------
+
+
+# Multiples of 1/64, which every precision stores exactly.
+ROUND = np.round(X * 64) / 64
+STORED = {
+    "fortran": lambda rows, _: np.asfortranarray(rows),
+    "list": lambda rows, _: rows.tolist(),
+    "strided": lambda rows, _: np.repeat(rows, 2, axis=1)[:, ::2],
+    "memory map": memory_map,
+    "csr": lambda rows, _: sp.csr_array(rows),
+    "csr matrix": lambda rows, _: sp.csr_matrix(rows),
+    "csc": lambda rows, _: sp.csc_array(rows),
+    "pandas": lambda rows, _: frame(rows),
+    "polars": lambda rows, _: polars_frame(rows),
+    "object": lambda rows, _: rows.astype(object),
+}
+
+
+@pytest.mark.parametrize("stored", STORED)
+def test_any_storage_gives_the_model_of_the_dense_array(stored, tmp_path):
+    expected = PartialLabelProbe(tol=1e-8).fit(ROUND, Y)
+    rows = STORED[stored](ROUND, tmp_path)
+    found = PartialLabelProbe(tol=1e-8).fit(rows, Y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found.predict_proba(rows), expected.predict_proba(ROUND), atol=1e-6)
+
+
+@pytest.mark.parametrize("stored", ["float16", "float32", "csr float32", "float16 memory map"])
+def test_other_precisions_give_the_model_up_to_theirs(stored, tmp_path):
+    rows = {
+        "float16": lambda: ROUND.astype(np.float16),
+        "float32": lambda: ROUND.astype(np.float32),
+        "csr float32": lambda: sp.csr_array(ROUND.astype(np.float32)),
+        "float16 memory map": lambda: memory_map(ROUND.astype(np.float16), tmp_path),
+    }[stored]()
+    expected = DistilledProbe().fit(ROUND, Y)
+    found = DistilledProbe().fit(rows, Y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=2e-5)
+    assert found.predict_proba(rows).dtype == np.float32
+    # Computed in float64, only the storage differs, and that is exact.
+    found = DistilledProbe(dtype="float64", tol=1e-9).fit(rows, Y)
+    expected = DistilledProbe(tol=1e-9).fit(ROUND, Y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("stored", [np.int32, np.uint8, bool])
+def test_whole_numbers_are_features_too(stored):
+    rows = (X > 0).astype(stored)
+    expected = LinearProbe().fit((X > 0).astype(np.float64), Y)
+    np.testing.assert_array_equal(LinearProbe().fit(rows, Y).coef_, expected.coef_)
+
+
+NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
+LABELS = {
+    "strings": lambda: NAMES[Y],
+    "object strings": lambda: NAMES[Y].astype(object),
+    "list of strings": NAMES[Y].tolist,
+    "pandas strings": lambda: pd.Series(NAMES[Y]),
+    "pandas categories": lambda: pd.Series(NAMES[Y]).astype("category"),
+    "polars strings": lambda: pl.Series(NAMES[Y]),
+    "other integers": lambda: 10 * Y - 7,
+    "int8": lambda: Y.astype(np.int8),
+    "whole floats": lambda: Y.astype(float),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_any_type_give_the_same_model(kind):
+    labels = LABELS[kind]()
+    expected = PartialLabelProbe().fit(X, Y)
+    found = PartialLabelProbe().fit(X, labels)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.classes_, np.unique(np.asarray(labels)))
+    np.testing.assert_array_equal(found.predict(X), found.classes_[expected.predict(X)])
+    assert found.score(X, labels) == expected.score(X, Y)
+
+
+def test_labels_that_are_true_or_false():
+    probe = LinearProbe().fit(X, Y > 2)
+    assert probe.predict(X).dtype == bool
+    np.testing.assert_array_equal(probe.coef_, LinearProbe().fit(X, (Y > 2).astype(int)).coef_)
+
+
+def test_a_column_of_labels_is_flattened_with_a_warning():
+    expected = LinearProbe().fit(X, Y)
+    with pytest.warns(UserWarning, match="column-vector"):
+        found = LinearProbe().fit(X, Y[:, np.newaxis])
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+def test_names_of_features_are_kept_and_compared():
+    probe = LinearProbe().fit(frame(X), Y)
+    assert list(probe.feature_names_in_) == [f"x{i}" for i in range(12)]
+    with pytest.raises(ValueError, match="feature names"):
+        probe.predict(frame(X)[[f"x{i}" for i in reversed(range(12))]])
+
+
+# Soft labels -------------------------------------------------------------------------------------
+
+
+def test_soft_targets_that_are_labels_give_the_model_of_the_labels():
+    expected = LinearProbe(tol=1e-9).fit(X, Y)
+    for targets in (twin.one_hot(Y), sp.csr_array(twin.one_hot(Y)), twin.one_hot(Y).astype(int)):
+        found = LinearProbe(tol=1e-9).fit_soft(X, targets)
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-8)
+    assert found.rounds_[0].targets == "soft"
+
+
+@pytest.mark.parametrize("loss", ["ce", "gce"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_soft_targets_reach_their_optimum_in_any_precision(loss, dtype):
+    # In float16 rows sum to one within 1e-3 only; what they miss cannot be fitted by any class.
+    targets = problems.random_targets(len(X), 5).astype(dtype)
+    probe = LinearProbe(loss=loss, tol=1e-8).fit_soft(X, targets)
+    assert probe.rounds_[0].converged
+    exact = targets.astype(np.float64)
+    exact /= exact.sum(axis=1, keepdims=True)
+    expected = LinearProbe(loss=loss, tol=1e-8).fit_soft(X, exact)
+    atol = {np.float64: 1e-7, np.float32: 1e-4, np.float16: 0.02}[dtype]
+    np.testing.assert_allclose(probe.coef_, expected.coef_, rtol=0, atol=atol)
+
+
+def test_soft_targets_may_name_their_classes():
+    probe = LinearProbe().fit_soft(X, twin.one_hot(Y), classes=NAMES)
+    np.testing.assert_array_equal(probe.predict(X), NAMES[LinearProbe().fit(X, Y).predict(X)])
+    assert LinearProbe().fit_soft(X, twin.one_hot(Y)).classes_.tolist() == [0, 1, 2, 3, 4]
+    # So may a data frame, in any order; names that nobody chose are none.
+    targets = pd.DataFrame(twin.one_hot(Y), columns=NAMES)
+    named = LinearProbe().fit_soft(X, targets[NAMES[::-1]])
+    assert named.classes_.tolist() == NAMES.tolist()
+    np.testing.assert_array_equal(named.predict(X), probe.predict(X))
+    assert LinearProbe().fit_soft(X, pd.DataFrame(twin.one_hot(Y))).classes_.tolist() == [*range(5)]
+    with pytest.raises(ValueError, match=r"targets has its columns in another order .* than cla"):
+        LinearProbe().fit_soft(X, targets[NAMES[::-1]], classes=NAMES)
+
+
+def test_a_class_may_have_no_mass():
+    targets = np.hstack([twin.one_hot(Y), np.zeros((len(X), 1))])
+    for class_weight in (None, "balanced"):
+        # Its intercept has no finite optimum; the fit goes as far as the tolerance asks.
+        probe = LinearProbe(class_weight=class_weight, fit_intercept=True).fit_soft(X, targets)
+        assert probe.rounds_[0].converged
+        assert probe.predict_proba(X)[:, 5].mean() < 1e-4
+
+
+@pytest.mark.parametrize("kind", ["distilled", "partial"])
+def test_rounds_follow_soft_targets_too(kind):
+    targets = problems.random_targets(len(X), 5)
+    probe = KINDS[kind]().fit_soft(X, targets)
+    assert probe.rounds_[0].targets == "soft"
+    np.testing.assert_allclose(
+        probe.rounds_[0].coef, LinearProbe(ridge=10).fit_soft(X, targets).coef_, atol=1e-10
+    )
+    assert all(entry.converged for entry in probe.rounds_)
+
+
+# Manners -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_result_is_the_same_for_any_number_of_threads(kind, dtype, monkeypatch):
+    monkeypatch.setattr("twohot.rows.rows.BLOCK_ENTRIES", 2**18)
+    # So wide that they are read in three blocks.
+    rows = np.tile(np.pad(X, ((0, 0), (0, 500))), (5, 1)).astype(dtype)
+    assert open_rows(rows).n_blocks == 3
+    labels = np.tile(Y, 5)
+    one, *others = (KINDS[kind](n_jobs=n, tol=1e-4).fit(rows, labels) for n in (1, 3, -1, None))
+    for other in others:
+        for entry, same in zip(one.rounds_, other.rounds_, strict=True):
+            np.testing.assert_array_equal(same.coef, entry.coef)
+            assert same.n_passes == entry.n_passes
+            assert same.value == entry.value
+        np.testing.assert_array_equal(other.predict_proba(rows), one.predict_proba(rows))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fitting_twice_gives_the_same(kind):
+    probe = KINDS[kind]().fit(X, Y)
+    coef = probe.coef_.copy()
+    np.testing.assert_array_equal(probe.fit(X, Y).coef_, coef)
+
+
+@pytest.mark.parametrize(
+    ("stored", "dtype", "computed"),
+    [
+        (np.float64, None, np.float64),
+        (np.float32, None, np.float32),
+        (np.float16, None, np.float32),
+        (np.float32, "float64", np.float64),
+        (np.float64, np.float32, np.float32),
+        (np.float16, np.dtype("float64"), np.float64),
+    ],
+)
+def test_precision_is_that_of_the_features_unless_given(stored, dtype, computed):
+    probe = LinearProbe(dtype=dtype).fit(X.astype(stored), Y)
+    assert probe.predict_proba(X.astype(stored)).dtype == computed
+    assert probe.decision_function(X.astype(stored)).dtype == computed
+    assert probe.coef_.dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stored", ["dense", "csr"])
+def test_fit_does_not_touch_its_inputs(kind, stored):
+    rows = sp.csr_array(X) if stored == "csr" else X.copy()
+    targets, v = problems.random_targets(len(X), 5), problems.random_weights(len(X))
+    start = np.random.default_rng(0).normal(size=(5, 12))
+    classes = {0: 2.0}
+    kept = rows.copy(), targets.copy(), v.copy(), start.copy(), Y.copy()
+    probe = KINDS[kind](start=start, class_weight=classes)
+    probe.fit(rows, Y, v)
+    probe.fit_soft(rows, targets, sample_weight=v)
+    probe.predict_proba(rows)
+    assert abs(rows - kept[0]).max() == 0
+    for now, before in zip((targets, v, start, Y), kept[1:], strict=True):
+        np.testing.assert_array_equal(now, before)
+    assert probe.get_params()["start"] is start
+    assert classes == {0: 2.0}
+
+
+def test_read_only_features_are_fitted():
+    rows = X.astype(np.float32)
+    rows.flags.writeable = False
+    probe = PartialLabelProbe().fit(rows, Y)
+    assert all(entry.converged for entry in probe.rounds_)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_row_is_predicted_as_among_others(kind):
+    probe = KINDS[kind]().fit(X, Y)
+    outputs = probe.predict_proba(X)
+    for i in (0, 17, len(X) - 1):
+        np.testing.assert_allclose(probe.predict_proba(X[i : i + 1])[0], outputs[i], atol=1e-12)
+        assert probe.predict(X[i : i + 1])[0] == probe.predict(X)[i]
+
+
+def test_a_row_at_the_mean_has_uniform_probabilities():
+    probe = LinearProbe().fit(X, Y)
+    np.testing.assert_allclose(probe.predict_proba(probe.preparation_.mean[np.newaxis]), 0.2)
+
+
+def test_constant_and_repeated_columns_are_no_trouble():
+    rows = np.hstack([X, np.ones((len(X), 1)), X[:, :1]])
+    probe = PartialLabelProbe().fit(rows, Y)
+    assert all(entry.converged for entry in probe.rounds_)
+    np.testing.assert_allclose(probe.coef_[:, -2], 0, atol=1e-10)
+    np.testing.assert_allclose(probe.coef_[:, -1], probe.coef_[:, 0], atol=1e-8)
+
+
+def test_two_rows_of_two_classes_are_enough():
+    probe = PartialLabelProbe().fit([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"])
+    assert probe.predict([[0.0, 1.0], [1.0, 0.0]]).tolist() == ["no", "yes"]
+
+
+def test_of_two_classes_the_candidates_are_one():
+    # Both would say nothing.
+    labels = Y > 2
+    probe = PartialLabelProbe(loss="ce", tol=1e-9).fit(X, labels)
+    teacher = LinearProbe(ridge=10, tol=1e-9).fit(X, labels)
+    student = LinearProbe(ridge=10, tol=1e-9).fit(X, teacher.predict(X))
+    np.testing.assert_allclose(probe.coef_, student.coef_, rtol=0, atol=1e-6)
+
+
+def test_progress_is_printed_on_request(capsys):
+    LinearProbe().fit(X, Y)
+    assert capsys.readouterr() == ("", "")
+    DistilledProbe(n_rounds=2, verbose=1).fit(X, Y)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("DistilledProbe: round 1 (ce, labels): ")
+    assert "relative gradient" in lines[1]
+    probe = DistilledProbe(n_rounds=2, verbose=2).fit(X, Y)
+    steps = [line for line in capsys.readouterr().err.splitlines() if ": step " in line]
+    assert len(steps) == probe.n_iter_
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pipelines_and_clones(kind):
+    probe = KINDS[kind](ridge=3)
+    pipeline = make_pipeline(FunctionTransformer(lambda rows: rows[:, :6]), probe).fit(X, NAMES[Y])
+    expected = clone(probe).fit(X[:, :6], NAMES[Y])
+    np.testing.assert_array_equal(pipeline.predict_proba(X), expected.predict_proba(X[:, :6]))
+    copy = clone(expected)
+    assert not hasattr(copy, "coef_")
+    assert copy.get_params() == expected.get_params()
+
+
+def test_grid_search_over_what_matters():
+    search = GridSearchCV(
+        PartialLabelProbe(),
+        {"ridge": [1, 100], "n_candidates": [2, 3], "loss": ["ce", "gce"]},
+        cv=2,
+        n_jobs=1,
+    ).fit(X, Y)
+    assert search.best_params_["ridge"] in (1, 100)
+    assert search.best_estimator_.score(DATA.X_test, DATA.test_labels) > 0.5
+    scores = cross_val_score(DistilledProbe(), X, Y, cv=3, scoring="neg_log_loss")
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_user_may_pickle_a_probe(kind):
+    probe = KINDS[kind]().fit(frame(X), NAMES[Y])
+    again = pickle.loads(pickle.dumps(probe))  # noqa: S301
+    np.testing.assert_array_equal(again.predict_proba(frame(X)), probe.predict_proba(frame(X)))
+
+
+@pytest.mark.parametrize("start", ["zero", "teacher"])
+def test_the_start_does_not_matter_to_cross_entropy(start):
+    np.testing.assert_array_equal(
+        LinearProbe(start=start).fit(X, Y).coef_, LinearProbe().fit(X, Y).coef_
+    )
+
+
+def test_a_start_may_be_any_array_of_the_right_shape():
+    start = LinearProbe().fit(X, Y).coef_
+    for given in (start, start.tolist(), start.astype(np.float32)):
+        probe = LinearProbe(loss="gce", start=given, tol=1e-9).fit(X, Y)
+        expected = LinearProbe(loss="gce", tol=1e-9).fit(X, Y)
+        np.testing.assert_allclose(probe.coef_, expected.coef_, rtol=0, atol=1e-6)
+    # With an intercept, which starts from zero.
+    assert LinearProbe(loss="gce", start=start, fit_intercept=True).fit(X, Y).rounds_[0].converged

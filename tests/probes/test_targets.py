@@ -1,0 +1,223 @@
+"""Targets of a round: the laws of the candidates, and targets by block against whole arrays."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import problems
+import twin
+from prepared import blocks_of, prepared_rows
+from twohot import top_candidates
+from twohot.probes.rounds import (
+    CANDIDATES,
+    LABELS,
+    LabelTargets,
+    OutputTargets,
+    StoredTargets,
+    tied_classes,
+    top_targets,
+)
+
+
+@st.composite
+def outputs_and_counts(draw, distinct=False):
+    """Rows of scores, and how many candidates to keep. Few values, so that ties are common."""
+    n_samples, n_classes = draw(st.integers(1, 6)), draw(st.integers(2, 7))
+    if distinct:
+        orders = st.permutations(range(n_classes))
+        rows = [draw(orders) for _ in range(n_samples)]
+        scores = (np.array(rows) + 1) / n_classes
+    else:
+        scores = draw(arrays(np.float64, (n_samples, n_classes), elements=st.integers(0, 4)))
+    return scores, draw(st.integers(1, n_classes))
+
+
+@given(outputs_and_counts())
+def test_rows_sum_to_one_and_no_weight_exceeds_its_share(case):
+    scores, n_candidates = case
+    weights = top_candidates(scores, n_candidates).toarray()
+    np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-12)
+    assert weights.min() >= 0
+    assert weights.max() <= (1 + 1e-12) / n_candidates
+
+
+@given(outputs_and_counts())
+def test_larger_scores_weigh_no_less_and_equal_ones_the_same(case):
+    scores, n_candidates = case
+    for row, weights in zip(scores, top_candidates(scores, n_candidates).toarray(), strict=True):
+        for k in range(len(row)):
+            for j in range(len(row)):
+                if row[k] > row[j]:
+                    assert weights[k] >= weights[j]
+                    # Between a class that is out and one that is full, there is nothing.
+                    assert weights[j] == 0 or weights[k] == pytest.approx(1 / n_candidates)
+                elif row[k] == row[j]:
+                    assert weights[k] == weights[j]
+
+
+@given(outputs_and_counts(distinct=True))
+def test_of_distinct_scores_the_largest_are_kept(case):
+    scores, n_candidates = case
+    weights = top_candidates(scores, n_candidates).toarray()
+    for row, found in zip(scores, weights, strict=True):
+        kept = set(sorted(range(len(row)), key=lambda k: -row[k])[:n_candidates])
+        assert set(np.flatnonzero(found)) == kept
+        np.testing.assert_allclose(found[list(kept)], 1 / n_candidates)
+
+
+@given(outputs_and_counts(), st.randoms(use_true_random=False))
+def test_the_order_of_the_classes_does_not_matter(case, random):
+    scores, n_candidates = case
+    order = list(range(scores.shape[1]))
+    random.shuffle(order)
+    np.testing.assert_array_equal(
+        top_candidates(scores[:, order], n_candidates).toarray(),
+        top_candidates(scores, n_candidates).toarray()[:, order],
+    )
+
+
+@given(outputs_and_counts(distinct=True))
+def test_one_candidate_is_the_most_likely_class(case):
+    scores, _ = case
+    weights = top_candidates(scores, 1).toarray()
+    np.testing.assert_array_equal(weights, np.eye(scores.shape[1])[scores.argmax(axis=1)])
+
+
+@given(outputs_and_counts())
+def test_all_classes_as_candidates_are_uniform(case):
+    scores, _ = case
+    n_classes = scores.shape[1]
+    weights = top_candidates(scores, n_classes).toarray()
+    np.testing.assert_allclose(weights, 1 / n_classes)
+
+
+@given(outputs_and_counts(), st.floats(1e-6, 1e6))
+@settings(max_examples=50)
+def test_the_scale_of_the_scores_does_not_matter(case, scale):
+    scores, n_candidates = case
+    np.testing.assert_array_equal(
+        top_candidates(scores * scale, n_candidates).toarray(),
+        top_candidates(scores, n_candidates).toarray(),
+    )
+
+
+def test_ties_at_the_boundary_share_what_is_left():
+    outputs = [[0.4, 0.2, 0.2, 0.2], [0.25, 0.25, 0.25, 0.25], [0.1, 0.3, 0.3, 0.3]]
+    expected = [[1 / 2, 1 / 6, 1 / 6, 1 / 6], [1 / 4] * 4, [0, 1 / 3, 1 / 3, 1 / 3]]
+    np.testing.assert_allclose(top_candidates(outputs).toarray(), expected)
+
+
+@pytest.mark.parametrize(("gap", "shared"), [(1e-7, True), (0.9e-6, True), (1.1e-6, False)])
+def test_ties_are_equal_within_a_millionth(gap, shared):
+    weights = top_candidates([[0.6, 0.3, 0.3 * (1 - gap)], [0.6, 0.3, 0.1]]).toarray()
+    np.testing.assert_allclose(weights[0], [0.5, 0.25, 0.25] if shared else [0.5, 0.5, 0])
+    np.testing.assert_allclose(weights[1], [0.5, 0.5, 0])
+
+
+def test_logits_serve_as_well_as_probabilities():
+    logits = np.random.default_rng(0).normal(size=(20, 5))
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_array_equal(
+        top_candidates(logits).toarray(), top_candidates(probabilities).toarray()
+    )
+
+
+def test_candidates_are_kept_sparse():
+    found = top_candidates(np.random.default_rng(0).random((10, 1000)))
+    assert isinstance(found, sp.csr_array)
+    assert found.nnz == 20
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [[0.5, 0.5], [[np.nan, 1.0]], [[np.inf, 1.0]], [["a", "b"]], [[1j, 1.0]]],
+    ids=["one row", "nan", "infinity", "strings", "complex"],
+)
+def test_outputs_must_be_rows_of_finite_scores(outputs):
+    with pytest.raises(ValueError, match=r"outputs has shape.*pass one row of finite scores"):
+        top_candidates(outputs)
+
+
+@pytest.mark.parametrize("n_candidates", [0, -1, 1.5, True])
+def test_the_number_of_candidates_is_a_count(n_candidates):
+    with pytest.raises(ValueError, match=r"n_candidates=.*an integer of at least 1"):
+        top_candidates([[0.5, 0.3, 0.2]], n_candidates)
+
+
+def test_more_candidates_than_classes():
+    with pytest.raises(ValueError, match="n_candidates=4 is more than the 3 classes: pass at most"):
+        top_candidates([[0.5, 0.3, 0.2]], 4)
+
+
+# By block ----------------------------------------------------------------------------------------
+
+
+GIVEN = LabelTargets(5)
+
+
+def make_rows(n_jobs=1):
+    rows = prepared_rows(problems.synthetic().X, n_classes=5, n_jobs=n_jobs)
+    rows.attach(LABELS, problems.synthetic().given_labels)
+    return rows
+
+
+def whole(targets, rows):
+    found = [targets.of(block) for block in blocks_of(rows)]
+    return np.vstack([each.toarray() if sp.issparse(each) else each for each in found])
+
+
+def test_given_labels_become_rows_of_the_identity():
+    labels = problems.synthetic().given_labels
+    np.testing.assert_array_equal(whole(GIVEN, make_rows()), np.eye(5)[labels])
+
+
+def test_outputs_are_kept_as_they_are():
+    coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows()
+    expected = twin.outputs(twin.prepare(rows.X), coef)
+    targets = OutputTargets(coef)
+    np.testing.assert_allclose(whole(targets, rows), expected, atol=1e-14)
+    # A block that was asked for stays as it is when the next is.
+    first = targets.of(rows.block(0))
+    targets.of(rows.block(1))
+    np.testing.assert_allclose(first, expected[:64], atol=1e-14)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("n_candidates", [1, 2, 3])
+def test_candidates_of_a_round_are_those_of_its_outputs(n_candidates, n_jobs):
+    coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows(n_jobs)
+    outputs = twin.outputs(twin.prepare(rows.X), coef)
+    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), n_candidates, GIVEN, 0.0)
+    expected = top_candidates(outputs, n_candidates).toarray()
+    np.testing.assert_allclose(whole(StoredTargets(CANDIDATES), rows), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_a_share_of_the_candidates_goes_to_what_was_given(share):
+    coef, rows = np.random.default_rng(0).normal(size=(5, 12)), make_rows()
+    rows.derive(CANDIDATES, top_targets, OutputTargets(coef), 2, GIVEN, share)
+    made = top_candidates(twin.outputs(twin.prepare(rows.X), coef)).toarray()
+    expected = (1 - share) * made + share * whole(GIVEN, rows)
+    np.testing.assert_allclose(rows.columns[CANDIDATES].toarray(), expected, rtol=1e-6)
+    assert rows.columns[CANDIDATES].dtype == np.float32
+    if share == 1:
+        assert rows.columns[CANDIDATES].nnz == rows.n_samples  # no zeros are stored
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(3, 7))
+@settings(max_examples=50)
+def test_classes_are_tied_if_they_are_candidates_of_the_same_rows(seed, n_classes):
+    generator = np.random.default_rng(seed)
+    columns = generator.choice([0, 0.25, 0.5], (150, n_classes))
+    # Copies of some columns, in any place.
+    columns = columns[:, generator.integers(0, n_classes, n_classes)]
+    rows = prepared_rows(generator.normal(size=(150, 3)), n_classes=n_classes)
+    rows.attach(CANDIDATES, sp.csr_array(columns.astype(np.float32)))
+    found = {frozenset(tied.tolist()) for tied in tied_classes(rows, StoredTargets(CANDIDATES))}
+    groups = {}
+    for label, column in enumerate(columns.T):
+        groups.setdefault(column.tobytes(), []).append(label)
+    assert found == {frozenset(group) for group in groups.values() if len(group) > 1}

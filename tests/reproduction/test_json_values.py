@@ -1,0 +1,92 @@
+"""Records go to JSON and come back equal, or are refused with what is wrong."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twohot_paper.json_values import as_json, canonical, from_json
+
+
+@dataclass(frozen=True)
+class Inner:
+    name: str
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Outer:
+    inner: Inner
+    many: list[Inner]
+    by_name: dict[str, Inner]
+    pair: tuple[int, str]
+    row: tuple[float, ...]
+    either: int | str
+    other: Any
+    maybe: Inner | None = None
+    more: list[int] = field(default_factory=list)
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+INNER = st.builds(Inner, st.text(), st.none() | NUMBERS)
+OUTER = st.builds(
+    Outer,
+    inner=INNER,
+    many=st.lists(INNER, max_size=3),
+    by_name=st.dictionaries(st.text(), INNER, max_size=3),
+    pair=st.tuples(st.integers(), st.text()),
+    row=st.lists(NUMBERS, max_size=3).map(tuple),
+    either=st.integers() | st.text(),
+    other=st.none() | st.booleans() | st.lists(st.text(), max_size=2),
+    maybe=st.none() | INNER,
+    more=st.lists(st.integers(), max_size=3),
+)
+
+
+@given(OUTER)
+def test_a_record_comes_back_as_it_was_written(record: Outer) -> None:
+    assert from_json(Outer, json.loads(json.dumps(as_json(record)))) == record
+
+
+@given(st.dictionaries(st.text(), NUMBERS | st.integers(), max_size=5))
+def test_the_canonical_text_knows_no_order(value: dict[str, Any]) -> None:
+    turned = dict(reversed(value.items()))
+    assert canonical(turned) == canonical(value)
+
+
+@given(NUMBERS, NUMBERS)
+def test_the_canonical_text_tells_apart_what_differs(one: float, other: float) -> None:
+    assert (canonical([one]) == canonical([other])) == (one == other)
+
+
+def test_numbers_of_numpy_are_written_where_python_has_the_like() -> None:
+    assert as_json({"share": np.float64(0.5)}) == {"share": 0.5}
+    with pytest.raises(ValueError, match=r"np.int64\(3\) of type int64 is no value of JSON: write"):
+        as_json([np.int64(3)])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1: "a"}, {"a"}, b"a", 1j, Inner])
+def test_what_json_does_not_have_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="is no value of JSON"):
+        as_json({"deep": [value]})
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (Inner, {"nmae": "a"}, "Inner does not know 'nmae' and lacks 'name': its fields are 'name"),
+        (Inner, {"name": 3}, "3 is no str"),
+        (Inner, [], r"\[\] is no Inner"),
+        (list[Inner], [{}], "Inner lacks 'name'"),
+        (list[int], {"a": 1}, r"is no list\[int\]"),
+        (int | str, 0.5, r"0.5 is no int \| str"),
+        (float, "0.5", "'0.5' is no float"),
+    ],
+)
+def test_what_is_of_another_type_is_refused(kind: Any, value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_json(kind, value)

@@ -1,0 +1,71 @@
+"""Bars and lines stand where the numbers are; what is missing leaves a gap."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from twohot_paper.real_figures import MethodCurve, NoisePanel, gain_bars_figure, noise_lines_figure
+
+NAN = float("nan")
+
+
+def panel(title="Flowers-102"):
+    curves = (
+        MethodCurve("student", "#0072B2", (1.0, NAN, 3.0), (0.2, NAN, NAN)),
+        MethodCurve("two-hot", "#E69F00", (-2.0, 1.0, 4.0), (NAN, NAN, NAN), "--"),
+    )
+    return NoisePanel(title, (0.0, 0.5, 0.9), curves)
+
+
+def bars_of(axes):
+    return [each for each in axes.containers if type(each).__name__ == "BarContainer"]
+
+
+def test_bars_are_as_high_as_the_means_and_side_by_side():
+    figure = gain_bars_figure([panel()], ylabel="gain")
+    (axes,) = figure.axes
+    student, two_hot = bars_of(axes)
+    np.testing.assert_array_equal([bar.get_height() for bar in student], [1.0, np.nan, 3.0])
+    np.testing.assert_array_equal([bar.get_height() for bar in two_hot], [-2.0, 1.0, 4.0])
+    assert student[2].get_x() + student[2].get_width() == pytest.approx(two_hot[2].get_x())
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0", "0.5", "0.9"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["student", "two-hot"]
+
+
+def test_only_what_has_a_spread_gets_error_bars():
+    (axes,) = gain_bars_figure([panel()], ylabel="gain").axes
+    assert sum(type(each).__name__ == "ErrorbarContainer" for each in axes.containers) == 1
+
+
+def test_every_panel_has_its_title_and_no_panel_is_left_over():
+    figure = gain_bars_figure([panel(f"data {i}") for i in range(4)], ylabel="gain")
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title() for axes in shown] == [f"data {i}" for i in range(4)]
+    assert [bool(axes.get_ylabel()) for axes in shown] == [True, False, False, True]
+    assert [bool(axes.get_xlabel()) for axes in shown] == [False, True, True, True]
+
+
+def test_panels_of_a_row_may_share_their_scale():
+    high = MethodCurve("student", "#0072B2", (50.0, 1.0, 1.0), (NAN,) * 3)
+    panels = [panel(), NoisePanel("high", (0.0, 0.5, 0.9), (high,))]
+    figure = gain_bars_figure(panels, ylabel="gain", n_columns=2, share_y=True)
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+
+
+def test_lines_run_through_the_means():
+    (axes,) = noise_lines_figure([panel()], ylabel="accuracy").axes
+    line = next(line for line in axes.lines if line.get_label() == "two-hot")
+    np.testing.assert_array_equal(line.get_ydata(), [-2.0, 1.0, 4.0])
+    assert line.get_linestyle() == "--"
+    assert axes.get_ylabel() == "accuracy"
+
+
+def test_marks_of_noise_rates_are_explained_below():
+    marked = replace(panel(), marks=("", "†", ""))
+    (axes,) = gain_bars_figure([marked], ylabel="gain").axes
+    assert [tick.get_text()[-1] for tick in axes.get_xticklabels()][1] == "†"
+    assert axes.get_xlabel().endswith("\n† beyond recovery")
+    (plain,) = gain_bars_figure([panel()], ylabel="gain").axes
+    assert "\n" not in plain.get_xlabel()

@@ -1,0 +1,231 @@
+"""A grid asks for every run once, the first draw first; cells compare models of the same draw."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from small_data import small_data
+from twohot.base.messages import ArgumentError
+from twohot_paper.exact_trainer import TEACHER
+from twohot_paper.grid import (
+    NOISE_RATES,
+    TUNED_TEACHER,
+    ProbeGrid,
+    absent,
+    among,
+    file_stems,
+    titles,
+)
+from twohot_paper.grid_cells import ACCURACIES, gain, grid_notes, level, model_panels, model_table
+from twohot_paper.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun, Spread
+from twohot_paper.table import Mean
+
+SOME = Spread(0.5, 0.1)
+
+
+def model(test_accuracy, **others):
+    fields = {
+        "test_accuracy": test_accuracy,
+        "train_accuracy": 0.5,
+        "given_agreement": 0.5,
+        "n_corrected": 0,
+        "n_broken": 0,
+        "truth_in_top": None,
+        "clean_true": SOME,
+        "noisy_true": None,
+        "noisy_given": None,
+        "l2": 1.0,
+        "n_passes": 10.0,
+        "cpu_seconds": 1.0,
+        "gradient_norm": 1e-3,
+        "converged": True,
+    }
+    return FittedModel(**(fields | others))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("features")
+    return [small_data(folder)[0], small_data(folder, "birds", seed=1)[0]]
+
+
+def test_runs_are_asked_for_once_and_the_first_draw_first(data):
+    grid = ProbeGrid()
+    runs = grid.runs(data)
+    n_rates = len(NOISE_RATES)
+    assert len(runs) == len(set(runs)) == 2 * (3 * (n_rates - 1) + 1)
+    assert [run.seed for run in runs] == sorted(run.seed for run in runs)
+    assert {run.data for run in runs[: 2 * n_rates]} == {each.key for each in data}
+    # As the paper has it: raw features at its penalty, 0.0005 for Flowers-102.
+    expected = ProbeRun(data[0].key, "superclass", 0.9, 2, 5e-4, "paper")
+    assert expected in runs
+
+
+def test_clean_labels_are_one_run_for_all_corruptions_and_seeds(data):
+    clean = {
+        run
+        for corruption in ("superclass", "symmetric", "asymmetric")
+        for run in ProbeGrid(corruption).runs(data[:1])
+        if run.noise_rate == 0
+    }
+    assert clean == {ProbeRun(data[0].key, CLEAN, 0.0, 0, 5e-4, "paper")}
+
+
+def test_strengths_are_the_multiples_of_the_paper(data):
+    l2 = [ProbeGrid(strength=strength).l2(data[0]) for strength in ("small", "base", "big")]
+    np.testing.assert_allclose(l2, [2e-4, 5e-4, 1e-3])
+
+
+def test_a_penalty_on_prepared_features_is_as_strong_as_on_raw_ones(data):
+    raw = ProbeGrid()
+    prepared = replace(raw, prepared=True)
+    assert all(run.prepared for run in prepared.runs(data))
+    for each in data:
+        np.testing.assert_allclose(prepared.l2(each) * each.mean_square, raw.l2(each), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"corruption": "none"}, {"strength": "huge"}, {"families": ("x",)}]
+)
+def test_unknown_words_are_refused(wrong):
+    with pytest.raises(ArgumentError, match="is not known"):
+        ProbeGrid(**wrong)
+
+
+def test_models_of_one_draw_come_together_and_gains_are_within_it(data):
+    grid = ProbeGrid(families=("tuned teacher", "paper"), noise_rates=(0.5,), seeds=(0, 1, 2))
+    results = {
+        grid.run(data[0], 0.5, 0, "paper"): ProbeResult(
+            {TEACHER: model(0.5), "two-hot": model(0.6)}, 0.5
+        ),
+        grid.run(data[0], 0.5, 1, "paper"): ProbeResult(
+            {TEACHER: model(0.4), "two-hot": model(0.7)}, 0.5
+        ),
+        grid.run(data[0], 0.5, 1, "tuned teacher"): ProbeResult({TEACHER: model(0.45)}, 0.5),
+        # Without the paper's teacher of the same labels, there is nothing to compare with.
+        grid.run(data[0], 0.5, 2, "tuned teacher"): ProbeResult({TEACHER: model(0.9)}, 0.5),
+    }
+    draws = grid.draws(results, data[0], 0.5)
+    assert [set(draw) for draw in draws] == [
+        {TEACHER, "two-hot"},
+        {TEACHER, "two-hot", TUNED_TEACHER},
+        {TUNED_TEACHER},
+    ]
+    points = gain(ACCURACIES["test"])
+    assert points(draws, "two-hot") == Mean(20.0, 10.0, 2)
+    assert points(draws, TUNED_TEACHER) == Mean(5.0, 0.0, 1)
+    assert points(draws, "round 2") is None
+    assert level(ACCURACIES["test"])(draws, TEACHER) == Mean(45.0, 5.0, 2)
+
+
+def test_panels_leave_out_what_is_not_there(data):
+    grid = ProbeGrid(noise_rates=(0.0, 0.5), seeds=(0, 1))
+    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    results = {grid.run(data[1], 0.5, 0, "paper"): ProbeResult(models, 0.5)}
+    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, gain(ACCURACIES["test"]))
+    assert panel.title == "birds"
+    np.testing.assert_allclose(panel.curves[0].means, [np.nan, 10.0])
+    # One draw has no spread.
+    assert np.isnan(panel.curves[0].stds).all()
+
+
+def test_runs_without_noise_show_nothing_of_a_corruption(data):
+    grid = ProbeGrid("symmetric", noise_rates=(0.0, 0.5))
+    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    clean = {grid.run(data[0], 0.0, 0, "paper"): ProbeResult(models, 0.0)}
+    noisy = {grid.run(data[0], 0.5, 0, "paper"): ProbeResult(models, 0.5)}
+    assert grid.begun(clean, data) == []
+    assert grid.begun(clean | noisy, data) == data[:1]
+    points = gain(ACCURACIES["test"])
+    assert model_panels(grid, clean, data, {"two-hot": "two-hot"}, points) == []
+    assert model_table("Gain", grid, clean, data, {"two-hot": ("two-hot", points)}).rows == ()
+
+
+def test_models_that_did_not_converge_are_named_and_counted(data):
+    grid = ProbeGrid(noise_rates=(0.5, 0.9), seeds=(0,))
+    solved = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    stuck = solved | {"two-hot": model(0.6, converged=False)}
+    results = {
+        grid.run(data[0], rate, 0, "paper"): ProbeResult(models, 0.5)
+        for rate, models in ((0.5, solved), (0.9, stuck))
+    }
+    columns = {"two-hot": ("two-hot", level(ACCURACIES["test"]))}
+    table = model_table("Accuracy", grid, results, data, columns)
+    assert table.columns[-1] == "not converged"
+    assert [row[-1] for row in table.rows] == [None, "two-hot student"]
+    points = gain(ACCURACIES["test"])
+    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, points)
+    assert panel.rate_names == ["0.5", "0.9†‡"]
+    count, named, *_ = grid_notes(grid, results, data)
+    assert count.startswith("Models solved to convergence: 3 of 4.")
+    where = "Flowers-102, superclass noise, η = 0.9, seed 0"
+    assert named == f"Not converged: {where}: two-hot student."
+    # A column of remarks is there only where there is something to remark.
+    solved_grid = replace(grid, noise_rates=(0.5,))
+    assert "not converged" not in model_table("", solved_grid, results, data, columns).columns
+
+
+@pytest.mark.parametrize(
+    ("corruption", "last"),
+    [
+        ("symmetric", 5 / 6),  # 1 - 1/K
+        ("superclass", 2 / 3),  # 1 - 1/s, of superclasses of three
+        ("asymmetric", 3 / 4),  # 1 - η = 2η/K
+    ],
+)
+def test_noise_is_beyond_recovery_where_the_truth_is_not_most_frequent(data, corruption, last):
+    assert np.bincount(data[0].superclass).tolist() == [3, 3]
+    grid = ProbeGrid(corruption)
+    assert not grid.is_lost(data[0], 0.0)
+    assert not grid.is_lost(data[0], last)  # a tie
+    assert grid.is_lost(data[0], last + 1e-6)
+
+
+def test_a_small_superclass_does_not_make_noise_beyond_recovery(tmp_path):
+    few = small_data(tmp_path)[0]
+    vars(few)["superclass"] = np.array([0, 0, 1, 1, 1, 1])
+    grid = ProbeGrid(noise_rates=(0.7, 0.8), seeds=(0,))
+    assert grid.lost_share(few, 0.7) == pytest.approx(1 / 3)  # beyond 1 - 1/2, not 1 - 1/4
+    assert not grid.is_lost(few, 0.7)
+    assert grid.is_lost(few, 0.8)
+    results = {run: ProbeResult({TEACHER: model(0.5)}, 0.5) for run in grid.runs([few])}
+    _, lost, part, *_ = grid_notes(grid, results, [few])
+    assert "left out of claims about accuracy: Flowers-102, superclass noise at η = 0.8." in lost
+    assert "In part beyond recovery: Flowers-102, superclass noise at η = 0.7 (33% of rows)" in part
+
+
+def test_rates_beyond_recovery_are_marked(data):
+    grid = ProbeGrid(noise_rates=(0.5, 0.9), seeds=(0,))
+    models = {TEACHER: model(0.5), "two-hot": model(0.6)}
+    results = {run: ProbeResult(models, 0.5) for run in grid.runs(data[:1])}
+    points = gain(ACCURACIES["test"])
+    (panel,) = model_panels(grid, results, data, {"two-hot": "two-hot"}, points)
+    assert panel.rate_names == ["0.5", "0.9†"]
+    table = model_table("Gain", grid, results, data, {"two-hot": ("two-hot", points)})
+    assert [row[1] for row in table.rows] == [0.5, "0.9 †"]
+    (note,) = (note for note in grid_notes(grid, results, data) if "Beyond recovery" in note)
+    assert "Flowers-102, superclass noise at η = 0.9. There the true label" in note
+
+
+def test_notes_count_what_is_missing(data):
+    grid = ProbeGrid(noise_rates=(0.0, 0.5), seeds=(0, 1))
+    results = {grid.run(data[0], 0.5, 0, "paper"): ProbeResult({TEACHER: model(0.5)}, 0.5)}
+    unfinished, nothing = grid.notes(results, data)
+    assert unfinished == "Not finished on Flowers-102: 2 of 3 runs."
+    assert nothing == "Not finished on birds: 3 of 3 runs."
+
+
+def test_data_sets_are_called_by_the_papers_name_and_told_apart(data, tmp_path):
+    again = small_data(tmp_path, "flowers102_other", seed=2)[0]
+    assert set(titles(data).values()) == {"Flowers-102", "birds"}
+    assert set(titles([data[0], again]).values()) == {
+        "Flowers-102 (flowers102_small)",
+        "Flowers-102 (flowers102_other)",
+    }
+    assert file_stems(data) == {each.key: each.name for each in data}
+    odd = small_data(tmp_path, "two\nlines & <b>", seed=3)[0]
+    assert file_stems([odd]) == {odd.key: "two_lines_b_"}
+    assert among(data, ("Flowers-102",)) == data[:1]
+    assert among(data, ()) == data
+    assert absent(data) == ["CIFAR-100", "Caltech-101", "Caltech-256", "Food-101", "StanfordCars"]

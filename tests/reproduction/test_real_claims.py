@@ -1,0 +1,381 @@
+"""Claims about real features: every rule can give every answer, and nothing is mixed up."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from small_data import write_small_data
+from twohot_paper import Log
+from twohot_paper.accuracy_claims import judge_best_everywhere, rises, two_are_enough
+from twohot_paper.claim import Answer
+from twohot_paper.data_set import read_data_set
+from twohot_paper.exact_trainer import FAMILIES, ROUNDS, TEACHER, TWO_HOT
+from twohot_paper.exhibit import choose_exhibits
+from twohot_paper.grid import ProbeGrid
+from twohot_paper.probe_run import FittedModel, ProbeResult, Spread
+from twohot_paper.real_claims import (
+    crosses,
+    early_gain,
+    judge_larger_backbone,
+    judge_three_kinds,
+    moves,
+    truth_in_more,
+    truth_in_two,
+)
+from twohot_paper.reproduction import Reproduction, all_claims
+from twohot_paper.settings_claims import MARGIN, ahead, one_file_each
+from twohot_paper.structure import PairKind, StructureResult, StructureRun
+
+MODEL = FittedModel(
+    test_accuracy=0.5,
+    train_accuracy=0.5,
+    given_agreement=0.5,
+    n_corrected=0,
+    n_broken=0,
+    truth_in_top={"1": 0.5, "2": 0.995, "3": 1.0},
+    clean_true=Spread(0.6, 0.2),
+    noisy_true=Spread(0.3, 0.2),
+    noisy_given=Spread(0.4, 0.2),
+    l2=1e-3,
+    n_passes=10,
+    cpu_seconds=1.0,
+    gradient_norm=1e-4,
+    converged=True,
+)
+
+
+def rounds(*accuracies, **changes):
+    """Return the models of one draw, of some test accuracies."""
+    named = zip(ROUNDS, accuracies, strict=True)
+    return {name: replace(MODEL, test_accuracy=each, **changes) for name, each in named}
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "holds"),
+    [
+        ((0.5, 0.51, 0.52, 0.53, 0.54), True),
+        ((0.5, 0.51, 0.506, 0.52, 0.53), True),  # a step of .4 points down is none
+        ((0.5, 0.55, 0.53, 0.54, 0.56), False),  # a step of 2 points down
+        ((0.5, 0.5, 0.5, 0.5, 0.504), False),
+    ],
+)
+def test_accuracy_rises_if_no_round_falls(accuracies, holds):
+    value, found = rises([rounds(*accuracies)])
+    assert found is holds
+    assert value.mean == pytest.approx(100 * (accuracies[-1] - accuracies[0]))
+
+
+def test_the_best_of_several_is_that_of_the_mean_over_draws():
+    draws = [{"a": 0.9, "b": 0.5, "c": 0.6}, {"a": 0.1, "b": 0.5, "c": 0.6}]
+    value, holds = ahead(["a", "b"], ["c"], score=float)(draws)
+    assert value.mean == pytest.approx(-10)  # not 0.9 of one draw and 0.5 of the other
+    assert not holds
+
+
+def test_a_draw_without_one_of_the_models_does_not_count():
+    assert ahead(["a"], ["b"], score=float)([{"a": 0.9}, {"a": 0.8, "b": 0.7}])[0].n == 1
+    assert ahead(["a"], ["b"], score=float)([{"a": 0.9}]) is None
+
+
+@pytest.mark.parametrize(("share", "holds"), [(0.995, True), (0.9, False)])
+def test_nearly_all_rows_must_have_the_truth_among_two(share, holds):
+    assert truth_in_two([rounds(*[0.5] * 5, truth_in_top={"2": share})])[1] is holds
+
+
+def test_outputs_must_move_in_every_round_and_not_stand_still():
+    draw = rounds(*[0.5] * 5)
+    assert moves("clean_true", "mean", -1)([draw])[1] is False
+    falling = {
+        name: replace(model, clean_true=Spread(0.9 - 0.1 * t, 0.2))
+        for t, (name, model) in enumerate(draw.items())
+    }
+    value, holds = moves("clean_true", "mean", -1)([falling])
+    assert holds
+    assert value.mean == pytest.approx(-40)
+    assert moves("clean_true", "mean", 1)([falling])[1] is False
+    assert moves("noisy_true", "mean", 1)([rounds(*[0.5] * 5, noisy_true=None)]) is None
+
+
+def test_the_truth_overtakes_only_if_it_was_behind():
+    draw = rounds(*[0.5] * 5)
+    last = {ROUNDS[-1]: replace(MODEL, noisy_true=Spread(0.5, 0.1))}
+    assert crosses([draw])[1] is False
+    assert crosses([draw | last])[1] is True
+    assert crosses([draw | last | {TEACHER: last[ROUNDS[-1]]}])[1] is False
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """Return a data set, and invented results of all its grids: students gain, two-hot most."""
+    folder = tmp_path_factory.mktemp("data")
+    path = write_small_data(folder, classes=tuple(f"class {number}" for number in range(24)))
+    data = read_data_set(path)
+    # Two superclasses of twelve: no noise of the grid is beyond recovery.
+    vars(data)["superclass"] = np.repeat([0, 1], 12)
+    results = {}
+    models = rounds(0.5, 0.52, 0.54, 0.56, 0.58)
+    names = {TWO_HOT, *(name for family in FAMILIES.values() for name in family)}
+    models |= {name: replace(MODEL, test_accuracy=0.55) for name in names}
+    models[TWO_HOT] = replace(MODEL, test_accuracy=0.7)
+    for strength in ("small", "base", "big"):
+        for corruption in ("superclass", "symmetric", "asymmetric"):
+            for prepared in (False, True):
+                grid = ProbeGrid(corruption, strength, tuple(FAMILIES), prepared=prepared)
+                results |= {run: ProbeResult(models, 0.5) for run in grid.runs([data])}
+    return path, data, results
+
+
+def test_all_claims_about_accuracy_are_judged_on_any_data(everything, tmp_path):
+    path, data, results = everything
+    work = Reproduction(choose_exhibits(["all"]), {str(path): data}, Log(tmp_path / "runs.jsonl"))
+    verdicts = {claim.id: verdict for claim, verdict in work.judge(results)}
+    assert verdicts.keys() == {claim.id for claim in all_claims()}
+    assert verdicts["rounds-raise-accuracy"].answer is Answer.CONFIRMED
+    assert verdicts["two-hot-at-high-noise"].answer is Answer.CONFIRMED
+    assert verdicts["more-candidates"].answer is Answer.CONFIRMED
+    assert verdicts["two-candidates-best"].answer is Answer.CONFIRMED
+    assert verdicts["labels-or-loss"].answer is Answer.CONFIRMED
+    assert verdicts["tuned-teacher"].answer is Answer.CONFIRMED
+    # The truth is in more of the larger sets.
+    assert verdicts["larger-candidate-sets"].answer is Answer.CONFIRMED
+    assert verdicts["crossing"].answer is Answer.REFUTED
+    assert verdicts["early-gain"].answer is Answer.NOT_TESTABLE  # no second backbone
+    assert "two backbones" in verdicts["early-gain"].evidence
+    assert verdicts["two-hot-with-vit"].answer is Answer.NOT_TESTABLE
+    assert verdicts["larger-backbone"].answer is Answer.NOT_TESTABLE
+
+
+@pytest.mark.parametrize("lead", [0.4, 0.6])
+def test_the_margin_that_a_rule_states_is_the_one_that_it_applies(everything, lead):
+    _, data, results = everything
+    models = rounds(*[0.5] * 5)
+    models |= {name: replace(MODEL, test_accuracy=0.5) for name in FAMILIES["candidates"]}
+    models |= {name: replace(MODEL, test_accuracy=0.5) for name in FAMILIES["losses"]}
+    models[TWO_HOT] = replace(MODEL, test_accuracy=0.5 + lead / 100)
+    close = {run: ProbeResult(models, 0.5) for run in results}
+    judged = [
+        claim
+        for claim in all_claims()
+        if claim.id in {"more-candidates", "labels-or-loss", "two-hot-by-cross-entropy"}
+        or claim.id.startswith("two-hot-at-")
+        or claim.id == "two-hot-everywhere"
+    ]
+    assert len(judged) == 7
+    for claim in judged:
+        assert "more than 0.5 points ahead of" in claim.rule
+        answer = Answer.CONFIRMED if lead > MARGIN else Answer.REFUTED
+        assert claim.judge(close, [data]).answer is answer
+
+
+def test_a_claim_about_several_corruptions_needs_settings_of_each(everything):
+    _, data, results = everything
+    claims = {claim.id: claim for claim in all_claims()}
+    # Runs without noise are there for every corruption, and say nothing of any.
+    some = {run: each for run, each in results.items() if run.corruption in {"superclass", "none"}}
+    for name in ("rounds-raise-accuracy-everywhere", "two-hot-everywhere"):
+        verdict = claims[name].judge(some, [data])
+        assert verdict.answer is Answer.NOT_TESTABLE
+        assert "no setting of symmetric and asymmetric noise" in verdict.evidence
+        assert claims[name].judge(results, [data]).answer is Answer.CONFIRMED
+    assert claims["rounds-raise-accuracy"].judge(some, [data]).answer is Answer.CONFIRMED
+    # At the other penalties superclass noise is enough, and what lacks is said.
+    at_small = claims["rounds-at-small-penalty"]
+    verdict = at_small.judge(some, [data])
+    assert verdict.answer is Answer.CONFIRMED
+    assert "There is no setting of symmetric and asymmetric noise." in verdict.evidence
+    assert "no setting of" not in at_small.judge(results, [data]).evidence
+
+
+def test_a_setting_with_a_model_that_did_not_converge_is_left_out(everything):
+    _, data, results = everything
+    claims = {claim.id: claim for claim in all_claims()}
+    # Were it judged, the setting would be one in which accuracy falls.
+    stuck = {TEACHER: replace(MODEL, test_accuracy=0.9, converged=False)}
+    changed = {
+        run: replace(result, models=result.models | stuck) if run.noise_rate == 0.5 else result
+        for run, result in results.items()
+    }
+    verdict = claims["rounds-raise-accuracy"].judge(changed, [data])
+    assert verdict.answer is Answer.CONFIRMED
+    assert "in 6 of 6 settings" in verdict.evidence
+    assert "Left out, because a model did not converge: pets, superclass noise, η = 0.5." in (
+        verdict.evidence
+    )
+    assert "η = 0.5" not in verdict.table.columns
+    assert "did not converge are left out" in claims["rounds-raise-accuracy"].whole_rule
+    best = judge_best_everywhere(changed, [data])
+    assert "did not converge: pets, superclass noise, η = 0.5" in best.evidence
+
+
+def test_noise_beyond_recovery_is_left_out_of_claims_about_accuracy(everything, tmp_path):
+    models = next(iter(everything[2].values())).models
+    data = read_data_set(write_small_data(tmp_path))  # superclasses of three
+    results = {run: ProbeResult(models, 0.5) for run in ProbeGrid().runs([data])}
+    claims = {claim.id: claim for claim in all_claims()}
+    verdict = claims["rounds-raise-accuracy"].judge(results, [data])
+    assert verdict.basis == "superclass noise: 4 of 4 settings, 3 draws"
+    where = "pets, superclass noise, η = 0.7, 0.8, 0.9"
+    assert f"Left out, because the noise is beyond recovery: {where}." in verdict.evidence
+    assert "beyond 1 − 1/s" in claims["rounds-raise-accuracy"].whole_rule
+    # What outputs do is told at every rate.
+    assert "beyond 1 − 1/s" not in claims["crossing"].whole_rule
+
+
+def test_claims_without_data_are_open_and_not_hidden(tmp_path):
+    work = Reproduction(choose_exhibits(["all"]), {}, Log(tmp_path / "runs.jsonl"))
+    verdicts = {claim.id: verdict for claim, verdict in work.judge(work.results())}
+    assert verdicts.keys() == {claim.id for claim in all_claims()}
+    assert {verdict.answer for verdict in verdicts.values()} == {Answer.NOT_TESTABLE}
+
+
+def pairs(*means):
+    kinds = [PairKind(10, mean, 0.1, ()) for mean in means]
+    return StructureResult(10, 1.0, ((1.0,),), (0, 1), (0, 1), (0, 1), (), *kinds)
+
+
+@pytest.mark.parametrize(
+    ("results", "answer"),
+    [
+        ([pairs(0.4, 0.1, 0.0), pairs(0.3, 0.2, 0.1)], Answer.CONFIRMED),
+        ([pairs(0.4, 0.1, 0.0), pairs(0.1, 0.2, 0.3)], Answer.CONDITIONAL),
+        ([pairs(0.0, 0.1, 0.0), pairs(0.1, 0.2, 0.3)], Answer.REFUTED),
+        ([pairs(0.4, None, 0.0)], Answer.NOT_TESTABLE),
+        ([], Answer.NOT_TESTABLE),
+    ],
+)
+def test_three_kinds_of_pairs_are_told_apart_by_their_means(tmp_path, results, answer):
+    data = [
+        read_data_set(write_small_data(tmp_path, f"set {number}", seed=number))
+        for number in range(2)
+    ]
+    found = {StructureRun(each.key): result for each, result in zip(data, results, strict=False)}
+    assert judge_three_kinds(found, data).answer is answer
+
+
+def test_a_larger_set_must_hold_the_truth_more_often():
+    rising = rounds(*[0.5] * 5, truth_in_top={"1": 0.5, "2": 0.7, "3": 0.8})
+    value, holds = truth_in_more([rising])
+    assert holds
+    assert value.mean == pytest.approx(30)
+    level = rounds(*[0.5] * 5, truth_in_top={"1": 0.5, "2": 0.7, "3": 0.7})
+    assert not truth_in_more([level])[1]
+    assert truth_in_more([rounds(*[0.5] * 5, truth_in_top=None)]) is None
+
+
+@pytest.mark.parametrize(
+    ("levels", "answer"),
+    [
+        ({"cifar100_vit_b": 0.35, "cifar100_resnet34": 0.25}, Answer.CONFIRMED),
+        ({"cifar100_vit_b": 0.2, "cifar100_resnet34": 0.25}, Answer.REFUTED),
+        ({"cifar100_vit_b": 0.35, "cifar100_resnet50": 0.25}, Answer.NOT_TESTABLE),
+        ({"cifar100_vit_b": 0.35, "pets_resnet34": 0.25}, Answer.NOT_TESTABLE),
+    ],
+)
+def test_backbones_are_compared_on_one_data_set(tmp_path, levels, answer):
+    data = [read_data_set(write_small_data(tmp_path, name)) for name in levels]
+    found = {
+        StructureRun(each.key): pairs(level, 0.1, 0.0)
+        for each, level in zip(data, levels.values(), strict=True)
+    }
+    assert judge_larger_backbone(found, data).answer is answer
+
+
+def test_the_student_on_a_transformer_is_judged_at_high_noise(tmp_path):
+    (claim,) = (each for each in all_claims() if each.id == "two-hot-with-vit")
+    classes = tuple(f"class {number}" for number in range(24))
+    data = read_data_set(write_small_data(tmp_path, "pets_vit_b", classes=classes))
+    vars(data)["superclass"] = np.repeat([0, 1], 12)
+    for two_hot, answer in ((0.58, Answer.CONFIRMED), (0.5, Answer.REFUTED)):
+        models = rounds(0.5, 0.52, 0.54, 0.56, 0.58)
+        models[TWO_HOT] = replace(MODEL, test_accuracy=two_hot)
+        results = {
+            run: ProbeResult(models, 0.5)
+            for corruption in ("superclass", "symmetric", "asymmetric")
+            for run in ProbeGrid(corruption).runs([data])
+        }
+        assert claim.judge(results, [data]).answer is answer
+    other = read_data_set(write_small_data(tmp_path, "pets"))
+    assert claim.judge({}, [other]).answer is Answer.NOT_TESTABLE
+
+
+def test_two_steps_bring_nearly_all_of_the_gain_or_not():
+    value, holds = early_gain([rounds(0.5, 0.55, 0.59, 0.595, 0.6)])
+    assert holds
+    assert value.mean == pytest.approx(90)
+    assert not early_gain([rounds(0.5, 0.52, 0.54, 0.57, 0.6)])[1]
+    assert early_gain([rounds(0.5, 0.5, 0.5, 0.5, 0.505)]) is None  # no gain to speak of
+
+
+def test_more_candidates_than_classes_are_no_rivals():
+    draw = {TWO_HOT: MODEL, "top-3": replace(MODEL, test_accuracy=0.4)}
+    value, holds = two_are_enough([draw])
+    assert holds
+    assert value.mean == pytest.approx(10)
+    assert not two_are_enough([draw | {"top-5": replace(MODEL, test_accuracy=0.6)}])[1]
+    assert two_are_enough([{TWO_HOT: MODEL}]) is None
+
+
+@pytest.mark.parametrize(
+    ("best", "answer"),
+    [(TWO_HOT, Answer.CONFIRMED), ("top-1", Answer.REFUTED), ("top-10", Answer.REFUTED)],
+)
+def test_the_best_number_of_candidates_is_judged_by_mean_gains(everything, best, answer):
+    _, data, results = everything
+    changed = {
+        run: replace(
+            result,
+            models=result.models | {TWO_HOT: MODEL} | {best: replace(MODEL, test_accuracy=0.9)},
+        )
+        for run, result in results.items()
+    }
+    assert judge_best_everywhere(changed, [data]).answer is answer
+    assert judge_best_everywhere({}, [data]).answer is Answer.NOT_TESTABLE
+
+
+@pytest.mark.parametrize(("n_seeds", "n_draws"), [(None, 3), (1, 1), (5, 5)])
+def test_claims_and_tables_are_of_the_same_draws(everything, tmp_path, n_seeds, n_draws):
+    path, data, results = everything
+    models = next(iter(results.values())).models
+    runs = ProbeGrid(seeds=tuple(range(6))).runs([data])
+    results = {run: ProbeResult(models, run.noise_rate) for run in runs}
+    (figure,) = choose_exhibits(["fig:real_gain"])
+    log = Log(tmp_path / "runs.jsonl")
+    work = Reproduction([figure], {str(path): data}, log, n_seeds=n_seeds)
+    verdicts = {claim.id: verdict for claim, verdict in work.judge(results)}
+    assert verdicts["rounds-raise-accuracy"].table.rows[0][-1].n == n_draws
+    assert work.make(figure, results).tables["gains"].rows[-1][-1].n == n_draws
+
+
+def test_draws_of_labels_do_not_change_synthetic_figures(tmp_path):
+    (figure,) = choose_exhibits(["fig:clean_noisy_output"])
+    log = Log(tmp_path / "runs.jsonl")
+    few, all_draws = (Reproduction([figure], {}, log, n_seeds=each) for each in (1, None))
+    assert few.runs_of(figure) == all_draws.runs_of(figure)
+
+
+def test_two_files_of_a_data_set_count_once(tmp_path):
+    some, whole, other = (
+        read_data_set(write_small_data(tmp_path, name, seed=seed, n_train=n_train))
+        for seed, (name, n_train) in enumerate(
+            (("cifar100_some", 60), ("cifar100_whole", 120), ("pets", 60))
+        )
+    )
+    assert one_file_each({}, [some, whole, other]) == [whole, other]
+    rising, flat = rounds(0.5, 0.52, 0.54, 0.56, 0.58), rounds(*[0.5] * 5)
+    results = {run: ProbeResult(rising, 0.5) for run in ProbeGrid().runs([some, other])}
+    results |= {run: ProbeResult(flat, 0.5) for run in ProbeGrid(seeds=(0,)).runs([whole])}
+    data = [some, whole, other]
+    assert one_file_each(results, data) == [some, other]
+    (claim,) = (claim for claim in all_claims() if claim.id == "rounds-raise-accuracy")
+    verdict = claim.judge(results, data)
+    assert "It holds in 8 of 8 settings." in verdict.evidence
+    assert [row[0] for row in verdict.table.rows] == ["CIFAR-100 (cifar100_some)", "pets"]
+    results |= {StructureRun(each.key): pairs(0.4, 0.1, 0.0) for each in data}
+    assert "on 2 of 2 data sets" in judge_three_kinds(results, data).evidence
+
+
+def test_every_verdict_quotes_a_sentence_or_is_a_question_of_our_own():
+    for claim in all_claims():
+        assert claim.of_paper != (claim.text.startswith("(") and claim.text.endswith(")"))
+        assert claim.place

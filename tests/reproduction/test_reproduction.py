@@ -1,0 +1,108 @@
+"""What a reproduction finds in its log, and what it judges its claims by."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from small_data import write_small_data
+from twohot_paper import Log, Record, identity
+from twohot_paper.data_set import read_data_set
+from twohot_paper.exhibit import choose_exhibits
+from twohot_paper.probe_run import PRODUCT_SECONDS
+from twohot_paper.reproduction import Reproduction
+from twohot_paper.theory_evidence import (
+    DescentOutcome,
+    DescentRun,
+    TemperatureResult,
+    TemperatureRun,
+)
+
+RECORDS = Path(__file__).parents[2] / "docs" / "reproduction" / "runs.jsonl"
+
+
+class CountingLog(Log):
+    """A log that counts how often its file is read."""
+
+    n_readings = 0
+
+    def _lines(self):
+        self.n_readings += 1
+        return super()._lines()
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a log with finished runs of two kinds, and a failed one."""
+    log = CountingLog(tmp_path / "runs.jsonl")
+    ended = [
+        (DescentRun(0.1, 10), DescentOutcome(1.0, 1.0, 0.5, 0.9), None),
+        (TemperatureRun(2.0), TemperatureResult(0.0, 2.0), None),
+        (DescentRun(0.2, 10), None, "ValueError: no luck"),
+    ]
+    for run, result, error in ended:
+        log.append(Record(run, result, error, 0.1, 0.1, {}))
+    return log
+
+
+def test_results_of_all_kinds_come_from_one_reading(log):
+    results = Reproduction([], {}, log).results()
+    assert list(results) == [DescentRun(0.1, 10), TemperatureRun(2.0)]
+    assert results[TemperatureRun(2.0)].coef_ratio == 2.0
+    assert log.n_readings == 1
+
+
+def test_failed_runs_are_read_too_and_refused_if_recorded_otherwise(log):
+    kept, last = log.path.read_text().rsplit('{"format"', maxsplit=1)
+    log.path.write_text(kept + '{"format"' + last.replace('"learning_rate"', '"rate"'))
+    with pytest.raises(ValueError, match="was recorded otherwise: DescentRun does not know 'rate'"):
+        Reproduction([], {}, log).results()
+
+
+def test_the_records_of_the_page_are_all_found_under_their_names():
+    log = Log(RECORDS)
+    results = Reproduction([], {}, log).results()
+    assert {identity(run) for run in results} == log.identities()
+
+
+def test_what_is_about_other_data_is_not_run_and_leaves_no_empty_table(tmp_path):
+    path = write_small_data(tmp_path)
+    chosen = choose_exhibits(["fig:gram_mat", "fig:topk", "fig:real_gain", "tab:sym_base"])
+    work = Reproduction(chosen, {str(path): read_data_set(path)}, Log(tmp_path / "runs.jsonl"))
+    missing = {exhibit.id: lacks for exhibit, lacks in work.missing().items()}
+    assert missing.keys() == {"fig:gram_mat", "fig:topk"}
+    assert "a file whose name starts with cifar100" in missing["fig:topk"]
+    tables = [table for each in work.able().exhibits for table in work.make(each, {}).tables]
+    assert tables == ["not_run"]  # the paper's tables whose data is not at hand
+
+
+def test_runs_on_more_rows_are_said_to_take_longer(tmp_path):
+    path = write_small_data(tmp_path)
+    data = read_data_set(path)
+    more = replace(data, X=np.repeat(data.X, 10_000, axis=0))
+    [figure] = choose_exhibits(["fig:real_gain"])
+
+    def minutes(of):
+        work = Reproduction([figure], {str(path): of}, Log(tmp_path / "runs.jsonl"))
+        return work.core_minutes(figure, work.runs_of(figure))
+
+    n_runs = len(Reproduction([figure], {str(path): data}, Log(path)).runs_of(figure))
+    expected = n_runs * PRODUCT_SECONDS / 60 * 9_999 * data.X.size * data.n_classes
+    assert minutes(more) - minutes(data) == pytest.approx(expected)
+    assert Reproduction([figure], {}, Log(path)).core_minutes(figure, []) == figure.minutes
+
+
+def test_the_page_of_verdicts_is_short_and_links_to_pages_that_exist():
+    page = RECORDS.parents[1] / "reproduction.md"
+    text = page.read_text("utf-8")
+    assert len(text.split()) <= 3000
+    linked = set(re.findall(r"\]\((reproduction/[^)#]+\.md)", text))
+    assert len(linked) > 30
+    assert [each for each in linked if not (page.parent / each).exists()] == []
+
+
+def test_the_course_is_a_page_long():
+    course = RECORDS.parents[1] / "explanation" / "self_distillation.md"
+    assert 2000 < len(course.read_text("utf-8").split()) <= 2700

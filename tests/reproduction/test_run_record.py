@@ -1,0 +1,59 @@
+"""What a run is known by: its kind and its settings, in every process and order of fields."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, make_dataclass
+
+import pytest
+from seeded_runs import PLAN, Draw
+
+from twohot_paper import identity
+from twohot_paper.runs import versions_of
+
+ELSEWHERE = """
+from seeded_runs import Draw
+from twohot_paper import identity
+print(identity(Draw(3, 0.5)))
+"""
+
+
+def test_identities_are_those_of_every_process() -> None:
+    environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "1"}
+    command = [sys.executable, "-c", ELSEWHERE]
+    found = subprocess.check_output(command, env=environment, text=True)  # noqa: S603 - ours
+    assert found.strip() == identity(Draw(3, 0.5))
+
+
+def test_the_order_of_fields_and_the_writing_of_numbers_do_not_matter() -> None:
+    turned = make_dataclass(
+        "Draw", [("moments", list), ("scale", float), ("seed", int)], frozen=True
+    )
+    assert identity(turned([1, 2], 2.0, 0)) == identity(Draw(0, 2))
+
+
+def test_kind_and_settings_tell_runs_apart() -> None:
+    @dataclass(frozen=True)
+    class Other:
+        seed: int
+        scale: float
+        moments: tuple[int, ...]
+
+    names = [identity(run) for run in [*PLAN, Other(0, 0.5, (1, 2)), Draw(0, 0.5, (2, 1))]]
+    assert len(set(names)) == len(names) == len(PLAN) + 2
+
+
+def test_a_run_that_can_change_is_refused() -> None:
+    @dataclass
+    class Loose:
+        seed: int
+
+    for run in (Loose(0), {"seed": 0}):
+        with pytest.raises(ValueError, match="can change: make its class a frozen dataclass"):
+            identity(run)
+
+
+def test_versions_are_those_of_what_is_installed() -> None:
+    found = versions_of(["numpy", "no-such-package"])
+    assert found["no-such-package"] == "not installed"
+    assert found["Python"].startswith("3.")
+    assert found["numpy"][0].isdigit()

@@ -1,0 +1,180 @@
+"""Figures and tables that need no data, by what they show, at tiny settings."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from twohot_paper.exhibit import choose_exhibits
+from twohot_paper.json_values import as_json, from_json
+from twohot_paper.maker import RUN_KINDS, Maker
+from twohot_paper.synthetic_makers import (
+    LabelCorruption,
+    SyntheticAccuracy,
+    SyntheticEigenvalues,
+    SyntheticGrid,
+)
+from twohot_paper.synthetic_outputs import (
+    PAPER_LEVELS,
+    SeparationCurves,
+    SoftmaxErrors,
+    SyntheticLabelOutputs,
+    SyntheticOutputPlane,
+)
+from twohot_paper.synthetic_setting import SyntheticSetting
+from twohot_paper.table import Mean
+
+TINY = SyntheticSetting(n_per_class=8, l2=4e-3)
+GRID = SyntheticGrid(TINY, noise_rates=(0.0, 0.5), seeds=(0, 1), n_rounds=2)
+MAKERS: dict[str, Maker] = {
+    "fig:acc_gain": SyntheticAccuracy(GRID),
+    "fig:eigenspectrum": SyntheticEigenvalues(seeds=(0, 1), n_rounds=2, setting=TINY),
+    "fig:output_clst": SyntheticOutputPlane("output_clst", (1, 2), n_rounds=2, setting=TINY),
+    "fig:output_evolution_full": SyntheticOutputPlane("full", (1,), n_rounds=1, setting=TINY),
+    "fig:clean_noisy_output": SyntheticLabelOutputs(seeds=(0, 1), n_rounds=2, setting=TINY),
+    "fig:sm_error": SoftmaxErrors(n_per_class=(10, 100), n_rounds=2),
+    "fig:lambda_pq": SeparationCurves(),
+    "table:label_corruption_three": LabelCorruption(),
+}
+
+
+def measured(maker: Maker) -> dict[Any, Any]:
+    """Measure all runs and read each back from JSON, as a log would."""
+    results = {}
+    for run in maker.runs([]):
+        kind = RUN_KINDS[type(run)]
+        assert from_json(kind.run, as_json(run)) == run
+        results[run] = from_json(kind.result, as_json(kind.measure(run, {})))
+    return results
+
+
+@pytest.fixture(scope="module")
+def all_results() -> dict[str, dict[Any, Any]]:
+    return {name: measured(maker) for name, maker in MAKERS.items()}
+
+
+def test_every_exhibit_without_data_is_tested_here() -> None:
+    found = {exhibit.id: type(exhibit.build()) for exhibit in choose_exhibits(["synthetic"])}
+    assert found == {name: type(maker) for name, maker in MAKERS.items()}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_makers_draw_all_and_say_what_is_missing(
+    name: str, all_results: dict[str, dict[Any, Any]]
+) -> None:
+    maker, results = MAKERS[name], all_results[name]
+    made = maker.make(results, [])
+    assert made.figures
+    assert not any("missing" in note for note in made.notes)
+    for table in made.tables.values():
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+        assert table.to_latex()
+    if results:
+        some = dict(list(results.items())[:1])
+        partly = maker.make(some, [])
+        assert partly.figures
+        assert f"{len(results) - 1} of {len(results)} runs are missing." in partly.notes
+        nothing = maker.make({}, [])
+        assert not nothing.figures
+        assert nothing.notes
+
+
+def test_accuracies_are_drawn_as_measured(all_results: dict[str, dict[Any, Any]]) -> None:
+    results = all_results["fig:acc_gain"]
+    made = MAKERS["fig:acc_gain"].make(results, [])
+    block, repaired, raw = made.figures["acc_gain"].axes
+    labels = [line.get_label() for line in block.get_lines()]
+    assert labels[:2] == ["teacher (t = 1)", "student (t = 2)"]
+    for axes, kind in ((block, "block"), (repaired, "repaired"), (raw, "raw")):
+        runs = [run for run in GRID.of_kind(kind) if run.noise_rate == 0.5]
+        mean = 100 * np.mean([results[run].rounds[0].accuracy for run in runs])
+        teacher = axes.get_lines()[0]
+        assert teacher.get_xdata() == pytest.approx([0.0, 0.5])
+        assert teacher.get_ydata()[1] == pytest.approx(mean)
+    rows = {row[:2]: row for row in made.tables["acc_gain"].rows}
+    cell = rows["Perturbed, as the authors drew it", 0.5][2]
+    assert isinstance(cell, Mean)
+    assert cell.n == 2
+    assert cell.mean == pytest.approx(raw.get_lines()[0].get_ydata()[1])
+
+
+def test_eigenvalues_of_later_rounds_are_powers(all_results: dict[str, dict[Any, Any]]) -> None:
+    made = MAKERS["fig:eigenspectrum"].make(all_results["fig:eigenspectrum"], [])
+    first, marked, second = made.figures["eigenspectrum"].axes[0].get_lines()[:3]
+    np.testing.assert_allclose(first.get_ydata() ** 2, second.get_ydata(), atol=1e-7)
+    assert len(marked.get_xdata()) == 4
+    p, q = (value / (0.512 + value) for value in (0.6, 0.6 + 8 * 0.3))
+    assert first.get_ydata()[[3, 4]] == pytest.approx([q, p], abs=1e-7)
+    row = made.tables["eigenspectrum"].rows[1]
+    assert row[4].mean == pytest.approx((q / p) ** 2, abs=1e-6)
+
+
+def test_the_plane_has_one_panel_per_matrix_and_round(
+    all_results: dict[str, dict[Any, Any]],
+) -> None:
+    results = all_results["fig:output_clst"]
+    drawn = MAKERS["fig:output_clst"].make(results, []).figures["output_clst"]
+    assert len(drawn.axes) == 3 * 2
+    teacher = drawn.axes[0]
+    assert teacher.get_title() == "teacher (t = 1): 50% right"
+    # wrong and right samples of class 0, in this order; the right ones sit near corner 0
+    wrong, right = (part.get_offsets() for part in teacher.collections[:2])
+    assert len(wrong) == len(right) == 4
+    corner = np.sqrt([0.5, 0.5])
+    far, near = (np.linalg.norm(part - corner, axis=1) for part in (wrong, right))
+    assert near.max() < far.min()
+
+
+def test_outputs_at_labels_are_pooled_over_draws(all_results: dict[str, dict[Any, Any]]) -> None:
+    maker, results = MAKERS["fig:clean_noisy_output"], all_results["fig:clean_noisy_output"]
+    made = maker.make(results, [])
+    row = next(row for row in made.tables["clean_noisy_output"].rows if row[0].startswith("Pert"))
+    outputs = []
+    plane = SyntheticOutputPlane("x", (1,), n_rounds=1, setting=TINY)
+    true, given = TINY.labels(0.5)
+    for seed in (0, 1):
+        run = replace(plane, seed=seed).runs([])[1]
+        teacher = np.array(RUN_KINDS[type(run)].measure(run, {}).outputs[0])
+        outputs.append(teacher[np.arange(len(true)), true][true == given])
+    pooled = np.concatenate(outputs)
+    assert row[2:4] == pytest.approx((pooled.mean(), pooled.std()), abs=1e-4)
+
+
+def test_softmax_errors_at_fixed_penalty_and_ridge() -> None:
+    maker = SoftmaxErrors(n_per_class=(1e2, 1e6), n_rounds=2)
+    results = measured(maker)
+    fixed_l2 = [results[run].errors for run in maker.at_penalty()]
+    fixed_ridge = [results[run].errors for run in maker.at_ridge()]
+    np.testing.assert_allclose(fixed_l2, [[1.57e-2, 3.10e-2], [2.94e-4, 4.61e-4]], rtol=5e-3)
+    np.testing.assert_allclose(fixed_ridge[1], [3.9e-2, 4.7e-2], atol=6e-4)
+
+
+def test_separations_of_the_papers_data_sets(all_results: dict[str, dict[Any, Any]]) -> None:
+    """λ for q/p = 2 and q/p at the penalties of the text, as computed before."""
+    maker, results = SeparationCurves(), all_results["fig:lambda_pq"]
+    measured_before = {
+        "CIFAR-100": (1.52e-7, 125.5, 105.8),
+        "Caltech-101": (8.64e-7, 45.5, 43.9),
+        "Caltech-256": (1.11e-7, 45.9, 43.8),
+        "Flowers-102": (1.09e-6, 31.1, 30.2),
+        "Food-101": (1.10e-7, 125.9, 110.9),
+        "StanfordCars": (6.39e-7, 8.85, 8.82),
+    }
+    assert measured_before.keys() == PAPER_LEVELS.keys()
+    for name, numbers in measured_before.items():
+        found = results[maker.run_of(name, 1.0)]
+        assert (found.l2_for_target, *found.at_marked) == pytest.approx(numbers, rel=4e-3)
+        of_raw = results[maker.run_of(name, 1000.0)]
+        assert of_raw.l2_for_target == pytest.approx(1000 * found.l2_for_target)
+    axes = maker.make(results, []).figures["lambda_pq"].axes[0]
+    assert axes.get_lines()[0].get_ydata()[0] < 2 < axes.get_lines()[0].get_ydata()[-1]
+
+
+def test_corruption_matrices_in_numbers() -> None:
+    made = LabelCorruption(superclass=(0, 0, 0, 1), noise_rate=0.6).make({}, [])
+    rows = {row[:2]: row[2:] for row in made.tables["label_corruption_three"].rows}
+    assert rows["symmetric", 0] == pytest.approx((0.4, 0.2, 0.2, 0.2))
+    assert rows["asymmetric", 3] == pytest.approx((0.3, 0.15, 0.15, 0.4))
+    assert rows["superclass", 1] == pytest.approx((0.3, 0.4, 0.3, 0))
+    assert rows["superclass", 3] == (0, 0, 0, 1)

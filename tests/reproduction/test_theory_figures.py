@@ -1,0 +1,38 @@
+"""The theory's figures beyond what their makers' tests look at."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from twohot.base.pictures import METHOD_COLOURS, round_colour, round_marker
+from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
+from twohot_paper.theory_figures import softmax_error_figure
+
+
+def test_rounds_darken_and_keep_their_colours_beyond_the_last() -> None:
+    def lightness(colour: str) -> int:
+        return sum(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+
+    shades = [lightness(round_colour(number)) for number in range(1, 8)]
+    assert shades == sorted(shades, reverse=True)
+    assert len(set(shades)) == 7
+    assert round_colour(9) == round_colour(7)
+    assert round_marker(9) == round_marker(7)
+    assert METHOD_COLOURS["two-hot"] not in {round_colour(number) for number in range(1, 8)}
+
+
+def test_the_plane_names_its_corners_and_circles_clusters_only() -> None:
+    outputs = np.array([[[0.9, 0.05, 0.05], [0.05, 0.9, 0.05]], [[0.4, 0.35, 0.25]] * 2])
+    labels = np.array([0, 0])
+    rows = {"two samples": LabelledOutputs(outputs, labels, labels)}
+    drawn = output_plane_figure(rows, rounds=(1, 2), class_names=["ant", "bee", "cow"])
+    apart, together = drawn.axes
+    assert [text.get_text() for text in apart.texts] == ["ant", "bee", "cow"]
+    assert (len(apart.get_lines()), len(together.get_lines())) == (1, 2)
+
+
+def test_missing_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r'pip install "twohot\[plot\]"'):
+        softmax_error_figure({"n": (np.array([1.0]), np.array([[0.1]]))})
