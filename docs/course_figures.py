@@ -7,12 +7,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from twohot.noise import symmetric
-from twohot.theory import CorrelationModel
-from twohot.theory import outputs_by_round
-from twohot.theory import partial_label_condition
-from twohot.theory import partial_label_outputs
-from twohot.theory import shrinkage_factors
-from twohot.theory import type_outputs
+from twohot.theory import (
+    CorrelationModel,
+    outputs_by_round,
+    partial_label_condition,
+    partial_label_outputs,
+    shrinkage_factors,
+    type_outputs,
+)
 
 FOLDER = Path(__file__).parent / "figures"
 DPI = 80  # readable on a page, and each below 50 kB

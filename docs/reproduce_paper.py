@@ -6,23 +6,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from twohot_paper import Log
-from twohot_paper import Progress
 from twohot.base.pictures import write_figure
-from twohot_paper.data_set import STRENGTHS
-from twohot_paper.data_set import DataSet
+from twohot_paper import Log, Progress
+from twohot_paper.data_set import STRENGTHS, DataSet, find_feature_files, read_data_sets
 from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.data_set import find_feature_files
-from twohot_paper.data_set import read_data_sets
+from twohot_paper.figure_makers import StartsRun
+from twohot_paper.grid import ProbeGrid, titles
 from twohot_paper.grid_cells import convergence
 from twohot_paper.maker import Results
-from twohot_paper.report import write_text
-from twohot_paper.grid import ProbeGrid
-from twohot_paper.grid import titles
 from twohot_paper.probe_run import ProbeRun
-from twohot_paper.report import show
+from twohot_paper.report import show, write_text
 from twohot_paper.reproduction import Reproduction
-from twohot_paper.figure_makers import StartsRun
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"

@@ -17,14 +17,11 @@ from sklearn.datasets import load_digits
 
 from twohot import find_label_issues
 from twohot.audit.folder import write_audit_folder
-from twohot.audit.report import review_rows
-from twohot.audit.report import review_summary
-from twohot_command.demo import grey_picture
-from twohot.noise import corrupt_labels
-from twohot.noise import symmetric
-from twohot.review.records import ReviewRows
-from twohot.review.records import ReviewSummary
+from twohot.audit.report import review_rows, review_summary
+from twohot.noise import corrupt_labels, symmetric
+from twohot.review.records import ReviewRows, ReviewSummary
 from twohot.tables import FeatureTable
+from twohot_command.demo import grey_picture
 
 FIGURES = Path(__file__).parent / "figures"
 

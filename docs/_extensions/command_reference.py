@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from twohot_command.app import EXAMPLES
-from twohot_command.app import parser_of
-from twohot_command.explain import TOPICS
+from twohot_command.app import EXAMPLES, parser_of
 from twohot_command.commands import COMMANDS
+from twohot_command.explain import TOPICS
 
 
 def command_sections() -> Iterator[str]:

@@ -19,8 +19,7 @@ found.
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from twohot.noise import corrupt_labels
-from twohot.noise import symmetric
+from twohot.noise import corrupt_labels, symmetric
 
 pixels, digits = load_digits(return_X_y=True)
 embeddings, test_embeddings, true_labels, test_labels = train_test_split(

@@ -24,8 +24,7 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from twohot.noise import corrupt_labels
-from twohot.noise import symmetric
+from twohot.noise import corrupt_labels, symmetric
 
 folder = Path(tempfile.mkdtemp())
 data = load_digits()

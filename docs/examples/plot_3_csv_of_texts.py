@@ -24,8 +24,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from twohot.noise import corrupt_labels
-from twohot.noise import symmetric
+from twohot.noise import corrupt_labels, symmetric
 
 PARTS = (
     "cluster.hierarchy",

@@ -15,8 +15,7 @@ Everything that twohot returns keeps the index, so that nothing has to be put in
 import pandas as pd
 from sklearn.datasets import load_digits
 
-from twohot.noise import corrupt_labels
-from twohot.noise import symmetric
+from twohot.noise import corrupt_labels, symmetric
 
 pixels, digits = load_digits(return_X_y=True, as_frame=True)
 names = [f"scan-{number:04d}" for number in range(len(pixels))]

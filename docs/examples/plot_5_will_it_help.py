@@ -17,8 +17,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from twohot.noise import corrupt_labels
-from twohot.noise import symmetric
+from twohot.noise import corrupt_labels, symmetric
 
 pixels, digits = load_digits(return_X_y=True)
 features, test_features, truth, test_truth = train_test_split(
@@ -56,8 +55,7 @@ for line in str(answers["70% wrong"]).splitlines():
 
 import matplotlib.pyplot as plt
 
-from twohot import AutoProbe
-from twohot import LinearProbe
+from twohot import AutoProbe, LinearProbe
 
 accuracy = {
     name: [

@@ -18,9 +18,7 @@ For this you need ``pip install "twohot[dask]"``.
 import dask.array as da
 import numpy as np
 
-from twohot.noise import corrupt_labels
-from twohot.noise import make_features
-from twohot.noise import symmetric
+from twohot.noise import corrupt_labels, make_features, symmetric
 
 made = make_features(n_classes=8, n_per_class=1500, n_features=48, same_class=0.1, random_state=0)
 order = np.random.default_rng(0).permutation(len(made.labels))

@@ -15,9 +15,7 @@ and a table of what is called what.
 import numpy as np
 from sklearn.datasets import load_digits
 
-from twohot.noise import corrupt_labels
-from twohot.noise import pair_flip
-from twohot.noise import symmetric
+from twohot.noise import corrupt_labels, pair_flip, symmetric
 
 pixels, truth = load_digits(return_X_y=True)
 embeddings = pixels / 16

@@ -79,10 +79,8 @@ print(f"best ridge: {search.best_params_['ridge']}")
 import matplotlib.pyplot as plt
 from sklearn.model_selection import train_test_split
 
-from twohot import AutoProbe
-from twohot import PartialLabelProbe
-from twohot.noise import corrupt_labels
-from twohot.noise import symmetric
+from twohot import AutoProbe, PartialLabelProbe
+from twohot.noise import corrupt_labels, symmetric
 
 train, test, truth, test_truth = train_test_split(X, digits, stratify=digits, random_state=0)
 rates = [0, 0.1, 0.3, 0.5, 0.7, 0.8]

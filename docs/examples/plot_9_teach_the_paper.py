@@ -18,9 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from twohot import theory
-from twohot.noise import corrupt_labels
-from twohot.noise import make_features
-from twohot.noise import symmetric
+from twohot.noise import corrupt_labels, make_features, symmetric
 
 K, N_PER_CLASS, L2, N_ROUNDS = 4, 100, 3.125e-4, 6
 model = theory.CorrelationModel.case_3(

@@ -11,8 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from twohot_command import interruptible
 
-# The commands by purpose, in the order in which they are listed. Each is the function of its name in
-# `twohot_command.<name>` or an entry point; the line is the first of its docstring.
+# The commands by purpose, in the order in which they are listed. Each is the function of its name
+# in `twohot_command.<name>` or an entry point; the line is the first of its docstring.
 PANELS = {
     "Make features": {
         "extract": "Turn images or texts into a feature file; run it again to resume after an "
