@@ -1,17 +1,12 @@
-"""The workers that a command uses, and what a fit will take of them."""
+"""The workers that a command uses."""
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from twohot.base import SURELY_HELD, ArgumentError, load_extra, memory_limit
-from twohot.judge import SAMPLE_ROWS, estimate_fit
 from twohot.rows import ClusterTasks
-from twohot.tables import FeatureTable
-from twohot_command.terminal import say
 
 # Seconds until a scheduler that does not answer counts as not there.
 PATIENCE = 10
@@ -66,22 +61,6 @@ def tasks_of(client: Any) -> ClusterTasks | None:
         return None
     workers_of(client)
     return ClusterTasks(client)
-
-
-def say_estimate(table: FeatureTable, client: Any, *, asked: bool) -> None:
-    """Print what a fit will take, if that was asked for or rows are many."""
-    if not (asked or client is not None or table.n_rows > SAMPLE_ROWS):
-        return
-    memory = [] if client is None else [worker["memory_limit"] for worker in workers_of(client)]
-    n_classes = len(np.unique(table.labels[table.labels >= 0]))
-    found = estimate_fit(
-        (table.n_rows, table.n_features),
-        n_classes,
-        table.features.dtype,
-        n_workers=max(1, len(memory)),
-        worker_bytes=min(memory) if memory else None,
-    )
-    say(str(found))
 
 
 def workers_of(client: Any) -> list[dict[str, Any]]:

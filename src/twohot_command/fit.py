@@ -24,7 +24,7 @@ from twohot.extract import FeatureOrigin
 from twohot.judge import AutoProbe, Choice, naming_cells
 from twohot.probes import FittedProbe
 from twohot.tables import FeatureTable, as_dask
-from twohot_command.cluster import connected, say_estimate, workers_of
+from twohot_command.cluster import connected, workers_of
 from twohot_command.parts import fit_with_checkpoint
 from twohot_command.sources import Folds, GroupedTableOptions
 from twohot_command.terminal import choosing, say
@@ -46,9 +46,6 @@ def fit(
         str | None,
         Option(help="Dask scheduler whose workers fit, tcp://…; they must reach the source."),
     ] = None,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what the fit will take, and stop.")
-    ] = False,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
@@ -70,9 +67,6 @@ def fit(
         problem = "is fitted here, and not by workers"
         raise ArgumentError({"method": method}, problem, "leave {scheduler} out.", scheduler=...)
     with connected(scheduler) as client:
-        say_estimate(table, client, asked=dry_run)
-        if dry_run:
-            return
         if method == "plain":
             probe, choice = _fit_plain(table, groups, held_out, quiet=quiet)
         else:

@@ -11,7 +11,6 @@ from twohot.judge.auto_probe import probe_parts as probe_parts
 from twohot.judge.choice import HEADINGS as HEADINGS
 from twohot.judge.choice import Choice as Choice
 from twohot.judge.choice import Tried as Tried
-from twohot.judge.estimate import estimate_fit as estimate_fit
 from twohot.judge.folds import assign_folds as assign_folds
 from twohot.judge.folds import check_groups as check_groups
 from twohot.judge.folds import connected as connected

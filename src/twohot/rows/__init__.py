@@ -16,7 +16,6 @@ from twohot.rows.coordinates import Coordinates as Coordinates
 from twohot.rows.coordinates import prepare as prepare
 from twohot.rows.coordinates import products_with as products_with
 from twohot.rows.coordinates import span_of as span_of
-from twohot.rows.dask_tasks import FEATURE_SHARE as FEATURE_SHARE
 from twohot.rows.dask_tasks import ClusterLostError as ClusterLostError
 from twohot.rows.dask_tasks import ClusterTasks as ClusterTasks
 from twohot.rows.dask_tasks import lost_after as lost_after
@@ -24,7 +23,6 @@ from twohot.rows.open import fit_preparation as fit_preparation
 from twohot.rows.open import open_rows as open_rows
 from twohot.rows.preparation import AS_THEY_ARE as AS_THEY_ARE
 from twohot.rows.preparation import Preparation as Preparation
-from twohot.rows.principal_axes import LEADING_AXES as LEADING_AXES
 from twohot.rows.principal_axes import PrincipalAxes as PrincipalAxes
 from twohot.rows.rows import Block as Block
 from twohot.rows.rows import Kernel as Kernel

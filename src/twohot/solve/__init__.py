@@ -1,6 +1,5 @@
 """Minimise one loss over `Rows`: targets in, coefficients and a certificate of the optimum out."""
 
-from twohot.solve.curvature import CLASS_PAIRS as CLASS_PAIRS
 from twohot.solve.lbfgs import Solution as Solution
 from twohot.solve.loss_kernels import Targets as Targets
 from twohot.solve.loss_kernels import softmax as softmax

@@ -1,4 +1,4 @@
-"""`twohot fit` says what it will take, and may be fitted by the workers of a cluster."""
+"""`twohot fit --scheduler`: the workers of a cluster fit; a table as chunks for them."""
 
 import numpy as np
 import pytest
@@ -21,21 +21,11 @@ def source(tmp_path):
     return tmp_path / "x.features"
 
 
-def test_a_dry_run_says_what_a_fit_takes_and_stops(source, tmp_path):
-    result = run("fit", source, "-o", tmp_path / "p.safetensors", "--dry-run")
-    assert result.exit_code == 0, result.output
-    assert "533 rows of 8 features, 3 classes: 9 kB of features" in result.output
-    assert "passes over all rows" in result.output
-    assert not (tmp_path / "p.safetensors").exists()
-
-
 def test_workers_fit_what_is_fitted_here(source, tmp_path, cluster):
     here, there = tmp_path / "here.safetensors", tmp_path / "there.safetensors"
     assert run("fit", source, "-o", here, "--quiet").exit_code == 0
     result = run("fit", source, "-o", there, "--quiet", "--scheduler", cluster.scheduler_address)
     assert result.exit_code == 0, result.output
-    assert "Memory of each of" in result.output
-    assert "the workers' memory holds the features" in result.output
     found, expected = load(there), load(here)
     recipes = [[entry.recipe for entry in each.choice_.chosen] for each in (found, expected)]
     assert recipes[0] == recipes[1]
