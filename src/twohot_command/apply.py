@@ -76,9 +76,6 @@ def apply(
     label_column: Annotated[
         str | None, Option(help="With --to a file: its labels; else those that were audited.")
     ] = None,
-    copy: Annotated[
-        bool, Option("--copy", help="With --to a folder: copy the images, never link them.")
-    ] = False,
     drop_excluded: Annotated[
         bool,
         Option("--drop-excluded", help="Leave excluded rows out, not only without a label."),
@@ -136,7 +133,7 @@ def apply(
         about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
         done = _correct_parts(parts, target, about, force=force, quiet=quiet)
     elif to.is_dir():
-        done = _sort_folder(to, target, rows, applied, copy=copy)
+        done = _sort_folder(to, target, rows, applied)
     else:
         done = _correct_file(to, target, rows, applied, columns)
     left_out = drop_excluded or (to is not None and to.is_dir() and not in_parts)
@@ -195,9 +192,9 @@ def _where(written: CorrectedFile, applied: Applied, rows: ReviewRows) -> str:
     return done
 
 
-def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied, *, copy: bool) -> str:
+def _sort_folder(to: Path, target: Path, rows: ReviewRows, applied: Applied) -> str:
     """Sort a user's images by class, and return what was done."""
-    made = write_sorted_folder(to, target, rows, applied, copy=copy)
+    made = write_sorted_folder(to, target, rows, applied)
     how = "linked" if not made.n_copied else f"{made.n_copied} of them copied, the others linked"
     done = f": {counted(made.n_images, 'image')}, {how}; {applied.n_changed} in another class"
     if made.left_out:

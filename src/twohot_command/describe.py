@@ -6,17 +6,14 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Option
 
-from twohot.base import check_output, check_writable
+from twohot.base import check_writable
 from twohot.describe import (
-    PAPER_CUT,
     ClassStructure,
     correlation_map_figure,
     dendrogram_figure,
     describe_table,
     map_order,
-    with_superclasses,
 )
-from twohot.tables import write_features
 from twohot_command.printed import print_overview, print_structure
 from twohot_command.sources import TableOptions
 from twohot_command.terminal import say, write_report
@@ -35,31 +32,18 @@ def describe(
         Path | None,
         Option("--output", "-o", help="Folder for the pictures and description.json."),
     ] = None,
-    write_superclasses: Annotated[
-        Path | None,
-        Option(help="Write a feature file with the superclasses, for `twohot corrupt`."),
-    ] = None,
     options: TableOptions,
-    force: Annotated[bool, Option("--force", help="Replace a feature file there.")] = False,
 ) -> None:
     """Describe classes, their correlations and superclasses, by the given labels."""
     if output is not None:
         check_writable(output, {"output": output})
-    if write_superclasses is not None:
-        inputs, name = options.inputs, "write_superclasses"
-        check_output(write_superclasses, inputs, force=force, name=name, suffixes=[".features"])
-        if superclasses is None and cut is None:
-            cut = PAPER_CUT  # what is written is clustered, even if the source names some
     table = options.read()
     with Console(stderr=True).status("Reading features …"):
         found = describe_table(table, split=options.split, n_superclasses=superclasses, cut=cut)
     written: list[Path] = []
-    if write_superclasses is not None:
-        write_features(write_superclasses, with_superclasses(table, found))
-        written.append(write_superclasses)
     if output is not None:
         figures = {} if found.structure is None else _figures(found.structure)
-        written += write_report(output / "description.json", found.to_json(), figures)
+        written = write_report(output / "description.json", found.to_json(), figures)
     print_overview(options.source, found)
     if found.structure is not None:
         print_structure(found.structure)

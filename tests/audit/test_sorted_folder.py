@@ -42,20 +42,18 @@ def content(folder):
     }
 
 
-@pytest.mark.parametrize("copy", [False, True])
-def test_images_are_sorted_by_their_corrected_class(photos, tmp_path, copy):
+def test_images_are_sorted_by_their_corrected_class(photos, tmp_path):
     target = tmp_path / "clean"
     applied = applied_labels(audited(), [1, 1, 1, 0])
-    done = write_sorted_folder(photos, target, audited(), applied, copy=copy)
-    assert (done.n_images, done.n_copied) == (4, 4 * copy)
+    done = write_sorted_folder(photos, target, audited(), applied)
+    assert (done.n_images, done.n_copied) == (4, 0)
     assert content(target) == {
         "dog/1 (cat).png": "cat/1.png",
         "dog/deep/2.png": "cat/deep/2.png",
         "dog/1.png": "dog/1.png",
         "cat/3.png": "dog/3.png",
     }
-    linked = (target / "cat/3.png").samefile(photos / "dog/3.png")
-    assert linked is not copy
+    assert (target / "cat/3.png").samefile(photos / "dog/3.png")
     assert content(photos) == {name: name for name in NAMES}
 
 
@@ -114,12 +112,11 @@ def test_images_that_a_disk_may_hold_to_be_one_get_other_names(photos, tmp_path)
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("copy", [False, True])
-def test_nothing_is_written_through_a_link(photos, copy):
+def test_nothing_is_written_through_a_link(photos):
     place = photos / "made.png"
-    sorted_folder._put(photos / NAMES[0], place, copy=False)
+    sorted_folder._put(photos / NAMES[0], place)
     with pytest.raises(FileExistsError):
-        sorted_folder._put(photos / NAMES[2], place, copy=copy)
+        sorted_folder._put(photos / NAMES[2], place)
     assert (photos / NAMES[0]).read_text() == NAMES[0]
 
 

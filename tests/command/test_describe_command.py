@@ -90,26 +90,15 @@ def test_pictures_and_json_are_written_to_a_folder(source, digits, tmp_path):
     assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_superclasses_are_written_to_a_new_file(source, digits, tmp_path):
-    target = tmp_path / "grouped.features"
-    assert run(source, "--write-superclasses", target, "--superclasses", 3).exit_code == 0
-    stored = read_features(target)
-    known = describe_table(digits, n_superclasses=3).structure.superclass
-    assert stored.superclass.tolist() == known.tolist()
-    np.testing.assert_array_equal(stored.features, digits.features)
-    np.testing.assert_array_equal(stored.labels, digits.labels)
+def test_superclasses_of_a_file_are_used_unless_a_clustering_is_asked_for(digits, tmp_path):
+    target, noisy = tmp_path / "grouped.features", tmp_path / "noisy.features"
+    structure = describe_table(digits, n_superclasses=3).structure
+    named = {"superclass": structure.superclass, "superclass_names": structure.superclass_names}
+    write_features(target, replace(digits, **named))
     assert "Superclasses (named in the file)" in run(target).output
     assert "cut at 0.3" in run(target, "--cut", 0.3).output
-    # What is written is clustered, whatever the source names.
-    again = tmp_path / "again.features"
-    assert "cut at 0.8" in run(target, "--write-superclasses", again).output
-
-
-def test_noise_inside_of_clustered_superclasses(source, tmp_path):
-    grouped, noisy = tmp_path / "grouped.features", tmp_path / "noisy.features"
-    run(source, "--write-superclasses", grouped, "--superclasses", 3)
     options = ["--kind", "superclass", "--rate", "0.6", "-o", str(noisy)]
-    result = CliRunner().invoke(app, ["corrupt", str(grouped), *options], env=WIDE)
+    result = CliRunner().invoke(app, ["corrupt", str(target), *options], env=WIDE)
     assert result.exit_code == 0, result.output
     table = read_features(noisy)
     wrong = table.labels != table.true_labels
@@ -117,22 +106,6 @@ def test_noise_inside_of_clustered_superclasses(source, tmp_path):
     kept = table.labels >= 0
     groups = table.superclass[table.labels[kept]], table.superclass[table.true_labels[kept]]
     np.testing.assert_array_equal(*groups)
-
-
-def test_no_file_is_lost(source, tmp_path):
-    before = source.read_bytes()
-    result = run(source, "--write-superclasses", source, "--force")
-    assert result.exit_code == 1
-    assert f"--write-superclasses={source} is the input itself" in result.output
-    other = tmp_path / "other.features"
-    other.write_bytes(b"precious")
-    result = run(source, "--write-superclasses", other)
-    assert result.exit_code == 1
-    assert "is there already" in result.output
-    assert other.read_bytes() == b"precious"
-    assert source.read_bytes() == before
-    assert run(source, "--write-superclasses", other, "--force").exit_code == 0
-    assert read_features(other).n_rows == 1797
 
 
 def test_a_table_of_one_class_is_described_without_correlations(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from twohot.describe import class_correlation, cluster_classes, description, pair_statistics
-from twohot.describe.description import describe_table, with_superclasses
+from twohot.describe.description import describe_table
 from twohot.noise import make_features
 from twohot.tables import FeatureTable
 
@@ -125,25 +125,6 @@ def test_json_knows_all_numbers_and_no_nan(table):
     assert content["structure"]["means"][5][5] is None
     assert content["structure"]["pairs"]["same_class"]["n_pairs"] > 0
     assert content["provenance"] == {"backbone": "none"}
-
-
-def test_clustered_superclasses_are_stored_in_a_table(table):
-    found = describe_table(table, n_superclasses=3)
-    stored = with_superclasses(table, found)
-    assert stored.superclass.tolist() == found.structure.superclass.tolist()
-    assert stored.superclass_names == ("superclass 1", "superclass 2", "superclass 3")
-    assert stored.provenance["superclasses"]["source"] == "complete linkage, 3 asked for"
-    assert stored.provenance["backbone"] == "none"
-    assert stored.features is table.features
-    # The three that the features were made with.
-    assert len({tuple(stored.superclass[k : k + 2]) for k in (0, 2, 4)}) == 3
-    assert all(stored.superclass[k] == stored.superclass[k + 1] for k in (0, 2, 4))
-
-
-def test_a_class_without_rows_gets_no_superclass(table):
-    empty = replace(table, labels=np.where(table.labels == 2, -1, table.labels))
-    with pytest.raises(ValueError, match="1 of the 6 classes have no row to cluster by"):
-        with_superclasses(empty, describe_table(empty))
 
 
 def test_two_ways_to_cut_are_one_too_many(table):

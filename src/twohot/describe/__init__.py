@@ -6,7 +6,6 @@ from twohot.describe.correlation import ClassCorrelation, class_correlation
 from twohot.describe.description import ClassStructure as ClassStructure
 from twohot.describe.description import Description as Description
 from twohot.describe.description import describe_table as describe_table
-from twohot.describe.description import with_superclasses as with_superclasses
 from twohot.describe.evaluation import ProbeEvaluation as ProbeEvaluation
 from twohot.describe.evaluation import confusion_figure as confusion_figure
 from twohot.describe.evaluation import evaluate_probe as evaluate_probe
@@ -19,7 +18,6 @@ from twohot.describe.figures import map_order as map_order
 from twohot.describe.forecast import Forecast as Forecast
 from twohot.describe.forecast import forecast as forecast
 from twohot.describe.row_pairs import PairGroup, PairStatistics, pair_statistics
-from twohot.describe.superclasses import PAPER_CUT as PAPER_CUT
 from twohot.describe.superclasses import PAPER_STATISTICS_CUT as PAPER_STATISTICS_CUT
 from twohot.describe.superclasses import Superclasses, cluster_classes
 

@@ -1,7 +1,7 @@
 """What a feature table holds: its classes, how they correlate, and their superclasses."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -117,24 +117,6 @@ def describe_table(
         n_without_label=int(np.count_nonzero(~labels.labelled)),
         provenance=table.provenance,
         structure=structure,
-    )
-
-
-def with_superclasses(table: FeatureTable, description: Description) -> FeatureTable:
-    """Return the table with the superclasses of its description, for noise inside of them."""
-    structure = description.structure
-    if structure is None or len(structure.classes) < len(table.classes):
-        empty = np.flatnonzero(description.class_sizes == 0)
-        raise ValueError(
-            f"{empty.size} of the {len(table.classes)} classes have no row to cluster by, so they "
-            "have no superclass: describe rows of every class."
-        )
-    made = {"source": structure.source, "split": description.split}
-    return replace(
-        table,
-        superclass=structure.superclass,
-        superclass_names=structure.superclass_names,
-        provenance={**table.provenance, "superclasses": made},
     )
 
 

@@ -69,8 +69,7 @@ def corruption_for(table: FeatureTable, kind: str, noise_rate: float) -> FloatAr
         return BY_NUMBER[kind](len(table.classes), noise_rate)
     if table.superclass is None:
         problem = "needs the superclass of each class, which this table does not have"
-        how = "by `twohot describe --write-superclasses`"
-        advice = f"add them, for instance {how}, or use one of {first_few(BY_NUMBER)}."
+        advice = f"set its superclass and superclass_names, or use one of {first_few(BY_NUMBER)}."
         raise ArgumentError({"kind": kind}, problem, advice)
     # A superclass may have lost all its classes; the noise wants them numbered without a hole.
     return superclass_noise(np.unique(table.superclass, return_inverse=True)[1], noise_rate)

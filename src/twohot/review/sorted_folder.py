@@ -2,7 +2,7 @@
 
 An image that lay in the folder of its given class, at any depth, lies at the same depth in the
 folder of its corrected class. Images are linked (hard links, which take no space and outlive the
-folder they came from), or copied where that cannot be done or is asked for.
+folder they came from), or copied where that cannot be done.
 """
 
 import os
@@ -36,7 +36,7 @@ class SortedFolder:
 
 
 def write_sorted_folder(
-    source: Path, target: Path, rows: ReviewRows, applied: Applied, *, copy: bool = False
+    source: Path, target: Path, rows: ReviewRows, applied: Applied
 ) -> SortedFolder:
     """Make a folder with a sub-folder for each class, and in it the images of that class.
 
@@ -50,8 +50,6 @@ def write_sorted_folder(
         The images that were audited.
     applied : Applied
         Their labels now. Images that are excluded have none, and are left out.
-    copy : bool, default=False
-        Copy the images, and never link them.
 
     Returns
     -------
@@ -100,7 +98,7 @@ def write_sorted_folder(
         whole.mkdir()
         for place, name in places.values():
             (whole / place).parent.mkdir(parents=True, exist_ok=True)
-            n_copied += _put(source / name, whole / place, copy=copy)
+            n_copied += _put(source / name, whole / place)
         whole.replace(target)
     taken = [name for _, name in places.values()]
     unusual = tuple(name for name in folders.values() if _fails_on_windows(name))
@@ -202,18 +200,17 @@ def _free_place(
     return place
 
 
-def _put(source: Path, target: Path, *, copy: bool) -> bool:
+def _put(source: Path, target: Path) -> bool:
     """Link an image, or copy it; return whether it was copied."""
     real = source.resolve()  # of a link, what it leads to
-    if not copy:
-        try:
-            os.link(real, target)
-        except FileExistsError:  # a copy would be written through its link, into another image
-            raise
-        except OSError:  # on another disk, or one that knows no links
-            pass
-        else:
-            return False
+    try:
+        os.link(real, target)
+    except FileExistsError:  # a copy would be written through its link, into another image
+        raise
+    except OSError:  # on another disk, or one that knows no links
+        pass
+    else:
+        return False
     with real.open("rb") as image, target.open("xb") as made:
         shutil.copyfileobj(image, made)
     shutil.copystat(real, target)
