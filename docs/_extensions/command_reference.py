@@ -1,11 +1,10 @@
-"""Every command with every option, and every word that is explained, from the command line."""
+"""Every command with every option, from the command line."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from twohot_command.app import EXAMPLES, parser_of
 from twohot_command.commands import COMMANDS
-from twohot_command.explain import TOPICS
 
 
 def command_sections() -> Iterator[str]:
@@ -28,26 +27,13 @@ def _about(parser: Any, context: Any) -> Iterator[str]:
     yield from ("", "Examples:", "", "```", *EXAMPLES[str(parser.name)], "```")
 
 
-def topic_table() -> Iterator[str]:
-    """Yield the lines of a table of all that `twohot explain` knows, below its heading."""
-    yield from ("", "## Words of the messages", "", "What `twohot explain WORD` says.", "")
-    yield from ("| word | meaning | more |", "|---|---|---|")
-    for name, topic in TOPICS.items():
-        page = topic.page.replace("docs/", "../", 1)
-        yield f"| {name} | {topic.meaning} | [page]({page}) |"
-
-
-# Pages, and what is put behind the text of each.
-MADE = {"reference/commands": command_sections, "reference/glossary": topic_table}
-
-
-def add_made(_app: Any, page: str, source: list[str]) -> None:
-    """Put what is made from the command line behind the text of a page."""
-    if page in MADE:
-        source[0] += "\n" + "\n".join(MADE[page]()) + "\n"
+def add_commands(_app: Any, page: str, source: list[str]) -> None:
+    """Put the sections of the commands behind the text of their page."""
+    if page == "reference/commands":
+        source[0] += "\n" + "\n".join(command_sections()) + "\n"
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Connect where a page is read."""
-    app.connect("source-read", add_made)
+    app.connect("source-read", add_commands)
     return {"parallel_read_safe": True}

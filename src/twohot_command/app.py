@@ -68,7 +68,6 @@ EXAMPLES = {
     ),
     "describe": ("twohot describe tickets.features -o about/",),
     "forecast": ("twohot forecast tickets.features",),
-    "explain": ("twohot explain overlap", "twohot explain"),
     "audit": (
         "twohot audit tickets.features -o audit/",
         "twohot audit tickets.features -o most_doubtful/ --budget 100",

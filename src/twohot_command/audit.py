@@ -17,7 +17,6 @@ from twohot.audit import (
 from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
-from twohot.review import EMBED_LIMIT
 from twohot.tables import FeatureTable, with_used_classes
 from twohot_command.cluster import connected, exceeds_memory, workers_here
 from twohot_command.parts import (
@@ -46,9 +45,6 @@ def audit(
         Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
     ] = None,
     images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
-    embed: Annotated[
-        int, Option(min=0, help="Pictures that are part of the report; others are linked.")
-    ] = EMBED_LIMIT,
     seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -72,7 +68,6 @@ def audit(
     limits = {"budget": budget, "precision": precision}
     details |= {name: f"{value:g}" for name, value in limits.items() if value is not None}
     about: dict[str, Any] = {"title": f"Labels of {source}", "details": details}
-    pictures: dict[str, Any] = {"image_root": root, "embed_limit": embed}
     asked: dict[str, Any] = limits | {"random_state": seed}
     if scheduler is not None or exceeds_memory(held_bytes(table)):
         if probe is not None:
@@ -81,7 +76,7 @@ def audit(
         check_apart(output, options.inputs)
         check_enough_rows(table, options.source, scheduler)
         with workers_here() if scheduler is None else connected(scheduler) as client:
-            written: dict[str, Any] = {"about": about, "pictures": pictures, "force": force}
+            written: dict[str, Any] = {"about": about, "image_root": root, "force": force}
             issues, summary, name, said = audit_in_parts(
                 table, options.source, output, asked, client=client, quiet=quiet, **written
             )
@@ -92,8 +87,14 @@ def audit(
             )
         summary = review_summary(table.features, issues, **about)
         content = review_rows(table, issues)
-        guard: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe}
-        name = write_audit_folder(output, content, summary, **guard, **pictures)
+        name = write_audit_folder(
+            output,
+            content,
+            summary,
+            image_root=root,
+            spreadsheet_safe=spreadsheet_safe,
+            force=force,
+        )
         said = f"{output / 'issues.csv'}. Corrected labels: {output / 'corrected.csv'}."
     # What is odd about the labels was said when they were read.
     noted = label_notes(table.coded)

@@ -22,7 +22,6 @@ PANELS = {
         "describe": "Describe classes, their correlations and superclasses, by the given labels.",
         "forecast": "Say which probe to fit and how many labels are wrong, or that nothing will "
         "help.",
-        "explain": "Explain a word of the messages, and say which page has more.",
     },
     "Clean": {
         "audit": "Find the wrong labels, correct them, and write a report to review them in.",

@@ -143,7 +143,7 @@ def audit_in_parts(
     *,
     client: Any,
     about: Mapping[str, Any],
-    pictures: Mapping[str, Any],
+    image_root: Path | None,
     force: bool,
     quiet: bool,
 ) -> tuple[LabelIssues, ReviewSummary, str, str]:
@@ -181,6 +181,6 @@ def audit_in_parts(
     counts = replace(row_counts(issues), full_table=ISSUE_PARTS)
     summary = review_summary(None, shown, counts=counts, **about)
     rows = rows_of_issues(shown, items, table.item_kind)
-    name = write_parts_report(output, rows, summary, **pictures)
+    name = write_parts_report(output, rows, summary, image_root=image_root)
     checkpoint.unlink()
     return issues, summary, name, f"{output / ISSUE_PARTS} ({parts_in_words(folder, n_missing)})."

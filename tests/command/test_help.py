@@ -1,4 +1,4 @@
-"""The help is a map, its examples run, and every word that is explained has its page."""
+"""The help is a map, and its examples run."""
 
 import csv
 import json
@@ -10,12 +10,9 @@ import pytest
 from label_tables import run
 from PIL import Image
 
-from twohot.judge.choice import HEADINGS
 from twohot_command.app import EXAMPLES
 from twohot_command.commands import COMMANDS, PANELS
-from twohot_command.explain import TOPICS
 
-ROOT = Path(__file__).parents[2]
 TEXTS = {
     "card": ["Where is my card?", "My card has not come.", "The card was sent.", "A new card."],
     "pin": ["I forgot my PIN.", "My PIN is blocked.", "How do I set a PIN?", "A new PIN."],
@@ -78,37 +75,3 @@ def test_the_examples_run_one_after_another(folder, monkeypatch):
                 Path("decisions.csv").write_text(f"report,id,decision,label\n{report},0,reject,\n")
             result = run(*shlex.split(line)[1:])
             assert result.exit_code == 0, (line, result.output)
-
-
-@pytest.mark.parametrize("name", TOPICS)
-def test_a_topic_is_explained_with_a_page_that_is_there(name):
-    result = run("explain", name)
-    assert result.exit_code == 0
-    assert TOPICS[name].meaning in result.output
-    path, _, anchor = TOPICS[name].page.partition("#")
-    assert TOPICS[name].page in result.output
-    text = (ROOT / path).read_text(encoding="utf-8")
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    assert not anchor or anchor in [heading.lower().replace(" ", "-") for heading in headings]
-
-
-def test_all_topics_are_listed():
-    shown = run("explain").output
-    assert all(name in shown for name in TOPICS)
-
-
-def test_the_words_above_the_columns_of_a_fit_are_explained():
-    assert not [word for word in HEADINGS if word and word not in TOPICS]
-
-
-def test_a_topic_may_be_written_in_two_words():
-    assert run("explain", "Noise interval").output == run("explain", "noise-interval").output
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"), [("overlaps", "ask for 'overlap'"), ("class", ", ".join(TOPICS))]
-)
-def test_an_unknown_topic_is_answered_with_its_spelling_or_all(asked, said):
-    result = run("explain", asked)
-    assert result.exit_code == 1
-    assert said in result.output

@@ -1,17 +1,21 @@
 """What the reference is made of: the options of every command, the comments of every field."""
 
+import re
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 import pytest
-from command_reference import command_sections, topic_table
+from command_reference import command_sections
 from field_comments import add_fields, field_comments
 from returned_by import add_makers
 
 from twohot import AutoProbe, LabelIssues
+from twohot.judge import HEADINGS
 from twohot.noise import Corrupted
 from twohot_command.app import parser_of
 from twohot_command.commands import COMMANDS
-from twohot_command.explain import TOPICS
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_option_of_every_command_has_its_line():
@@ -83,6 +87,17 @@ def test_a_class_with_an_example_leads_nowhere_else():
     assert lines == before
 
 
-def test_every_word_that_is_explained_is_in_the_glossary():
-    table = "\n".join(topic_table())
-    assert all(f"| {name} | {topic.meaning} |" in table for name, topic in TOPICS.items())
+GLOSSARY = ROOT / "docs/reference/glossary.md"
+
+
+def test_the_words_above_the_columns_of_a_fit_are_in_the_glossary():
+    words = re.findall(r"^\| ([^|]+) \|", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    assert not [heading for heading in HEADINGS if heading and heading not in words]
+
+
+def test_the_glossary_leads_to_sections_that_are_there():
+    for place in re.findall(r"\[page\]\(([^)]+)\)", GLOSSARY.read_text(encoding="utf-8")):
+        path, _, anchor = place.partition("#")
+        text = (GLOSSARY.parent / (path or GLOSSARY.name)).read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        assert not anchor or anchor in [each.lower().replace(" ", "-") for each in headings], place
