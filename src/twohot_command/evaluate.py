@@ -18,7 +18,6 @@ from twohot.base import (
 from twohot.describe import ProbeEvaluation, confusion_figure, evaluate_probe
 from twohot.judge import naming_cells
 from twohot.probes import load
-from twohot_command.extract import Cache
 from twohot_command.items import features_for
 from twohot_command.sources import TrustedRowsOptions
 from twohot_command.terminal import print_table, say
@@ -34,7 +33,6 @@ def evaluate(
     options: TrustedRowsOptions,
     figure: Annotated[Path | None, Option(help="Picture of the confusion, .png or .svg.")] = None,
     json: Annotated[Path | None, Option(help="File for all that was found, as JSON.")] = None,
-    cache: Cache = None,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     force: Annotated[bool, Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
@@ -47,7 +45,7 @@ def evaluate(
         check_output(figure, inputs, force=force, name="figure", **about)
         load_extra("matplotlib.figure", "plot", "figures")
     fitted = load(probe)
-    with features_for(fitted, probe, options, cache=cache, quiet=quiet) as whole:
+    with features_for(fitted, probe, options, quiet=quiet) as whole:
         table = whole.take(options.rows_of(whole))
         with naming_cells(table):
             found = evaluate_probe(fitted, table.features, table.coded)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from rich import progress
@@ -26,14 +26,6 @@ from twohot.extract import (
 from twohot.extract import extract as extract_features
 from twohot_command.sources import Missing, say_columns, say_label_notes
 from twohot_command.terminal import PacedLines, say, shown
-
-# What commands that extract features share: their cache, how far they are, what was left out ------
-
-
-Cache: TypeAlias = Annotated[
-    Path | None,
-    Option(help="A folder that keeps finished batches: later runs extract what is new."),
-]
 
 # Items that could not be read and are listed.
 N_LISTED = 20
@@ -136,7 +128,6 @@ def extract(
     dtype: Annotated[
         Literal["float16", "float32"], Option(help="How features are stored.")
     ] = "float16",
-    cache: Cache = None,
     strict: Annotated[bool, Option("--strict", help="Stop at a file that cannot be read.")] = False,
     force: Annotated[bool, Option("--force", help="Replace an output made otherwise.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Show no progress bar.")] = False,
@@ -165,7 +156,6 @@ def extract(
             output,
             batch_size=batch_size,
             dtype=dtype,
-            cache=cache,
             strict=strict,
             force=force,
             progress=progress,

@@ -27,7 +27,6 @@ def features_for(
     probe: Path,
     options: FeatureOptions,
     *,
-    cache: Path | None,
     quiet: bool,
 ) -> Iterator[FeatureTable]:
     """Yield the table of a source with features as a probe takes them, while they are there."""
@@ -44,7 +43,7 @@ def features_for(
     with TemporaryDirectory(prefix="twohot-") as folder:
         output = Path(folder) / "items.features"
         say(f"Features by {origin.backbone}, as those of {probe}")
-        _extract(items, origin, output, cache=cache, quiet=quiet)
+        _extract(items, origin, output, quiet=quiet)
         table = options.read_extracted(output)
         check_same_features(table, options.source, fitted, probe)
         yield table
@@ -92,14 +91,10 @@ def _items(
     return options.read_items(origin.kind, options.item_column or usual)
 
 
-def _extract(
-    items: LabelledItems, origin: FeatureOrigin, output: Path, *, cache: Path | None, quiet: bool
-) -> None:
+def _extract(items: LabelledItems, origin: FeatureOrigin, output: Path, *, quiet: bool) -> None:
     """Write the features of items as those of a probe were made."""
     say_columns(items.columns)
     say_not_taken(items)
     with extracting(origin.backbone, len(items), quiet=quiet) as progress:
-        extraction = extract(
-            items, origin.load(), output, dtype=origin.dtype, cache=cache, progress=progress
-        )
+        extraction = extract(items, origin.load(), output, dtype=origin.dtype, progress=progress)
     say_skipped(items, extraction)

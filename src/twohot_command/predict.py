@@ -31,7 +31,6 @@ from twohot.tables import (
     write_parts,
 )
 from twohot_command.cluster import connected, tasks_of
-from twohot_command.extract import Cache
 from twohot_command.items import features_for
 from twohot_command.parts import Scheduler, check_apart, is_part_folder, writing_parts
 from twohot_command.sources import NewRowsOptions, SpreadsheetSafe
@@ -57,7 +56,6 @@ def predict(
         bool, Option("--probabilities", help="Add a column for the probability of every class.")
     ] = False,
     scheduler: Scheduler = None,
-    cache: Cache = None,
     quiet: Annotated[bool, Option("--quiet", help="No progress bar.")] = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
@@ -76,7 +74,7 @@ def predict(
         raise ArgumentError({"output": output}, problem, "pass the name of a folder.")
     predictor = Predictor(load(probe), probabilities)
     with (
-        features_for(predictor.probe, probe, options, cache=cache, quiet=quiet) as whole,
+        features_for(predictor.probe, probe, options, quiet=quiet) as whole,
         connected(scheduler) as client,
     ):
         table = whole if split is None else whole.take(whole.rows_of_split(split))

@@ -111,13 +111,6 @@ def test_a_second_run_has_nothing_to_do(photos):
     assert "holds 11 rows" in run(*arguments, "--force").stdout
 
 
-@pytest.mark.usefixtures("photos")
-def test_a_cache_folder():
-    arguments = ["photos", "--backbone", "pixels", "--cache", "kept", "-o"]
-    assert "12 items went" in run(*arguments, "a.features").stdout
-    assert "0 items went" in run(*arguments, "b.features").stdout
-
-
 def test_unreadable_files_are_listed_but_not_without_end(photos):
     for number in range(30):
         (photos / "dog" / f"bad{number:02d}.png").write_text("[red]no image[/red]")
@@ -305,8 +298,10 @@ def test_files_that_are_not_taken_are_counted_and_named(photos):
 
 def test_items_that_are_not_extracted_again_are_accounted_for(photos):
     (photos / "dog" / "000.png").write_bytes((photos / "cat" / "000.png").read_bytes())
-    options = ["--backbone", "pixels", "--quiet", "--cache", "cache"]
-    result = run("photos", *options, "-o", "photos.features")
-    assert "11 items went through the model, 1 duplicate not again." in result.stdout
-    result = run("photos", *options, "-o", "again.features")
-    assert "0 items went through the model, 1 duplicate not again, 11 had before." in result.stdout
+    max(photos.rglob("*.png")).write_text("no image")
+    arguments = ["photos", "--backbone", "pixels", "--batch-size", "4", "-o"]
+    result = run(*arguments, "photos.features")
+    assert "10 items went through the model, 1 duplicate not again." in result.stdout
+    assert run(*arguments, "again.features", "--strict").exit_code == 1
+    result = run(*arguments, "again.features")
+    assert "2 items went through the model, 1 duplicate not again, 8 had before." in result.stdout

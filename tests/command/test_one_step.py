@@ -82,17 +82,6 @@ def test_a_folder_is_predicted_as_its_features_are(photos):
 
 
 @pytest.mark.usefixtures("photos")
-def test_a_cache_keeps_what_was_extracted():
-    arguments = ("predict", "p.safetensors", "new", "--cache", "kept", "--quiet", "-o")
-    assert run(*arguments, "one.csv").exit_code == 0
-    parts = everything(Path("kept"))
-    assert len(parts) == 1
-    assert run(*arguments, "two.csv").exit_code == 0
-    assert everything(Path("kept")) == parts
-    assert read_csv("one.csv") == read_csv("two.csv")
-
-
-@pytest.mark.usefixtures("photos")
 def test_photos_by_class_are_evaluated():
     result = run("evaluate", "p.safetensors", "photos", "--quiet")
     assert result.exit_code == 0, result.output

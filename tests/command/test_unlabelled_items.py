@@ -150,11 +150,11 @@ def test_cache_strict_and_what_cannot_be_read(folder):
     assert list(read_features("new.features").items) == ["new/0.png", "new/1.png", "new/3.png"]
     assert "holds already, from the same content, 3 rows" in run(*arguments, "new.features").output
 
-    # Features are cached by content, with labels or without; the files are told apart.
-    labelled = ["extract", "photos", *PIXELS, "--cache", "kept", "-o"]
+    # Features with labels or without are the same; the files are told apart.
+    labelled = ["extract", "photos", *PIXELS, "-o"]
     assert "36 items went" in run(*labelled, "a.features").output
     bare = run(*labelled, "b.features", "--unlabelled")
-    assert "36 rows of 90 features, no labels. 0 items went" in bare.output
+    assert "36 rows of 90 features, no labels. 36 items went" in bare.output
     refused = run(*labelled, "a.features", "--unlabelled")
     assert refused.exit_code == 1
     assert "made from something else: pass --force to replace it" in refused.output

@@ -64,7 +64,8 @@ def test_a_model_that_was_fetched_before_needs_no_hub(asked, monkeypatch):
     assert asked == []
 
 
-def test_a_hub_without_an_answer_is_not_waited_for_by_timm(asked, monkeypatch):
+def test_a_hub_without_an_answer_is_not_waited_for_by_timm(monkeypatch):
+    asked = []
     timm = load_with_torchvision("timm", "vision", "tests")
     monkeypatch.setattr(timm, "create_model", lambda *_, **__: pytest.fail("loaded"))
 

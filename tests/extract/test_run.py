@@ -208,36 +208,6 @@ def test_other_labels_of_the_same_items_are_something_else(photos, output):
             extract(replace(items, **changes), Counting().backbone(), output)
 
 
-def test_a_cache_is_kept_and_new_images_alone_are_extracted(photos, output, tmp_path):
-    counting, cache = Counting(), tmp_path / "cache"
-    extract(read_image_folder(photos), counting.backbone(), output, batch_size=4, cache=cache)
-    first = read_features(output).features.copy()
-    write_picture(photos / "cat" / "0005.png", 50)
-    write_picture(photos / "emu" / "1.png", 51)
-    report = extract(
-        read_image_folder(photos), counting.backbone(), output, cache=cache, force=True
-    )
-    assert report.n_extracted == 2
-    assert counting.batches == [4, 4, 2]
-    assert counting.n_prepared == 10
-    table = read_features(output)
-    np.testing.assert_array_equal(table.features[:, 0], means([0, 50, *range(1, 8), 51]))
-    old = [row for row in range(10) if row not in {1, 9}]
-    np.testing.assert_array_equal(table.features[old], first)
-
-
-def test_a_cache_is_shared_by_outputs_and_told_apart_by_recipe(photos, output, tmp_path):
-    counting, cache = Counting(), tmp_path / "cache"
-    items = read_image_folder(photos)
-    extract(items, counting.backbone(), output, cache=cache)
-    extract(items, counting.backbone(), tmp_path / "b.features", cache=cache)
-    assert counting.batches == [8]
-    assert output.read_bytes() == (tmp_path / "b.features").read_bytes()
-    extract(items, counting.backbone(), tmp_path / "c.features", cache=cache, dtype="float32")
-    assert counting.batches == [8, 8]
-    assert read_features(tmp_path / "c.features").features.dtype == np.float32
-
-
 def test_the_same_content_is_extracted_once(photos, output):
     # Copies in the same batch and in later ones.
     seeds = [0, 0, 1, 2, 0, 3, 3, 1]

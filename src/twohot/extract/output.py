@@ -9,7 +9,7 @@ import numpy as np
 
 from twohot.base import ArgumentError, counted, put_in_place
 from twohot.extract.backbones import Backbone, load_backbone
-from twohot.extract.cache import PartStore
+from twohot.extract.batches import BatchStore
 from twohot.extract.decoding import ExtractionPlan, Loaded, prefetch
 from twohot.extract.items import KINDS
 from twohot.tables import FeatureBlocks, FeatureTable, read_features, write_features
@@ -41,7 +41,7 @@ class Extraction:
 
 
 def assemble(
-    plan: ExtractionPlan, store: PartStore, outcomes: Sequence[Loaded], n_extracted: int
+    plan: ExtractionPlan, store: BatchStore, outcomes: Sequence[Loaded], n_extracted: int
 ) -> Extraction:
     """Write the feature file from what is stored."""
     items = plan.items

@@ -28,7 +28,7 @@ from twohot.base import (
     final_path,
 )
 from twohot.extract.backbones import Backbone, check_takes, load_backbone
-from twohot.extract.cache import PartStore
+from twohot.extract.batches import BatchStore
 from twohot.extract.decoding import ExtractionPlan, Loaded, Progress, prefetch
 from twohot.extract.items import LabelledItems
 from twohot.extract.output import Extraction, assemble, finished_before
@@ -79,7 +79,6 @@ def extract(
     *,
     batch_size: int = 64,
     dtype: str = "float16",
-    cache: str | os.PathLike[str] | None = None,
     strict: bool = False,
     force: bool = False,
     n_workers: int | None = None,
@@ -100,9 +99,6 @@ def extract(
         Items that go through the model together.
     dtype : {"float16", "float32"}
         How features are stored.
-    cache : path, optional
-        A folder for the finished batches which is kept: later runs find there what has the same
-        content, backbone and dtype, and extract the rest only.
     strict : bool
         Raise at the first item that cannot be read, instead of skipping and listing it.
     force : bool
@@ -145,22 +141,21 @@ def extract(
         backbone=load_backbone(backbone, items.kind) if isinstance(backbone, str) else backbone,
     )
     with only_writer(plan.workspace):
-        extraction = finished_before(plan) or _run(plan, cache, force=force)
+        extraction = finished_before(plan) or _run(plan, force=force)
         if strict and extraction.skipped:
             raise _unreadable(extraction.skipped[0].item, extraction.skipped[0].reason)
         shutil.rmtree(plan.workspace, ignore_errors=True)
     return extraction
 
 
-def _run(plan: ExtractionPlan, cache: str | os.PathLike[str] | None, *, force: bool) -> Extraction:
+def _run(plan: ExtractionPlan, *, force: bool) -> Extraction:
     """Extract what no earlier run has stored, and write the output."""
     if plan.output.exists() and not force:
         problem = f"{plan.output} exists and was made from something else"
         advice = "pass {force} to replace it, or another output."
         raise FileThereError("", problem, advice, force=True)
     recipe = json.dumps(plan.recipe, sort_keys=True).encode()
-    folder = plan.workspace if cache is None else Path(cache)
-    store = PartStore(folder / hashlib.sha256(recipe).hexdigest()[:32])
+    store = BatchStore(plan.workspace / hashlib.sha256(recipe).hexdigest()[:32])
     return assemble(plan, store, *_fill(plan, store))
 
 
@@ -170,7 +165,7 @@ def _unreadable(item: str, reason: str) -> ArgumentError:
     return ArgumentError("", f"{item} could not be read ({reason})", advice, strict=True)
 
 
-def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
+def _fill(plan: ExtractionPlan, store: BatchStore) -> tuple[list[Loaded], int]:
     """Store the features of all items that can be read; return what became of each item."""
     outcomes: list[Loaded] = []
     batch: dict[bytes, Loaded] = {}
@@ -193,7 +188,7 @@ def _fill(plan: ExtractionPlan, store: PartStore) -> tuple[list[Loaded], int]:
     return outcomes, len(store) - n_before
 
 
-def _embed(plan: ExtractionPlan, store: PartStore, batch: Collection[Loaded]) -> None:
+def _embed(plan: ExtractionPlan, store: BatchStore, batch: Collection[Loaded]) -> None:
     """Put one batch through the model and store it; no feature may be infinite or no number."""
     features = plan.backbone.embed([loaded.prepared for loaded in batch])
     with np.errstate(over="ignore"):

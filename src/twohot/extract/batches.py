@@ -1,7 +1,8 @@
-"""Features kept batch by batch under the key of their content, each batch in a file of its own.
+"""The finished batches of an extraction, from which a stopped run is resumed.
 
-A part is a safetensors file: "keys" (U8, n × 32) and "features" (n × n_features). It is named after
-its keys and appears whole or not at all, so any number of parts makes a sound store.
+A batch is a safetensors file: "keys" (U8, n × 32), digests of the content of items, and "features"
+(n × n_features). It is named after its keys and appears whole or not at all, so any number of
+batches makes a sound store.
 """
 
 import hashlib
@@ -17,20 +18,20 @@ from numpy.typing import NDArray
 from twohot.base import FloatArray, whole_file
 from twohot.tables import DTYPES, map_tensors, streamed, write_tensors
 
-# Parts that stay mapped while rows are gathered: rows that follow each other are mostly in one.
+# Batches that stay mapped while rows are gathered: rows that follow each other are mostly in one.
 N_MAPPED = 8
 
 
-class PartStore:
+class BatchStore:
     """Features by key, in the files of one folder.
 
     Examples
     --------
-    >>> store = PartStore(Path("parts"))
+    >>> store = BatchStore(Path("parts"))
     >>> store.add([b"a" * 32, b"b" * 32], np.array([[1.0, 2.0], [3.0, 4.0]], dtype=np.float32))
     >>> b"b" * 32 in store, b"c" * 32 in store
     (True, False)
-    >>> [block.tolist() for block in PartStore(Path("parts")).blocks([b"b" * 32])]
+    >>> [block.tolist() for block in BatchStore(Path("parts")).blocks([b"b" * 32])]
     [[[3.0, 4.0]]]
     """
 
@@ -83,7 +84,7 @@ class PartStore:
 
 
 def _mapped(path: Path) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Return the keys and features of a part; None for a file that is damaged, which is redone."""
+    """Return the keys and features of a batch; None for a file that is damaged, which is redone."""
     try:
         _, tensors = map_tensors(path)
     except ValueError:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twohot.extract.cache import PartStore
+from twohot.extract.batches import BatchStore
 
 
 def key(number):
@@ -27,11 +27,11 @@ def rows(numbers, n_features=3):
 )
 def test_a_store_is_a_dictionary(batches, asked, dtype):
     with tempfile.TemporaryDirectory() as folder:
-        store = PartStore(Path(folder) / "store")
+        store = BatchStore(Path(folder) / "store")
         for batch in batches:
             store.add([key(number) for number in batch], rows(batch).astype(dtype))
         there = {number for batch in batches for number in batch}
-        for opened in (store, PartStore(Path(folder) / "store")):
+        for opened in (store, BatchStore(Path(folder) / "store")):
             assert len(opened) == len(there)
             assert [number for number in range(10) if key(number) in opened] == sorted(there)
             wanted = [number for number in asked if number in there]
@@ -42,26 +42,26 @@ def test_a_store_is_a_dictionary(batches, asked, dtype):
 
 
 def test_a_damaged_part_is_as_good_as_none(tmp_path):
-    store = PartStore(tmp_path)
+    store = BatchStore(tmp_path)
     store.add([key(1)], rows([1]))
     store.add([key(2)], rows([2]))
     damaged = min(tmp_path.glob("*.part"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
-    opened = PartStore(tmp_path)
+    opened = BatchStore(tmp_path)
     assert len(opened) == 1
     opened.add([key(1)], rows([1]))
     opened.add([key(2)], rows([2]))
-    blocks = PartStore(tmp_path).blocks([key(1), key(2)])
+    blocks = BatchStore(tmp_path).blocks([key(1), key(2)])
     np.testing.assert_array_equal(np.concatenate(list(blocks)), rows([1, 2]))
 
 
 def test_a_part_that_is_still_being_written_is_not_there(tmp_path):
     (tmp_path / ".abc.part.x1y2").write_bytes(b"half")
-    assert len(PartStore(tmp_path)) == 0
+    assert len(BatchStore(tmp_path)) == 0
 
 
 def test_a_part_that_breaks_while_it_is_used(tmp_path):
-    store = PartStore(tmp_path)
+    store = BatchStore(tmp_path)
     store.add([key(1)], rows([1]))
     next(tmp_path.glob("*.part")).write_bytes(b"")
     with pytest.raises(ValueError, match="was changed while it was in use: run this again"):
@@ -69,7 +69,7 @@ def test_a_part_that_breaks_while_it_is_used(tmp_path):
 
 
 def test_rows_of_another_length_are_refused(tmp_path):
-    store = PartStore(tmp_path)
+    store = BatchStore(tmp_path)
     store.add([key(1)], rows([1], 3))
     with pytest.raises(ValueError, match="gave 4 features per row after 3: pass images of one"):
         store.add([key(2)], rows([2], 4))
