@@ -13,7 +13,6 @@ from twohot.noise.corruption import (
     superclass_noise,
     symmetric,
 )
-from twohot.noise.gaussian_classes import make_gaussians
 from twohot.noise.synthetic import SyntheticFeatures, make_features
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "corrupt_table_at_boundary",
     "corruption_for",
     "make_features",
-    "make_gaussians",
     "pair_flip",
     "superclass_noise",
     "symmetric",
