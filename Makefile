@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMPS := pyproject.toml constraints.txt
 
-.PHONY: demo docs test test-kernels coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction bench-scale reproduction clean help
+.PHONY: demo docs test test-kernels coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction bench-scale bench-sgd reproduction clean help
 
 help:          ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
@@ -105,6 +105,9 @@ bench-audit: $(VENV)/.bench ## regret of AutoProbe and audits; docs/audit_benchm
 # The paper's figures, tables and claims; finished runs are skipped.
 reproduction: $(VENV)/.dev ## continues the paper's runs on FEATURES=folder; docs/reproduction.md
 	$(BIN)/python docs/reproduce_paper.py $(FEATURES) --run --jobs 2
+
+bench-sgd: $(VENV)/.dev ## the paper's SGD beside exact solves on FEATURES=folder; docs/reproduction/trainers.md
+	$(BIN)/python -m benchmarks.sgd.run $(FEATURES)
 
 # On an idle machine: all of it is CPU time and clock of passes.
 SCALE := benchmarks/scale

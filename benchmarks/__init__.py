@@ -2,4 +2,5 @@
 
 `solver`: passes, times and memory of fits. `audit`: AutoProbe and its audits against others on
 noisy labels. `extraction`: throughput of extract(). `theory`: what the closed forms cost.
+`sgd`: the paper's SGD beside exact solves.
 """

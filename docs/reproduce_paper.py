@@ -27,7 +27,7 @@ THOROUGH = ("Flowers-102", "Caltech-101")
 # In the name of a file with all rows: a part of its superclass grid alone is run, once.
 WHOLE, WHOLE_RATES = "full", (0.3, 0.5, 0.7, 0.9)
 # What needs features and takes minutes.
-SMALL = ("fig:ft_corr", "fig:real_evolution", "ablation:starts", "trainers")
+SMALL = ("fig:ft_corr", "fig:real_evolution", "ablation:starts")
 ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 
 

@@ -219,7 +219,7 @@ def _check_needs(work: Reproduction, wanted: list[str]) -> None:
     by_name = choose_exhibits([name for name in wanted if name not in GROUPS])
     for exhibit, lacks in missing.items():
         if exhibit in by_name:
-            advice = "" if lacks.startswith("torch") else "pass {features}."
+            advice = "pass {features}."
             other = exhibit.on_any_features() if exhibit.data_sets else None
             if other is not None:
                 advice = f"pass {{features}}, or take {other.id}, which shows it of any features."

@@ -24,10 +24,9 @@ MAKERS_IN = (
     "structure_makers",
     "synthetic_makers",
     "synthetic_outputs",
-    "trainers",
 )
 
-NEEDS = ("nothing", "features", "two backbones", "torch")
+NEEDS = ("nothing", "features", "two backbones")
 
 # How places of numbered figures and tables begin, and what a reader may call them.
 NUMBERED = r"(fig(?:ure)?|tab(?:le)?)[.\s]*(\d+[a-z]?)(?![a-z\d])"

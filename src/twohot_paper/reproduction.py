@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, cast
 
-from twohot.base import load_extra
 from twohot_paper import Log, Progress, Record, run_plan, unfinished
 from twohot_paper.claim import CLAIMS, Claim, ClaimVerdict, not_testable
 from twohot_paper.data_set import DataSet, two_backbones
 from twohot_paper.exhibit import Exhibit, exhibits, load_makers
 from twohot_paper.maker import RUN_KINDS, Made, Maker, Results, import_modules
 from twohot_paper.probe_run import ProbeRun, expected_seconds
-from twohot_paper.runs import PACKAGES
 
 # Modules whose claims register themselves.
 CLAIMS_IN = (
@@ -20,8 +18,6 @@ CLAIMS_IN = (
     "real_claims",
     "synthetic_claims",
     "synthetic_output_claims",
-    "theory_claims",
-    "trainer_claims",
 )
 
 
@@ -85,7 +81,6 @@ class Reproduction:
             self.log,
             partial(measure_run, paths=paths),
             n_jobs=n_jobs,
-            packages=(*PACKAGES, "torch"),
             callback=callback,
         )
 
@@ -167,9 +162,4 @@ def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:
         return "feature files"
     if exhibit.needs == "two backbones" and not two_backbones(list(data.values())):
         return "two feature files of the same rows, of two backbones"
-    if exhibit.needs == "torch":
-        try:
-            load_extra("torch", "sgd", "SGD runs")
-        except ImportError:
-            return 'torch (pip install "twohot[sgd]")'
     return ""

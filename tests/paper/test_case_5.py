@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from paper.as_printed import case_5_printed
 from theory.dense import Problem, block_correlation, circulant, rounds
 from twohot.theory import case_5_outputs
-from twohot_paper.as_printed import case_5_printed
 
 CASE_5 = {"same_class": 0.6, "same_superclass": 0.3, "n_per_class": 30, "l2": 1e-3, "n_rounds": 3}
 SIZES = {"equal": [2, 2, 2], "unequal": [3, 2, 1]}

@@ -1,6 +1,8 @@
 """One test per theorem, lemma, corollary and claim of the paper's theory."""
 
+import re
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,6 +63,15 @@ def block_setting(rng: np.random.Generator) -> tuple[CorrelationModel, Shrinkage
         "n_per_class": levels.n_per_class,
     }
     return CorrelationModel.case_4(**known), shrinkage(**known, l2=l2), superclass, l2
+
+
+def test_the_page_of_theorems_names_tests_that_exist() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs/reproduction/theorems.md").read_text("utf-8")
+    named = re.findall(r"`(tests/paper/\w+\.py)::(\w+)`", page)
+    assert len(named) >= page.count("\n## ")
+    for path, name in named:
+        assert f"\ndef {name}(" in (root / path).read_text("utf-8")
 
 
 def test_theorem_3_1_label_averaging() -> None:
@@ -420,6 +431,16 @@ def test_corollary_evolving_features() -> None:
         separation_at(PairLevels(5, n, same_class, 0.1), l2=l2) for same_class in (0.2, 0.5, 0.8)
     ]
     assert separations == sorted(separations)
+
+
+def test_appendix_c_larger_correlation_in_classes_raises_separation() -> None:
+    """At one penalty q/p rises with the correlation inside classes, all else equal."""
+    rng = np.random.default_rng(12)
+    for _ in range(400):
+        d, low, high = np.sort(rng.uniform(0, 0.95, size=3))
+        size, l2 = float(rng.integers(20, 300)), float(10 ** rng.uniform(-6, -1))
+        less, more = (separation_at(PairLevels(4, size, c, d), l2=l2) for c in (low, high))
+        assert more > less
 
 
 def test_appendix_temperature_changes_no_output() -> None:

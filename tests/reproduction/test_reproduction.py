@@ -1,5 +1,6 @@
 """What a reproduction finds in its log, and what it judges its claims by."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -7,19 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.sgd.trainer import SgdResult, SgdRun
 from small_data import write_small_data
 from twohot_paper import Log, Record, identity
 from twohot_paper.data_set import read_data_set
 from twohot_paper.exhibit import choose_exhibits
+from twohot_paper.maker import RUN_KINDS
 from twohot_paper.probe_run import PRODUCT_SECONDS
 from twohot_paper.reproduction import Reproduction
-from twohot_paper.theory_evidence import (
-    DescentOutcome,
-    DescentRun,
-    TemperatureResult,
-    TemperatureRun,
-)
+from twohot_paper.runs import kind_name
+from twohot_paper.synthetic_makers import EigenvalueResult, EigenvalueRun
+from twohot_paper.synthetic_outputs import OutputResult, OutputRun
+from twohot_paper.synthetic_setting import SyntheticMatrix
 
+MATRIX = SyntheticMatrix()
 RECORDS = Path(__file__).parents[2] / "docs" / "reproduction" / "runs.jsonl"
 
 
@@ -38,9 +40,9 @@ def log(tmp_path):
     """Return a log with finished runs of two kinds, and a failed one."""
     log = CountingLog(tmp_path / "runs.jsonl")
     ended = [
-        (DescentRun(0.1, 10), DescentOutcome(1.0, 1.0, 0.5, 0.9), None),
-        (TemperatureRun(2.0), TemperatureResult(0.0, 2.0), None),
-        (DescentRun(0.2, 10), None, "ValueError: no luck"),
+        (OutputRun(MATRIX, 0.1), OutputResult([]), None),
+        (EigenvalueRun(MATRIX), EigenvalueResult([], 30.0, 0.0, 0.0), None),
+        (OutputRun(MATRIX, 0.2), None, "ValueError: no luck"),
     ]
     for run, result, error in ended:
         log.append(Record(run, result, error, 0.1, 0.1, {}))
@@ -49,22 +51,25 @@ def log(tmp_path):
 
 def test_results_of_all_kinds_come_from_one_reading(log):
     results = Reproduction([], {}, log).results()
-    assert list(results) == [DescentRun(0.1, 10), TemperatureRun(2.0)]
-    assert results[TemperatureRun(2.0)].coef_ratio == 2.0
+    assert list(results) == [OutputRun(MATRIX, 0.1), EigenvalueRun(MATRIX)]
+    assert results[EigenvalueRun(MATRIX)].eigengap == 30.0
     assert log.n_readings == 1
 
 
 def test_failed_runs_are_read_too_and_refused_if_recorded_otherwise(log):
     kept, last = log.path.read_text().rsplit('{"format"', maxsplit=1)
-    log.path.write_text(kept + '{"format"' + last.replace('"learning_rate"', '"rate"'))
-    with pytest.raises(ValueError, match="was recorded otherwise: DescentRun does not know 'rate'"):
+    log.path.write_text(kept + '{"format"' + last.replace('"noise_rate"', '"rate"'))
+    with pytest.raises(ValueError, match="was recorded otherwise: OutputRun does not know 'rate'"):
         Reproduction([], {}, log).results()
 
 
 def test_the_records_of_the_page_are_all_found_under_their_names():
     log = Log(RECORDS)
-    results = Reproduction([], {}, log).results()
-    assert {identity(run) for run in results} == log.identities()
+    found = {identity(run) for run in Reproduction([], {}, log).results()}
+    found |= {identity(each.run) for each in log.finished(SgdRun, SgdResult)}
+    kinds = {kind_name(run) for run in (*RUN_KINDS, SgdRun)}
+    lines = map(json.loads, RECORDS.read_text("utf-8").splitlines())
+    assert found == {line["id"] for line in lines if line["kind"] in kinds and not line["error"]}
 
 
 def test_what_is_about_other_data_is_not_run_and_leaves_no_empty_table(tmp_path):

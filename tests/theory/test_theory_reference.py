@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paper.as_printed import case_5_printed
 from theory.problems import listed_labels
 from twohot.theory import (
     CorrelationModel,
@@ -32,7 +33,6 @@ from twohot.theory import (
     softmax_rounds,
     type_outputs,
 )
-from twohot_paper.as_printed import case_5_printed
 
 CASES = {
     case["id"]: case

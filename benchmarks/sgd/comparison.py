@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.sgd.trainer import N_EPOCHS, RATES, SgdResult, SgdRun
 from twohot.base import METHOD_COLOURS, counted, new_figure
 from twohot_paper.data_set import DataSet
 from twohot_paper.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
 from twohot_paper.grid import only_one_note, titles
-from twohot_paper.maker import Made, Maker, Results, register
+from twohot_paper.maker import Made, Results
 from twohot_paper.probe_run import CLEAN, FittedModel, ProbeResult
 from twohot_paper.real_figures import row_first
-from twohot_paper.sgd import N_EPOCHS, RATES, SgdResult, SgdRun
 from twohot_paper.table import Cell, Table
 
 # The same models by two trainers: what SGD and the exact solver reach, and what each costs --------
@@ -196,6 +196,10 @@ COST_COLUMNS = (
     "ratio of passes",
 )
 
+MADE_NOTE = (
+    "`python -m benchmarks.sgd.run FEATURES` makes this page, from the records in `runs.jsonl`. It"
+    ' needs torch: `pip install "twohot[sgd]"`.'
+)
 RATE_NOTE = (
     "SGD's rate was chosen once for each draw of labels: by the teacher, on a held-out fifth of the"
     " noisy training labels. No test row was looked at for it."
@@ -210,9 +214,8 @@ COST_NOTE = (
 )
 
 
-@register("trainers")
 @dataclass(frozen=True)
-class TrainerMaker(Maker):
+class TrainerMaker:
     """Curves of SGD with the exact optimum as a line; accuracy and cost of both."""
 
     corruption: str = "superclass"
@@ -251,7 +254,7 @@ class TrainerMaker(Maker):
         done = {run: results[run] for run in runs if run in results}
         exact = {run.exact: results[run.exact] for run in runs if run.exact in results}
         pairs = list(trainer_pairs(done | exact, data))
-        notes = [RATE_NOTE, PICK_NOTE, COST_NOTE]
+        notes = [MADE_NOTE, RATE_NOTE, PICK_NOTE, COST_NOTE]
         for words, n_done in (("SGD", len(done)), ("exact", len(exact))):
             if n_done < len(runs):
                 notes.append(f"Finished: {n_done} of {len(runs)} {words} runs.")

@@ -22,7 +22,6 @@ import numpy as np
 from twohot.base import FloatArray, load_extra
 from twohot_paper.data_set import DataSet, read_data_set
 from twohot_paper.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
-from twohot_paper.maker import RunKind, register_runs
 from twohot_paper.probe_run import (
     FittedModel,
     NoisyLabels,
@@ -320,9 +319,6 @@ def measure_sgd(run: SgdRun, paths: Mapping[str, str]) -> SgdResult:
             paper_way={name: fit.pick() for name, fit in picked.items()},
             noise_rate=float(labels.noisy.mean()),
         )
-
-
-register_runs(RunKind(SgdRun, SgdResult, measure_sgd))
 
 
 def agreement_by_rate(

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twohot.base import counted
-from twohot_paper.claim import (
-    NOT_IN_PAPER,
-    Answer,
-    Claim,
-    ClaimVerdict,
-    not_testable,
-    register_claim,
+from benchmarks.sgd.comparison import (
+    MODELS,
+    ROUND_PATH,
+    TWO_HOT_PATH,
+    TrainerPair,
+    cost_of,
+    trainer_pairs,
 )
+from twohot.base import counted
+from twohot_paper.claim import NOT_IN_PAPER, Answer, Claim, ClaimVerdict, not_testable
 from twohot_paper.data_set import DataSet
 from twohot_paper.grid import unconverged
 from twohot_paper.maker import Results
@@ -33,14 +34,6 @@ from twohot_paper.settings_claims import (
     settings_of,
 )
 from twohot_paper.table import Cell, Mean, Table, mean_of
-from twohot_paper.trainers import (
-    MODELS,
-    ROUND_PATH,
-    TWO_HOT_PATH,
-    TrainerPair,
-    cost_of,
-    trainer_pairs,
-)
 
 # A reduction of cost that may be called significant: to a half.
 SIGNIFICANT_SHARE = 0.5
@@ -201,7 +194,7 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
-register_claim(
+CLAIMS = (
     Claim(
         id="cost-of-two-hot",
         brief="at most half of the CPU and passes, by SGD and exactly",
@@ -218,9 +211,7 @@ register_claim(
         exhibits=("trainers",),
         order=70,
         judge=judge_cost,
-    )
-)
-register_claim(
+    ),
     Claim(
         id="sgd-last-epoch",
         brief="all models within 1 point of the optimum",
@@ -236,5 +227,5 @@ register_claim(
         exhibits=("trainers",),
         order=71,
         judge=judge_last_epoch,
-    )
+    ),
 )

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from twohot import DistilledProbe
-from twohot_paper import sgd as sgd_trainer
-from twohot_paper.json_values import as_json, from_json
-from twohot_paper.probe_run import draw_labels
-from twohot_paper.sgd import (
+from benchmarks.sgd import trainer as sgd_trainer
+from benchmarks.sgd.trainer import (
     BATCH_SIZE,
     SgdFit,
     SgdResult,
@@ -27,6 +24,9 @@ from twohot_paper.sgd import (
     measure_sgd,
     one_thread,
 )
+from twohot import DistilledProbe
+from twohot_paper.json_values import as_json, from_json
+from twohot_paper.probe_run import draw_labels
 
 N_CLASSES, N_FEATURES = 4, 6
 RUN = SgdRun("blobs", "symmetric", 0.3, seed=0, l2=0.02, n_epochs=6)

@@ -5,16 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.sgd.claims import judge_cost, judge_last_epoch
+from benchmarks.sgd.comparison import MODELS, Cost, TrainerMaker, cost_of, trainer_pairs
+from benchmarks.sgd.trainer import SgdRun, measure_sgd
 from small_data import write_small_data
 from twohot.base.pictures import write_figure
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import read_data_set
 from twohot_paper.exact_trainer import STUDENTS, TEACHER, TWO_HOT, measure_exactly
-from twohot_paper.exhibit import choose_exhibits
 from twohot_paper.probe_run import ProbeRun
-from twohot_paper.sgd import SgdRun, measure_sgd
-from twohot_paper.trainer_claims import judge_cost, judge_last_epoch
-from twohot_paper.trainers import MODELS, Cost, TrainerMaker, cost_of, trainer_pairs
 
 MAKER = TrainerMaker(noise_rates=(0.5, 0.3), n_epochs=5, rates=(0.05, 0.01))
 
@@ -197,12 +196,6 @@ def test_the_last_epoch_is_at_the_optimum_if_all_models_are_within_a_point(
     assert verdict.answer == answer
     assert f"{100 * (sgd - 0.7):+.1f} points from the exact optimum" in verdict.evidence
     assert verdict.table.columns[2:] == MODELS
-
-
-def test_the_exhibit_names_the_papers_recipe():
-    (exhibit,) = choose_exhibits(["trainers"])
-    assert exhibit.needs == "torch"
-    assert exhibit.build() == TrainerMaker()
 
 
 def test_exact_models_that_did_not_converge_are_no_optimum_to_compare_with(data, results):
