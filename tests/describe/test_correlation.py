@@ -1,12 +1,13 @@
 """Class correlations, against all pairs of rows."""
 
+import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from labelled_rows import CountedRows, dense_correlations, labelled_rows
 
-from twohot.describe import class_correlation
+from twohot.describe import class_correlation, correlation
 from twohot.rows.open import LOOK_ROWS
 from twohot.rows.selected import SelectedRows
 
@@ -123,8 +124,17 @@ def test_every_row_is_read_twice_and_no_more(unlabelled, monkeypatch):
     ],
 )
 def test_labels_that_cannot_be_used(labels, n_classes, message):
-    with pytest.raises(ValueError, match=message):
-        class_correlation(np.eye(4), labels, n_classes)
+    in_chunks = da.eye(4, chunks=2), da.from_array(np.array(labels), chunks=1)
+    for rows, given_labels in ((np.eye(4), labels), in_chunks):
+        with pytest.raises(ValueError, match=message):
+            class_correlation(rows, given_labels, n_classes)
+
+
+def test_too_many_classes_for_a_matrix_of_pairs_are_refused(monkeypatch):
+    monkeypatch.setattr(correlation, "MOST_CLASSES", 3)
+    for rows in (np.eye(4), da.eye(4, chunks=2)):
+        with pytest.raises(ValueError, match=r"names 4 classes, and a matrix of every two"):
+            class_correlation(rows, np.arange(4))
 
 
 def test_features_that_cannot_be_used():

@@ -10,84 +10,36 @@ themselves (D), they give the three cases of the paper's table tab:cf_class_stat
     same class = C - D,    same superclass = S - C,    elsewhere = W - S,
 
 from d × d matrices of one class, one superclass and the whole, and never from an N × N one.
-
-Where some rows of each class are looked at, each stands for w_k rows of class k: moments are then
-multiplied by w_k, and pairs of one class by n_k (n_k - 1) over those that are looked at.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.blas import dsyrk
 
-from twohot.base import ArgumentError, FloatArray, IntArray, Labels, Matrix, check_superclass
-from twohot.describe.correlation import center_labelled, check_labelled, class_sums
-from twohot.rows import (
-    ChunkedLabels,
-    PartedRows,
-    Preparation,
-    SelectedRows,
-    draw_from_chunks,
-    draw_ranks,
-    one_blas_thread,
-    rows_of_ranks,
+from twohot.base import (
+    ArgumentError,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Labels,
+    Matrix,
+    check_superclass,
 )
+from twohot.describe.correlation import (
+    ClassCorrelation,
+    center_labelled,
+    check_labelled,
+    correlate,
+    weighted_mean,
+)
+from twohot.rows import Preparation, are_far_apart, one_blas_thread
 
-# Rows whose pairs are looked at: all that can be read class by class, or some of every class ------
-# Pairs of rows need rows of one class together. An array or a memory map gives them class by
-# class. Files that are read in parts would be read once for every class, and rows of Dask would
-# all have to travel: of those a sample is gathered here, in which every class has two rows, if it
-# has so many.
-
-
-# As many rows as a probe is chosen on; the spread of so many rows' pairs is known to three digits.
+# Rows whose pairs give the spread, where rows of one class cannot be read together: as many as a
+# probe is chosen on. The spread of so many rows' pairs is known to three digits.
 PAIR_ROWS = 50_000
-
-
-@dataclass(frozen=True, eq=False)
-class PairSample:
-    """Rows that can be read class by class, and how many rows each of them stands for."""
-
-    X: Matrix  # (n_rows, d)
-    codes: IntArray  # (n_rows,), classes; -1: takes no part
-    class_sizes: IntArray  # (n_classes,), rows of each class, those that are not here among them
-
-    @property
-    def sizes_here(self) -> IntArray:
-        """(n_classes,) rows of each class that are here."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.class_sizes))
-
-    @property
-    def rows_per_row(self) -> FloatArray:
-        """(n_classes,) how many rows of a class one of its rows stands for."""
-        return np.asarray(self.class_sizes / self.sizes_here)
-
-    @property
-    def pairs_per_pair(self) -> FloatArray:
-        """(n_classes,) how many pairs of a class one of its pairs stands for; none of one row."""
-        others, others_here = self.class_sizes - 1, np.maximum(self.sizes_here - 1, 1)
-        return np.asarray(self.rows_per_row * (others / others_here))
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all rows that have a label are here."""
-        return bool(self.sizes_here.sum() == self.class_sizes.sum())
-
-
-def rows_for_pairs(X: Matrix, labels: Labels | ChunkedLabels) -> PairSample:
-    """Return all rows, or those of a sample, always the same, where these are slow to gather."""
-    rng = np.random.default_rng(0)
-    if isinstance(labels, ChunkedLabels):
-        index, codes = draw_from_chunks(labels.codes, labels.n_classes, PAIR_ROWS, rng)
-        return PairSample(X[index], codes, labels.sizes)
-    stored = X.X if isinstance(X, SelectedRows) else X
-    if not isinstance(stored, PartedRows):
-        return PairSample(X, labels.codes, labels.sizes)
-    rows = rows_of_ranks(labels.codes, draw_ranks(labels.sizes, PAIR_ROWS, rng))
-    return PairSample(X[rows], labels.codes[rows], labels.sizes)
-
 
 # Entries of the rows that are read and multiplied at once: 16 MB in float64, which is enough rows
 # to make the update of a d × d matrix a matter of products rather than of memory.
@@ -123,9 +75,8 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
     class. What a correlation is, `class_correlation` says.
 
     Rows of Dask and of files that are read in parts (Parquet, Zarr) cannot be read class by class.
-    Counts and means of their pairs are exact too. The spread is that of a sample of 50,000 rows, or
-    of two rows of each class if these are more, in which every class counts by its rows;
-    `n_sampled` says so.
+    Counts and means of their pairs are exact too. The spread is that of 50,000 rows, always the
+    same; `n_sampled` says so.
 
     Parameters
     ----------
@@ -159,36 +110,59 @@ def pair_statistics(X: Matrix, labels: ArrayLike, superclass: ArrayLike) -> Pair
         advice = f"pass at most {MAX_FEATURES}, {how}, or take the means from class_correlation."
         raise ArgumentError("X", problem, advice)
     preparation = center_labelled(rows, coded)
-    sample = rows_for_pairs(rows, coded)
+    index = _rows_for_spread(rows, coded)
     # On one thread the sums are the same on every machine, and small products do not wait.
     with one_blas_thread():
-        found = _sum_pairs(sample, superclasses, preparation)
-        if sample.is_whole:
+        if index is None:
+            return _sum_pairs(rows, coded.codes, superclasses, preparation)
+        found = _sum_pairs(rows[index], coded.codes[index], superclasses, preparation)
+        if len(index) == coded.sizes.sum():
             return found
-        sums = class_sums(rows, coded, preparation)
-    return _with_means(found, _exact_means(*sums, coded.sizes, superclasses), len(sample.codes))
+        correlation = correlate(rows, coded, preparation)
+    near, one = superclasses[:, np.newaxis] == superclasses, np.eye(len(superclasses), dtype=bool)
+    return PairStatistics(
+        same_class=_all_pairs(correlation, one, found.same_class.std),
+        same_superclass=_all_pairs(correlation, near & ~one, found.same_superclass.std),
+        elsewhere=_all_pairs(correlation, ~near, found.elsewhere.std),
+        n_sampled=len(index),
+    )
+
+
+def _rows_for_spread(X: Matrix, labels: Labels) -> IntArray | None:
+    """Return the rows whose pairs give the spread; None: all, read class by class."""
+    if not are_far_apart(X):
+        return None
+    rows = np.flatnonzero(labels.labelled)
+    if len(rows) > PAIR_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, PAIR_ROWS, replace=False))
+    return rows
+
+
+def _all_pairs(correlation: ClassCorrelation, classes: BoolArray, std: float) -> PairGroup:
+    """Return the pairs of rows of some pairs of classes, with the spread of a sample."""
+    pairs = correlation.pairs[classes]
+    n_pairs = round(float(pairs.sum())) // 2
+    return PairGroup(n_pairs, weighted_mean(correlation.means[classes], pairs), std)
 
 
 def _sum_pairs(
-    sample: PairSample, superclass: NDArray[np.intp], preparation: Preparation
+    X: Matrix, codes: IntArray, superclass: NDArray[np.intp], preparation: Preparation
 ) -> PairStatistics:
     """Return the statistics from the moments of one class, one superclass and the whole."""
-    of_class, of_superclass, of_all = (_Moments(sample.X.shape[1]) for _ in range(3))
+    of_class, of_superclass, of_all = (_Moments(X.shape[1]) for _ in range(3))
     same_class, within_classes, within_superclasses = np.zeros((3, 3))
-    rows_per_row, pairs_per_pair = sample.rows_per_row, sample.pairs_per_pair
     for group in range(superclass.max() + 1):
         of_superclass.clear()
         for label in np.flatnonzero(superclass == group):
             of_class.clear()
             singles = np.zeros(3)
-            members = np.flatnonzero(sample.codes == label)
-            for x in _prepared_chunks(sample.X, members, preparation):
+            for x in _prepared_chunks(X, np.flatnonzero(codes == label), preparation):
                 of_class.add_rows(x)
                 singles += _single_sums(x)
             own = of_class.pair_sums()
-            same_class += pairs_per_pair[label] * (own - singles)
-            within_classes += rows_per_row[label] ** 2 * own
-            of_superclass.add(of_class, rows_per_row[label])
+            same_class += own - singles
+            within_classes += own
+            of_superclass.add(of_class)
         within_superclasses += of_superclass.pair_sums()
         of_all.add(of_superclass)
     return PairStatistics(
@@ -198,49 +172,18 @@ def _sum_pairs(
     )
 
 
-def _exact_means(
-    sums: FloatArray, squares: FloatArray, sizes: IntArray, superclass: NDArray[np.intp]
-) -> FloatArray:
-    """Return the three means over all pairs of rows, from the sums of their classes."""
-    members = np.equal.outer(np.arange(superclass.max() + 1), superclass).astype(np.float64)
-    singles = np.array([sizes.sum(), squares.sum()])
-    classes, superclasses, whole = (
-        np.array([np.sum(n.astype(np.float64) ** 2), np.sum(s**2)])
-        for n, s in (
-            (sizes, sums),
-            (members @ sizes, members @ sums),
-            (np.array([sizes.sum()]), sums.sum(axis=0)),
-        )
-    )
-    cases = np.array([classes - singles, superclasses - classes, whole - superclasses])
-    means = np.full(3, np.nan)
-    np.divide(cases[:, 1], cases[:, 0], out=means, where=cases[:, 0] > 0)
-    return means
-
-
-def _with_means(found: PairStatistics, means: FloatArray, n_sampled: int) -> PairStatistics:
-    """Return the statistics of a sample with the means over all pairs."""
-    same_class, same_superclass, elsewhere = means.tolist()
-    return PairStatistics(
-        same_class=replace(found.same_class, mean=same_class),
-        same_superclass=replace(found.same_superclass, mean=same_superclass),
-        elsewhere=replace(found.elsewhere, mean=elsewhere),
-        n_sampled=n_sampled,
-    )
-
-
 class _Moments:
     """Number, sum and second moment of the rows of a group, in buffers that are used again."""
 
     def __init__(self, n_features: int) -> None:
-        self.n_rows = 0.0
+        self.n_rows = 0
         self.total = np.zeros(n_features)
         # Σ x xᵀ, its upper triangle alone, in the order of BLAS.
         self.second = np.zeros((n_features, n_features), order="F")
 
     def clear(self) -> None:
         """Forget all rows."""
-        self.n_rows = 0.0
+        self.n_rows = 0
         self.total.fill(0)
         self.second.fill(0)
 
@@ -250,17 +193,17 @@ class _Moments:
         self.total += x.sum(axis=0)
         self.second = dsyrk(1.0, x.T, beta=1.0, c=self.second, overwrite_c=True)
 
-    def add(self, other: "_Moments", times: float = 1.0) -> None:
-        """Add the rows of another group, each so many times."""
-        self.n_rows += times * other.n_rows
-        self.total += times * other.total
-        self.second += times * other.second
+    def add(self, other: "_Moments") -> None:
+        """Add the rows of another group."""
+        self.n_rows += other.n_rows
+        self.total += other.total
+        self.second += other.second
 
     def pair_sums(self) -> NDArray[np.float64]:
         """Return the sums of 1, c and c² over all ordered pairs, c being their correlation."""
         diagonal = np.diag(self.second)
         squares = 2 * np.linalg.norm(self.second) ** 2 - diagonal @ diagonal
-        return np.array([self.n_rows**2, self.total @ self.total, squares])
+        return np.array([float(self.n_rows**2), self.total @ self.total, squares])
 
 
 def _prepared_chunks(
