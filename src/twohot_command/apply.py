@@ -24,6 +24,7 @@ from twohot.review import (
     ReviewRows,
     accept_above,
     apply_decisions,
+    open_own_parts,
     read_decisions,
     write_corrected_file,
     write_sorted_folder,
@@ -126,8 +127,10 @@ def apply(
         guard = {"spreadsheet_safe": spreadsheet_safe}
         write_reviewed(target, rows, applied, drop_excluded=drop_excluded, **guard)
     elif in_parts:
-        parts = CorrectedParts(open_files([to]), to, rows, applied, **columns)
+        files = open_files([to])
+        parts = CorrectedParts(open_own_parts(files, to), rows, applied, **columns)
         about = {"report": fields["report"], "accept_all": accept_all, **columns}
+        about["source"] = files.digest()
         about["decisions"] = None if decisions is None else file_digest(decisions)
         # The report of an audit in parts is named after the rows that it shows, not after all.
         about["audit"] = read_record(folder / ISSUE_PARTS) if fields["issues"] else None
@@ -167,12 +170,11 @@ def _correct_parts(
     parts: CorrectedParts, target: Path, about: Mapping[str, Any], *, force: bool, quiet: bool
 ) -> str:
     """Write a user's Parquet files with the labels, and return where they are."""
-    n_parts = len(parts.files.parts)
-    known = {"kind": "corrected", **about, "source": parts.files.digest()}
-    folder = begin_parts(target, known, n_parts, force=force)
+    n_parts = len(parts.parts)
+    folder = begin_parts(target, {"kind": "corrected", **about}, n_parts, force=force)
     n_missing = len(folder.missing())
     with writing_parts(n_parts, n_there=n_parts - n_missing, quiet=quiet) as done:
-        parts.write(folder, done)
+        parts.write_missing(folder, done)
     words = parts_in_words(folder, n_missing)
     return f" ({words}){_where(parts.about(), parts.applied, parts.rows)}"
 

@@ -102,7 +102,7 @@ def test_a_column_of_numbers_takes_no_name(tmp_path, name, message):
             "row T0 the column 'kind' has 'owl'",
         ),
         (lambda text: text.replace("T7,", "T0,"), r"holds 'T0' more than once \(in rows 0, 1"),
-        (lambda text: text.replace("T7,", "Z,"), r"the audit has 1 id that no row has \('T7'\)"),
+        (lambda text: text.replace("T7,", "Z,"), r"lacks 1 row of the audit \('T7'\)"),
         (lambda text: text.replace("nr,", "id,"), r"has no column 'nr', by which rows were aud"),
     ],
 )

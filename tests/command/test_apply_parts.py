@@ -11,7 +11,7 @@ import pytest
 from label_tables import column, everything, run
 from parquet_source import GIVEN, IDS, N_ROWS, NAMES, TRUE, WRONG, small_parts, write_source
 
-from twohot.review import corrected_file as corrected_parts
+from twohot.review import own_file
 from twohot.tables.csv_file import write_csv
 from twohot_command import cluster as _cluster
 
@@ -101,7 +101,7 @@ def test_all_suggestions_and_rows_left_out(audit, decided, tmp_path):
 def test_a_stopped_copy_is_resumed(audit, decided, tmp_path, monkeypatch):
     small_parts(monkeypatch, 1)
     assert applied(audit, tmp_path / "whole", decided).exit_code == 0
-    write, written = corrected_parts.write_part, []
+    write, written = own_file.write_part, []
 
     def dying(url, tables):
         if len(written) == 3:
@@ -109,7 +109,7 @@ def test_a_stopped_copy_is_resumed(audit, decided, tmp_path, monkeypatch):
         written.append(write(url, tables))
 
     with monkeypatch.context() as patched:
-        patched.setattr(corrected_parts, "write_part", dying)
+        patched.setattr(own_file, "write_part", dying)
         assert applied(audit, tmp_path / "clean", decided).exit_code != 0
     assert len(list((tmp_path / "clean").glob("*.parquet"))) == 3
     other = applied(audit, tmp_path / "clean", decided, "--accept-all", 0.5)

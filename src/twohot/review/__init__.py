@@ -11,6 +11,7 @@ from twohot.review.decisions import accept_above as accept_above
 from twohot.review.decisions import apply_decisions as apply_decisions
 from twohot.review.decisions import read_decisions as read_decisions
 from twohot.review.own_file import BEFORE as BEFORE
+from twohot.review.own_file import open_own_parts as open_own_parts
 from twohot.review.page import write_review as write_review
 from twohot.review.records import NO_ROW as NO_ROW
 from twohot.review.records import AlikeClasses as AlikeClasses

@@ -1,30 +1,21 @@
-"""Corrected labels in a user's own file, each at the row that was audited.
+"""Corrected labels in a user's own file or files, each at the row that was audited.
 
-Rows are found by their ids. The labels of the file have to be those that were audited: a file that
-is another, or was changed since, is refused before anything is written.
+Rows are found by their ids. All is read twice: first ids and labels, to see that they are those
+that were audited, then everything, to be written again. A file that is another, or was changed
+since, is refused before anything is written.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from twohot.base import NO_LABEL, ArgumentError, IntArray, counted, first_few, load_extra
+from twohot.base import NO_LABEL, ArgumentError, IntArray, counted, first_few
 from twohot.review.decisions import Applied
-from twohot.review.own_file import OLD_LABELS, OwnFile, OwnParquet, open_own_file
+from twohot.review.own_file import OLD_LABELS, OwnFile, open_own_file
 from twohot.review.records import ReviewRows
-from twohot.tables import (
-    COLUMN,
-    PATH,
-    ParquetFiles,
-    PartFolder,
-    RowIds,
-    both_meant,
-    pick,
-    write_part,
-)
+from twohot.tables import COLUMN, PATH, PartFolder, RowIds, both_meant, pick
 
 
 @dataclass(frozen=True)
@@ -46,10 +37,21 @@ class LabelReading:
     n_wrong: int = 0  # rows whose given label is another
     example: str = ""  # one of them, in words
 
-    def with_more(self, other: "LabelReading") -> "LabelReading":
-        """Return the reading of more rows of the same column."""
-        n_wrong = self.n_wrong + other.n_wrong
-        return replace(self, n_wrong=n_wrong, example=self.example or other.example)
+    def of_more(self, cells: Sequence[str], rows: ReviewRows) -> "LabelReading":
+        """Return the reading with what contradicts it in the cells of some more rows."""
+        spelling, classes = self.spelling(rows.classes), {*self.spelling(rows.classes)}
+        # What means no label is none of the classes, whatever it is.
+        wrong = [
+            row
+            for row, (cell, code) in enumerate(zip(cells, rows.given_labels.tolist(), strict=True))
+            if (cell in classes if code == NO_LABEL else cell != spelling[code])
+        ]
+        example = self.example
+        if wrong and not example:
+            row, given = wrong[0], rows.label_name(int(rows.given_labels[wrong[0]]))
+            said = f"in row {rows.ids[row]} the column {self.name!r} has {cells[row]!r}"
+            example = f"{said}, and the audit {given!r}"
+        return replace(self, n_wrong=self.n_wrong + len(wrong), example=example)
 
     def spelling(self, classes: tuple[str, ...]) -> tuple[str, ...]:
         """Return what the file calls each class."""
@@ -108,74 +110,135 @@ def write_corrected_file(
     C,1,cat,cat
     <BLANKLINE>
     """
-    file = open_own_file(source)
-    place = _file_ids(file, rows).places_of(rows.id_texts(), "the audit")
-    found = choose_reading(read_labels(file, rows, place, label_column), source)
-    cells = corrected_cells(file, found, rows, applied, place, drop_excluded=drop_excluded)
-    before = file.write(target, found.name, cells)
-    new = found.spelling(applied.classes)[len(rows.classes) :]
-    return CorrectedFile(found.name, before, len(cells) - rows.n_rows, new)
+    parts = [open_own_file(source)]
+    file = CorrectedParts(
+        parts, rows, applied, label_column=label_column, drop_excluded=drop_excluded
+    )
+    file.write(0, target)
+    return file.about()
 
 
-def corrected_cells(
-    file: OwnFile,
-    column: LabelReading,
-    rows: ReviewRows,
-    applied: Applied,
-    place: IntArray,
-    *,
-    drop_excluded: bool,
-) -> list[str | None]:
-    """Return the cells of the labels as they are now, of all rows of a file.
+class CorrectedParts:
+    """A user's file, in one part or several, that is written again with the labels of a review.
 
-    `place` says where in the file the audited rows are; None stands for a row to be left out.
+    Parameters
+    ----------
+    parts : sequence of OwnFile
+        The file that was audited, or its parts in any order.
+    rows : ReviewRows
+        The rows that were audited.
+    applied : Applied
+        Their labels now.
+    label_column : str, optional
+        The column of labels; by default the one that holds those that were audited.
+    drop_excluded : bool
+        Leave rows that are excluded out.
     """
-    spelling = column.spelling(applied.classes)
-    cells: list[str | None] = [*file.cells(column.name)]
-    for position in np.flatnonzero(applied.labels != rows.given_labels):
-        code = applied.labels[position]
-        cells[place[position]] = "" if code == NO_LABEL else spelling[code]
-    if drop_excluded:
-        for position in np.flatnonzero(applied.excluded):
-            cells[place[position]] = None
-    return cells
+
+    def __init__(
+        self,
+        parts: Sequence[OwnFile],
+        rows: ReviewRows,
+        applied: Applied,
+        *,
+        label_column: str | None,
+        drop_excluded: bool,
+    ) -> None:
+        self.parts, self.rows, self.applied = parts, rows, applied
+        self.drop_excluded = drop_excluded
+        self.bounds = np.append(0, np.cumsum([part.n_rows for part in parts]))
+        _check_id_column(rows.ids, parts[0])
+        self.position = {name: number for number, name in enumerate(rows.id_texts())}
+        self.column = _choose_reading(list(self._readings(label_column)), parts[0].path)
+        for name in self.about().new_classes:
+            parts[0].check_cell(self.column.name, name)
+
+    def about(self) -> CorrectedFile:
+        """Return which column holds what."""
+        n_not_audited = int(self.bounds[-1]) - self.rows.n_rows
+        new = self.column.spelling(self.applied.classes)[len(self.rows.classes) :]
+        return CorrectedFile(self.column.name, self.parts[0].before, n_not_audited, new)
+
+    def write(self, number: int, target: Path | str) -> None:
+        """Write a part."""
+        self.parts[number].write(target, self.column.name, self._cells(number))
+
+    def write_missing(self, folder: PartFolder, done: Callable[[], None]) -> None:
+        """Write the parts that a folder lacks; `done` is called after each."""
+        for number in folder.missing():
+            self.write(number, folder.path_of(number))
+            done()
+
+    def _cells(self, number: int) -> list[str | None]:
+        """Return the cells of the labels as they are now; None for a row to be left out."""
+        place, audited = self._audited(number)
+        spelling = self.column.spelling(self.applied.classes)
+        cells: list[str | None] = [*self.parts[number].cells(self.column.name)]
+        labels = self.applied.labels[audited]
+        for changed in np.flatnonzero(labels != self.rows.given_labels[audited]):
+            code = labels[changed]
+            cells[place[changed]] = "" if code == NO_LABEL else spelling[code]
+        if self.drop_excluded:
+            for row in place[self.applied.excluded[audited]]:
+                cells[row] = None
+        return cells
+
+    def _readings(self, chosen: str | None) -> Iterator[LabelReading]:
+        """Yield how columns may be read as the labels which were audited, each in two ways."""
+        first = self.parts[0]
+        # What an earlier correction kept as it was is not corrected.
+        names = [name for name in first.candidates if not OLD_LABELS.fullmatch(name)]
+        if chosen is not None:
+            pick("label_column", chosen, (), dict.fromkeys(first.names, np.empty(0)))
+            names = [chosen]
+        read = {(name, by): LabelReading(name, by) for name in names for by in (True, False)}
+        n_found = np.zeros(self.rows.n_rows, dtype=np.intp)
+        for number, part in enumerate(self.parts):
+            place, audited = self._audited(number)
+            np.add.at(n_found, audited, 1)
+            rows = self.rows.take(audited)
+            for name in names:
+                cells = part.cells(name)
+                found = [cells[row] for row in place.tolist()]
+                for by_name in (True, False):
+                    read[name, by_name] = read[name, by_name].of_more(found, rows)
+        self._check_each_once(n_found)
+        yield from read.values()
+
+    def _check_each_once(self, n_found: IntArray) -> None:
+        """Raise unless every row that was audited is there once."""
+        for is_wrong, said in ((n_found == 0, "lacks"), (n_found > 1, "has more than once")):
+            wrong = np.flatnonzero(is_wrong).tolist()
+            if wrong:
+                few = first_few([self.rows.ids[row] for row in wrong])
+                problem = f"{said} {counted(len(wrong), 'row')} of the audit ({few})"
+                where = f"{problem}, where ids are {self.rows.ids.in_words()}"
+                raise ArgumentError("to", where, "pass the files that were audited.")
+
+    def _audited(self, number: int) -> tuple[IntArray, IntArray]:
+        """Return which rows of a part were audited, and where they are in the audit."""
+        ids = self.rows.ids
+        if ids.kind == COLUMN:
+            names = list(RowIds.of_column(ids.column, self.parts[number].cells(ids.column)))
+        else:
+            first, end = self.bounds[number : number + 2].tolist()
+            names = list(map(str, range(first, end)))
+        place = [row for row, name in enumerate(names) if name in self.position]
+        audited = [self.position[names[row]] for row in place]
+        return np.array(place, dtype=np.intp), np.array(audited, dtype=np.intp)
 
 
-def _file_ids(file: OwnFile, rows: ReviewRows) -> RowIds:
-    """Return the ids of the rows of a file."""
-    check_id_column(rows.ids, file.path, file.names)
-    if rows.ids.kind == COLUMN:
-        return RowIds.of_column(rows.ids.column, file.cells(rows.ids.column))
-    return RowIds.by_position(len(file.cells(file.names[0])))
-
-
-def check_id_column(ids: RowIds, path: Path, names: Sequence[str]) -> None:
-    """Raise unless a file with such columns names its rows as an audit did."""
+def _check_id_column(ids: RowIds, file: OwnFile) -> None:
+    """Raise unless a file names its rows as an audit did."""
     if ids.kind == PATH:
         problem = "is a file, and the rows that were audited are images of a folder"
-        raise ArgumentError({"to": path}, problem, "pass that folder.")
-    if ids.kind == COLUMN and ids.column not in names:
+        raise ArgumentError({"to": file.path}, problem, "pass that folder.")
+    if ids.kind == COLUMN and ids.column not in file.names:
         problem = f"has no column {ids.column!r}, by which rows were audited"
-        raise ArgumentError({"to": path}, problem, f"its columns are {first_few(names)}.")
+        raise ArgumentError({"to": file.path}, problem, f"its columns are {first_few(file.names)}.")
 
 
-def read_labels(
-    file: OwnFile, rows: ReviewRows, place: IntArray, chosen: str | None
-) -> list[LabelReading]:
-    """Return the columns that may hold the labels which were audited; two readings of each."""
-    # What an earlier correction kept as it was is not corrected.
-    names = [name for name in file.names if not OLD_LABELS.fullmatch(name)]
-    if chosen is not None:
-        pick("label_column", chosen, (), dict.fromkeys(file.names, np.empty(0)))
-        names = [chosen]
-    return [
-        _reading(LabelReading(name, by_name), file.cells(name), rows, place)
-        for name in names
-        for by_name in (True, False)
-    ]
-
-
-def choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
+def _choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
     """Return the column that holds the labels which were audited, or say what differs."""
     right = [column for column in read if not column.n_wrong]
     several = list(dict.fromkeys(column.name for column in right))
@@ -192,174 +255,3 @@ def choose_reading(read: Sequence[LabelReading], path: Path) -> LabelReading:
     problem = f"holds other labels than those that were audited: {best.example}"
     advice = "pass the file that was audited, name its column by {label_column}, or audit it again."
     raise ArgumentError({"to": path}, problem, advice, label_column=...)
-
-
-def _reading(
-    column: LabelReading, cells: Sequence[str], rows: ReviewRows, place: IntArray
-) -> LabelReading:
-    """Return a column with what contradicts its being the labels of some rows."""
-    spelling = column.spelling(rows.classes)
-    found = [cells[row] for row in place.tolist()]
-    wrong = _differing(found, rows.given_labels, spelling)
-    if not wrong.size:
-        return column
-    row = int(wrong[0])
-    given = rows.label_name(int(rows.given_labels[row]))
-    said = f"in row {rows.ids[row]} the column {column.name!r} has {found[row]!r}"
-    return replace(column, n_wrong=wrong.size, example=f"{said}, and the audit {given!r}")
-
-
-def _differing(found: Sequence[str], given: IntArray, spelling: tuple[str, ...]) -> IntArray:
-    # What means no label is none of the classes, whatever it is.
-    classes = set(spelling)
-    return np.array(
-        [
-            position
-            for position, (cell, code) in enumerate(zip(found, given.tolist(), strict=True))
-            if (cell in classes if code == NO_LABEL else cell != spelling[code])
-        ],
-        dtype=np.intp,
-    )
-
-
-# Corrected labels in a copy of Parquet files, one part for each of theirs -------------------------
-# All parts are read twice: first ids and labels, to see that they are those that were audited,
-# then everything, to be written again. Nothing is written before.
-
-
-NOTHING = np.empty(0)  # of columns whose names alone are asked for
-
-
-class CorrectedParts:
-    """Parquet files that are written again with the labels of a review.
-
-    Parameters
-    ----------
-    files : ParquetFiles
-        Those that were audited, in any order.
-    path : path
-        What the user called them.
-    rows : ReviewRows
-        The rows that were audited.
-    applied : Applied
-        Their labels now.
-    label_column : str, optional
-        The column of labels; by default the one that holds those that were audited.
-    drop_excluded : bool
-        Leave rows that are excluded out.
-    """
-
-    def __init__(
-        self,
-        files: ParquetFiles,
-        path: Path,
-        rows: ReviewRows,
-        applied: Applied,
-        *,
-        label_column: str | None,
-        drop_excluded: bool,
-    ) -> None:
-        self.files, self.path, self.rows, self.applied = files, path, rows, applied
-        self.drop_excluded = drop_excluded
-        check_id_column(rows.ids, path, files.schema.names)
-        self.position = {name: number for number, name in enumerate(rows.id_texts())}
-        self.column = choose_reading(_together(list(self._check(label_column))), path)
-        self._check_new_classes()
-
-    def about(self) -> CorrectedFile:
-        """Return which column holds what."""
-        n_rows = int(self.files.bounds[-1])
-        before = OwnParquet(self.path, self.files.schema.empty_table()).before
-        new = self.column.spelling(self.applied.classes)[len(self.rows.classes) :]
-        return CorrectedFile(self.column.name, before, n_rows - self.rows.n_rows, new)
-
-    def write(self, folder: PartFolder, done: Callable[[], None]) -> None:
-        """Write the parts that are not there yet; `done` is called after each."""
-        for number in folder.missing():
-            file = OwnParquet(self.path, self.files.read_part(number))
-            place, audited = self._audited(number)
-            applied = replace(
-                self.applied,
-                labels=self.applied.labels[audited],
-                excluded=self.applied.excluded[audited],
-            )
-            cells = corrected_cells(
-                file,
-                self.column,
-                self.rows.take(audited),
-                applied,
-                place,
-                drop_excluded=self.drop_excluded,
-            )
-            write_part(folder.path_of(number), [file.changed(self.column.name, cells)])
-            done()
-
-    def _check(self, label_column: str | None) -> Iterator[list[LabelReading]]:
-        """Yield for each part how its columns may be read; in the end, each row was there once."""
-        names = _columns_of_labels(self.files.head())
-        if label_column is not None:
-            pick("label_column", label_column, (), dict.fromkeys(self.files.schema.names, NOTHING))
-            names = [label_column]
-        n_found = np.zeros(self.rows.n_rows, dtype=np.intp)
-        for number in range(len(self.files.parts)):
-            place, audited = self._audited(number)
-            np.add.at(n_found, audited, 1)
-            file = OwnParquet(self.path, self.files.read_part(number, names))
-            yield read_labels(file, self.rows.take(audited), place, label_column)
-        for is_wrong, said in ((n_found == 0, "lacks"), (n_found > 1, "has more than once")):
-            wrong = np.flatnonzero(is_wrong).tolist()
-            if wrong:
-                few = first_few([self.rows.ids[row] for row in wrong])
-                problem = f"{said} {counted(len(wrong), 'row')} of the audit ({few})"
-                where = f"{problem}, where ids are {self.rows.ids.in_words()}"
-                raise ArgumentError("to", where, "pass the files that were audited.")
-
-    def _audited(self, number: int) -> tuple[IntArray, IntArray]:
-        """Return which rows of a part were audited, and where they are in the audit."""
-        ids = self._ids_of(number)
-        place = [row for row, name in enumerate(ids) if name in self.position]
-        audited = [self.position[ids[row]] for row in place]
-        return np.array(place, dtype=np.intp), np.array(audited, dtype=np.intp)
-
-    def _ids_of(self, number: int) -> list[str]:
-        """Return the ids of the rows of a part."""
-        ids, groups = self.rows.ids, self.files.parts[number]
-        if ids.kind == COLUMN:
-            cells = OwnParquet(self.path, self.files.read_part(number, [ids.column]))
-            return list(RowIds.of_column(ids.column, cells.cells(ids.column)))
-        first, end = self.files.bounds[[groups[0], groups[-1] + 1]].tolist()
-        return list(map(str, range(first, end)))
-
-    def _check_new_classes(self) -> None:
-        """Raise if the column cannot hold a class that a reviewer named."""
-        one_row = OwnParquet(self.path, self.files.head().slice(0, 1))
-        for name in self.about().new_classes:
-            one_row.changed(self.column.name, [name])
-
-
-def _columns_of_labels(head: Any) -> list[str]:
-    """Return the columns that may hold labels: neither features nor lists, by some rows."""
-    kinds = load_extra("pyarrow", "parquet", "Parquet files").types
-    texts = [kinds.is_string, kinds.is_large_string, kinds.is_dictionary]
-    usual = [kinds.is_integer, kinds.is_boolean, *texts]
-    return [
-        column.name
-        for column in head.schema
-        if any(is_one(column.type) for is_one in usual)
-        or (kinds.is_floating(column.type) and _are_whole(head[column.name].drop_null()))
-    ]
-
-
-def _are_whole(column: Any) -> bool:
-    """Return whether numbers are whole, as classes are where some rows have none; NaN is none."""
-    cells = column.to_numpy()
-    return bool(np.all(np.isnan(cells) | (cells == np.floor(cells))))
-
-
-def _together(parts: Sequence[Sequence[LabelReading]]) -> list[LabelReading]:
-    """Return the readings of all parts as one of each column."""
-    first, *others = parts
-    found = list(first)
-    for more in others:
-        found = [one.with_more(other) for one, other in zip(found, more, strict=True)]
-    return found

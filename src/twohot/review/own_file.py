@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from twohot.base import ArgumentError, as_text, load_extra, whole_file
-from twohot.tables import SAFE_COLUMN, csv_columns, find_delimiter
+from twohot.tables import SAFE_COLUMN, ParquetFiles, csv_columns, find_delimiter, write_part
 
 MARK = "\ufeff"  # of byte order
 BEFORE = "given_label"  # the column that keeps the labels as they were
@@ -22,16 +24,28 @@ OLD_LABELS = re.compile(rf"{BEFORE}(_\d+)?")  # such columns of several correcti
 
 
 class OwnFile(Protocol):
-    """A table that can be written again."""
+    """A table, or a part of one, that can be written again."""
 
     path: Path
     names: Sequence[str]  # of the columns
+    candidates: Sequence[str]  # columns that may hold labels
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def before(self) -> str:
+        """The column that is to keep the old labels."""
 
     def cells(self, name: str) -> list[str]:
         """Return the cells of a column as text."""
 
-    def write(self, target: Path, name: str, cells: Sequence[str | None]) -> str:
-        """Write the table with other cells in a column; return the column that keeps the old.
+    def check_cell(self, name: str, cell: str) -> None:
+        """Raise if a column cannot hold a text."""
+
+    def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
+        """Write the table with other cells in a column, and the old ones in `before`.
 
         A row whose cell is None is left out.
         """
@@ -65,7 +79,6 @@ class OwnCsv:
     >>> _ = Path("pets.csv").write_bytes(b'name;"label"\r\n"a; b";"cat"\r\nc;dog')
     >>> pets = OwnCsv(Path("pets.csv"))
     >>> pets.write(Path("clean.csv"), "label", ["dog", "dog"])
-    'given_label'
     >>> Path("clean.csv").read_bytes()
     b'name;"label";"given_label"\r\n"a; b";"dog";"cat"\r\nc;dog;dog'
     """
@@ -79,22 +92,32 @@ class OwnCsv:
         first, *others = raw_records(text[len(self.mark) :], self.delimiter)
         self.header = first
         self.names: Sequence[str] = [unquoted(cell) for cell in first.cells]
+        self.candidates: Sequence[str] = self.names
+        self.before = _free_name(self.names)
         self.records = others
         if self.names[-1] == SAFE_COLUMN:
             problem = f"is a copy for spreadsheets, by its column {SAFE_COLUMN!r}"
             raise ArgumentError({"to": path}, problem, "pass the file that it was made from.")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(map(self._is_row, self.records))
 
     def cells(self, name: str) -> list[str]:
         """Return the cells of a column as text."""
         place = self.names.index(name)
         return [unquoted(record.cells[place]) for record in self.records if self._is_row(record)]
 
-    def write(self, target: Path, name: str, cells: Sequence[str | None]) -> str:
-        """Write the file with other cells in a column; return the column that keeps the old."""
-        place, before = self.names.index(name), _free_name(self.names)
+    def check_cell(self, name: str, cell: str) -> None:
+        """Accept any text."""
+
+    def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
+        """Write the file with other cells in a column, and the old ones in `before`."""
+        place = self.names.index(name)
         new, end = iter(cells), self.delimiter
         with whole_file(target) as file:
-            file.write((self.mark + self._line(self.header, before, place)).encode())
+            file.write((self.mark + self._line(self.header, self.before, place)).encode())
             for record in self.records:
                 if not self._is_row(record):
                     file.write((end.join(record.cells) + record.end).encode())
@@ -105,7 +128,6 @@ class OwnCsv:
                 if cell != unquoted(raw[place]):
                     raw[place] = self._quoted(cell, raw[place])
                 file.write((end.join([*raw, record.cells[place]]) + record.end).encode())
-        return before
 
     def _line(self, record: RawRecord, added: str, place: int) -> str:
         cells = [*record.cells, self._quoted(added, record.cells[place])]
@@ -125,38 +147,51 @@ class OwnCsv:
 class OwnParquet:
     """A Parquet file that is written again with its other columns and its schema as they are."""
 
-    def __init__(self, path: Path, table: Any = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        if table is None:
-            table = load_extra("pyarrow.parquet", "parquet", "Parquet files").read_table(path)
-        self.table = table  # of pyarrow: all rows of the file, or some
-        self.names = self.table.column_names
+        table = load_extra("pyarrow.parquet", "parquet", "Parquet files").read_table(path)
+        self.table, self.schema = table, table.schema  # of pyarrow
+        self.names: Sequence[str] = table.column_names
+        self.candidates = self.names
 
-    def cells(self, name: str) -> list[str]:
-        """Return the cells of a column as text."""
-        return [as_text(cell) for cell in self.table[name].to_pylist()]
-
-    def write(self, target: Path, name: str, cells: Sequence[str | None]) -> str:
-        """Write the table with other cells in a column; return the column that keeps the old."""
-        changed = self.changed(name, cells)
-        with whole_file(target) as file:
-            load_extra("pyarrow.parquet", "parquet", "Parquet files").write_table(changed, file)
-        return self.before
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.table)
 
     @property
     def before(self) -> str:
-        """The column that keeps the old labels."""
+        """The column that is to keep the old labels."""
         return _free_name(self.names)
 
-    def changed(self, name: str, cells: Sequence[str | None]) -> Any:
-        """Return the table with other cells in a column, and the old ones in one more."""
+    def read(self, names: Sequence[str] | None = None) -> Any:
+        """Return some columns, or all of them."""
+        return self.table if names is None else self.table.select(names)
+
+    def cells(self, name: str) -> list[str]:
+        """Return the cells of a column as text."""
+        return [as_text(cell) for cell in self.read([name])[name].to_pylist()]
+
+    def check_cell(self, name: str, cell: str) -> None:
+        """Raise if a column cannot hold a text."""
+        self._typed(name, [cell])
+
+    def write(self, target: Path | str, name: str, cells: Sequence[str | None]) -> None:
+        """Write the table with other cells in a column, and the old ones in `before`."""
         arrow = load_extra("pyarrow", "parquet", "Parquet files")
-        place = self.names.index(name)
-        column, field = self.table[name], self.table.schema.field(place)
+        table, place = self.read(), self.names.index(name)
+        changed = table.set_column(place, self.schema.field(place), self._typed(name, cells))
+        changed = changed.append_column(self.before, table[name])
+        kept = arrow.array([cell is not None for cell in cells], arrow.bool_())
+        write_part(str(target), [changed.filter(kept)])
+
+    def _typed(self, name: str, cells: Sequence[str | None]) -> Any:
+        """Return cells as a column has them: 7 and not "7"."""
+        arrow, field = load_extra("pyarrow", "parquet", "Parquet files"), self.schema.field(name)
         values = arrow.array([cell or None for cell in cells], arrow.string())
         holds = f"holds {field.type} in its column {name!r}"
         advice = "name new classes as the column has them, or pass a file with names of classes."
-        try:  # as the file has it: 7 and not "7"
+        try:
             typed = values.cast(field.type)
         except arrow.ArrowInvalid as error:
             raise ArgumentError({"to": self.path}, f"{holds} ({error})", advice) from error
@@ -164,8 +199,51 @@ class OwnParquet:
             if stored != (cell or ""):  # another class than was asked for
                 problem = f"{holds}, where {cell!r} would become {stored!r}"
                 raise ArgumentError({"to": self.path}, problem, advice)
-        changed = self.table.set_column(place, field, typed).append_column(self.before, column)
-        return changed.filter(arrow.array([cell is not None for cell in cells], arrow.bool_()))
+        return typed
+
+
+class OwnPart(OwnParquet):
+    """Some rows of Parquet files, which are read when they are asked for."""
+
+    def __init__(self, path: Path, files: ParquetFiles, number: int, head: Any) -> None:
+        self.path, self.files, self.number = path, files, number
+        self.schema, self.names = files.schema, files.schema.names
+        self.candidates = _columns_of_labels(head)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        groups, bounds = self.files.parts[self.number], self.files.bounds
+        return int(bounds[groups[-1] + 1] - bounds[groups[0]])
+
+    def read(self, names: Sequence[str] | None = None) -> Any:
+        """Return some columns, or all of them."""
+        return self.files.read_part(self.number, names)
+
+
+def open_own_parts(files: ParquetFiles, path: Path) -> list[OwnPart]:
+    """Return the parts of Parquet files, which a user calls by a path, to be written again."""
+    head = files.head()
+    return [OwnPart(path, files, number, head) for number in range(len(files.parts))]
+
+
+def _columns_of_labels(head: Any) -> list[str]:
+    """Return the columns that may hold labels: neither features nor lists, by some rows."""
+    kinds = load_extra("pyarrow", "parquet", "Parquet files").types
+    texts = [kinds.is_string, kinds.is_large_string, kinds.is_dictionary]
+    usual = [kinds.is_integer, kinds.is_boolean, *texts]
+    return [
+        column.name
+        for column in head.schema
+        if any(is_one(column.type) for is_one in usual)
+        or (kinds.is_floating(column.type) and _are_whole(head[column.name].drop_null()))
+    ]
+
+
+def _are_whole(column: Any) -> bool:
+    """Return whether numbers are whole, as classes are where some rows have none; NaN is none."""
+    cells = column.to_numpy()
+    return bool(np.all(np.isnan(cells) | (cells == np.floor(cells))))
 
 
 def raw_records(text: str, delimiter: str) -> Iterator[RawRecord]:
