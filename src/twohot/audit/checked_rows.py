@@ -1,10 +1,14 @@
-"""Decisions of a review as rows that were checked, for the next audit of the same data."""
+"""Rows that a person checked in a review: read for the next audit, and put into its verdict."""
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from twohot.base import ArgumentError, as_text, first_few
+import numpy as np
+
+from twohot.base import NO_LABEL, ArgumentError, as_text, first_few
+from twohot.judge import Checked, LabelVerdict, recalibrate
 from twohot.review import DECISIONS, OPEN, Decision, read_decisions
 from twohot.tables import frame_columns, unguarded
 
@@ -75,3 +79,27 @@ def _verdict(made: Decision) -> str | bool:
         return False
     named = {"accept": made.suggested_label, "reject": made.given_label}.get(made.decision)
     return made.label or named or made.decision == "reject"
+
+
+def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
+    """Return the verdict with checked rows as they were checked, and the others recalibrated."""
+    doubt = recalibrate(verdict.doubt, checked.rows, checked.wrong)
+    first, second = verdict.first.copy(), verdict.second.copy()
+    confidence, runner_up = verdict.confidence.copy(), verdict.runner_up.copy()
+    named = checked.labels != NO_LABEL
+    rows, true = checked.rows[named], checked.labels[named]
+    second[rows] = np.where(first[rows] == true, second[rows], first[rows])
+    first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
+    share = float(np.mean(doubt[verdict.codes != NO_LABEL]))
+    low, high = verdict.interval
+    return replace(
+        verdict,
+        first=first,
+        second=second,
+        confidence=confidence,
+        runner_up=runner_up,
+        doubt=doubt,
+        share=share,
+        interval=(min(low, share), max(high, share)),
+        checked=checked,
+    )

@@ -1,26 +1,22 @@
 """Which labels are wrong, what they should be, and how sure that is."""
 
 import os
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from twohot.audit.checked_rows import read_checked
+from twohot.audit.checked_rows import read_checked, with_checked
 from twohot.audit.issues import (
     LabelIssues,
-    OfferedClasses,
     audited_ids,
     offered_classes,
     repeated_index_note,
 )
 from twohot.audit.notes import flag_notes, row_notes
 from twohot.base import (
-    NO_LABEL,
     ArgumentError,
-    FloatArray,
     Labels,
     Matrix,
     check_count,
@@ -38,23 +34,22 @@ from twohot.judge import (
     can_be_cloned,
     check_checked,
     check_groups,
+    check_own_probabilities,
     check_sliceable,
     column_classes,
     distance_from_mean,
-    given_blocks,
     has_seen,
     judge_given,
     log_probabilities,
     naming_rows,
     out_of_fold,
-    probe_blocks,
+    predict_in_blocks,
     probe_classes,
     reach_verdict,
-    recalibrate,
 )
-from twohot.probes import check_features, chunked_labels
-from twohot.rows import ChunkedFeatures, count_threads, is_dask
-from twohot.tables import RowIds, check_same_index, pandas_index
+from twohot.probes import check_features
+from twohot.rows import ChunkedFeatures, column_here, count_threads, is_dask
+from twohot.tables import check_same_index, pandas_index
 
 # Of two candidates whose probabilities differ by less than this factor neither is sure.
 CLOSE = 2.0
@@ -148,27 +143,13 @@ def find_label_issues(
     >>> bool(noisy.flipped[found].mean() > 0.93)  # of the flagged labels are wrong
     True
     """
-    _check_request(probe, probabilities, classes)
+    _check_request(X, probe, probabilities, classes)
     check_flagging(budget, precision)
-    if is_dask(X):
-        _check_chunked(probe=probe, probabilities=probabilities, classes=classes)
-        return _find_in_chunks(
-            X,
-            y,
-            AutoProbe(n_jobs=n_jobs, random_state=random_state),
-            missing=missing,
-            ids=ids,
-            groups=groups,
-            checked=checked,
-            flagging=(budget, precision),
-            callback=callback,
-            checkpoint=checkpoint,
-        )
-    given = code_labels(y, missing=missing)
+    chosen = AutoProbe(n_jobs=n_jobs, random_state=random_state)
+    rows = check_features(chosen, X, reset=True) if is_dask(X) else X
+    given = code_labels(column_here("y", y), missing=missing)
     if probabilities is None:
-        if X is None:
-            raise ArgumentError("", "X is None", "pass features, or probabilities in their place.")
-        X = check_sliceable(X, given)
+        rows = check_sliceable(rows, given)
     row_ids = audited_ids(X, y, ids, len(given.codes))
     check_same_index("probabilities", probabilities, "y", pandas_index(y))
     # Coded as the columns of the probabilities are; the result is coded as the labels came.
@@ -178,122 +159,66 @@ def find_label_issues(
     elif probe is not None:
         labels = given.among(probe_classes(probe))
     check_two_classes(labels)
-    known = _check_checked(checked, labels, row_ids)
+    known = None
+    if checked is not None:
+        known = check_checked(read_checked(checked), labels.codes, labels.classes, ids=row_ids)
     said: tuple[str, ...] = ()
-    with naming_rows(X, row_ids):
+    with naming_rows(rows, row_ids):
         if probabilities is not None:
-            verdict = _judge_by(given_blocks(probabilities, labels), labels)
+            own = check_own_probabilities(probabilities, labels)
+            verdict = judge_given(log_probabilities(own), labels.codes)
         elif probe is not None:
-            verdict, said = _judge_by_probe(probe, X, labels, groups, n_jobs)
+            verdict, said = _judge_by_probe(probe, rows, labels, groups, n_jobs)
         else:
-            probe = AutoProbe(n_jobs=n_jobs, random_state=random_state)
+            probe = chosen
             verdict = _judge_unseen(
-                probe, X, labels, known, groups=groups, callback=callback, checkpoint=checkpoint
+                probe, rows, labels, known, groups=groups, callback=callback, checkpoint=checkpoint
             )
-    verdict = _with_checked(verdict, known)
+    if known is not None:
+        verdict = with_checked(verdict, known)
+    flagged = _flags(verdict, budget, precision)
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
     notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
-    messages = (*said, *row_notes(labels, verdict), *notes)
-    found = _issues(verdict, offered, budget, precision, probe=probe, messages=messages)
-    return replace(found, ids=row_ids)
-
-
-def _find_in_chunks(
-    X: Any,
-    y: Any,
-    probe: AutoProbe,
-    *,
-    missing: Collection[str],
-    ids: Any,
-    groups: Any,
-    checked: Any,
-    flagging: tuple[int | None, float | None],
-    callback: Callable[[str], None] | None,
-    checkpoint: str | os.PathLike[str] | None,
-) -> LabelIssues:
-    """Find the labels that are wrong of features in chunks; labels and results are here."""
-    features = check_features(probe, X, reset=True)
-    if isinstance(features, ChunkedFeatures):
-        column = chunked_labels(y, features, all_labelled=False, missing=missing)
-        labels = Labels(np.asarray(column.codes.values()), column.classes)
-    else:  # fewer rows than features come here
-        labels = code_labels(y.compute() if is_dask(y) else y, missing=missing).present()
-    row_ids = audited_ids(X, y, ids, len(labels.codes))
-    known = _check_checked(checked, labels, row_ids)
-    verdict = _judge_unseen(
-        probe, features, labels, known, groups=groups, callback=callback, checkpoint=checkpoint
+    return LabelIssues(
+        is_label_issue=flagged,
+        # 26 bytes a row, whatever the container.
+        label_quality=(1 - verdict.doubt).astype(np.float32),
+        given=offered.codes(verdict.codes).astype(np.int32),
+        predicted=offered.codes(verdict.first).astype(np.int32),
+        second=offered.codes(verdict.second).astype(np.int32),
+        confidence=verdict.confidence.astype(np.float32),
+        second_confidence=verdict.runner_up.astype(np.float32),
+        # Where nothing was learnt no suggestion is sure, and none is taken without a review.
+        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
+        classes=offered.names,
+        noise_rate=verdict.share,
+        noise_interval=verdict.interval,
+        corruption=offered.corruption(verdict.corruption),
+        messages=(
+            *flag_notes(verdict, flagged, precision),
+            *said,
+            *row_notes(labels, verdict),
+            *notes,
+        ),
+        probe=probe,
+        ids=row_ids,
     )
-    verdict = _with_checked(verdict, known)
-    offered = offered_classes(labels, labels.classes, in_order=True)
-    messages = (*row_notes(labels, verdict), *label_notes(labels))
-    found = _issues(verdict, offered, *flagging, probe=probe, messages=messages)
-    return replace(found, ids=row_ids)
 
 
 def _judge_unseen(
-    probe: AutoProbe,
-    X: Matrix,
-    labels: Labels,
-    checked: Checked | None,
-    *,
-    groups: Any,
-    callback: Callable[[str], None] | None,
-    checkpoint: str | os.PathLike[str] | None,
+    probe: AutoProbe, X: Matrix, labels: Labels, checked: Checked | None, **how: Any
 ) -> LabelVerdict:
     """Fit a probe; return the verdict by fits that have not seen each row's label.
 
     Checked rows are fitted with their true label; of those that are only known to be wrong, none.
     """
     rows = X if isinstance(X, ChunkedFeatures) else check_features(probe, X, reset=True)
-    fitted = labels
-    if checked is not None:
-        true = labels.codes.copy()
-        true[checked.rows] = checked.labels
-        fitted = Labels(true, labels.classes)
-    anchored, verdict = probe.fit_coded(
-        rows, fitted, None, callback, groups=groups, checkpoint=checkpoint
-    )
-    return verdict if checked is None else reach_verdict(anchored, labels.codes)
-
-
-def _check_checked(checked: Any, labels: Labels, ids: RowIds) -> Checked | None:
-    """Return what a user knows of some rows."""
     if checked is None:
-        return None
-    return check_checked(read_checked(checked), labels.codes, labels.classes, ids=ids)
-
-
-def _with_checked(verdict: LabelVerdict, checked: Checked | None) -> LabelVerdict:
-    """Return the verdict with checked rows as they were checked, and the others recalibrated."""
-    if checked is None:
-        return verdict
-    doubt = recalibrate(verdict.doubt, checked.rows, checked.wrong)
-    first, second = verdict.first.copy(), verdict.second.copy()
-    confidence, runner_up = verdict.confidence.copy(), verdict.runner_up.copy()
-    named = checked.labels != NO_LABEL
-    rows, true = checked.rows[named], checked.labels[named]
-    second[rows] = np.where(first[rows] == true, second[rows], first[rows])
-    first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
-    labelled = verdict.codes != NO_LABEL
-    share = float(np.mean(doubt[labelled]))
-    low, high = verdict.interval
-    return replace(
-        verdict,
-        first=first,
-        second=second,
-        confidence=confidence,
-        runner_up=runner_up,
-        doubt=doubt,
-        share=share,
-        interval=(min(low, share), max(high, share)),
-        checked=checked,
-    )
-
-
-def _judge_by(blocks: Iterator[FloatArray], labels: Labels) -> LabelVerdict:
-    """Return the verdict by given probabilities."""
-    log_p = np.concatenate([log_probabilities(block) for block in blocks])
-    return judge_given(log_p, labels.codes)
+        return probe.fit_coded(rows, labels, **how)[1]
+    true = labels.codes.copy()
+    true[checked.rows] = checked.labels
+    anchored, _ = probe.fit_coded(rows, Labels(true, labels.classes), **how)
+    return reach_verdict(anchored, labels.codes)
 
 
 def _judge_by_probe(
@@ -301,7 +226,7 @@ def _judge_by_probe(
 ) -> tuple[LabelVerdict, tuple[str, ...]]:
     """Return the verdict by a fitted classifier, or by clones of it if it has seen the labels."""
     n_rows = len(labels.codes)
-    outputs = np.concatenate(list(probe_blocks(probe, X, n_rows)))
+    outputs = predict_in_blocks(probe, X, n_rows)
     if not can_be_cloned(probe):
         predicted, labelled = outputs.argmax(axis=1), labels.labelled
         if n_rows >= ENOUGH_ROWS and (predicted == labels.codes)[labelled].all():
@@ -337,43 +262,21 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
         check_within("precision", precision, 0, 1)
 
 
-def _check_request(probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None) -> None:
-    """Raise if who judges is said twice, or columns are named that nobody has."""
+def _check_request(
+    X: Any, probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None
+) -> None:
+    """Raise if who judges is said twice or not at all, or columns are named that nobody has."""
     if probe is not None and probabilities is not None:
         raise ArgumentError("", "probe and probabilities both say who judges", "pass one of them.")
     if classes is not None and probabilities is None:
         problem = "names the columns of probabilities, which are not given"
         raise ArgumentError("classes", problem, "pass both or none.")
-
-
-def _issues(
-    verdict: LabelVerdict,
-    offered: OfferedClasses,
-    budget: int | None,
-    precision: float | None,
-    *,
-    messages: tuple[str, ...],
-    probe: Any,
-) -> LabelIssues:
-    flagged = _flags(verdict, budget, precision)
-    return LabelIssues(
-        is_label_issue=flagged,
-        # 26 bytes a row, whatever the container.
-        label_quality=(1 - verdict.doubt).astype(np.float32),
-        given=offered.codes(verdict.codes).astype(np.int32),
-        predicted=offered.codes(verdict.first).astype(np.int32),
-        second=offered.codes(verdict.second).astype(np.int32),
-        confidence=verdict.confidence.astype(np.float32),
-        second_confidence=verdict.runner_up.astype(np.float32),
-        # Where nothing was learnt no suggestion is sure, and none is taken without a review.
-        is_undecided=(verdict.runner_up * CLOSE > verdict.confidence) | (not verdict.learnt),
-        classes=offered.names,
-        noise_rate=verdict.share,
-        noise_interval=verdict.interval,
-        corruption=offered.corruption(verdict.corruption),
-        messages=(*flag_notes(verdict, flagged, precision), *messages),
-        probe=probe,
-    )
+    if X is None and probabilities is None:
+        raise ArgumentError("", "X is None", "pass features, or probabilities in their place.")
+    for name, value in {"probe": probe, "probabilities": probabilities}.items():
+        if value is not None and is_dask(X):
+            problem = f"{name} is given, and X is in chunks of Dask"
+            raise ArgumentError("", problem, "leave it out, or pass X as an array.")
 
 
 def _flags(verdict: LabelVerdict, budget: int | None, precision: float | None) -> NDArray[np.bool_]:
@@ -392,11 +295,3 @@ def _flags(verdict: LabelVerdict, budget: int | None, precision: float | None) -
         flagged = flagged.copy()
         flagged[checked.rows] = checked.wrong
     return flagged
-
-
-def _check_chunked(**arguments: Any) -> None:
-    """Raise if something is asked for that rows in chunks cannot have yet."""
-    for name, value in arguments.items():
-        if value is not None:
-            problem = f"{name} is given, and X is in chunks of Dask"
-            raise ArgumentError("", problem, "leave it out, or pass X as an array.")

@@ -16,15 +16,15 @@ from twohot.judge.folds import check_groups as check_groups
 from twohot.judge.folds import connected as connected
 from twohot.judge.folds import distance_from_mean as distance_from_mean
 from twohot.judge.given import can_be_cloned as can_be_cloned
+from twohot.judge.given import check_own_probabilities as check_own_probabilities
 from twohot.judge.given import check_probabilities as check_probabilities
 from twohot.judge.given import column_classes as column_classes
-from twohot.judge.given import given_blocks as given_blocks
 from twohot.judge.given import has_seen as has_seen
 from twohot.judge.given import judge_given as judge_given
 from twohot.judge.given import log_probabilities as log_probabilities
 from twohot.judge.given import out_of_fold as out_of_fold
 from twohot.judge.given import out_of_fold_probabilities as out_of_fold_probabilities
-from twohot.judge.given import probe_blocks as probe_blocks
+from twohot.judge.given import predict_in_blocks as predict_in_blocks
 from twohot.judge.given import probe_classes as probe_classes
 from twohot.judge.label_model import REFUTED as REFUTED
 from twohot.judge.label_model import combine as combine

@@ -5,7 +5,6 @@ for every wrong one: it is compared with a clone that has not, and if it agrees 
 than chance explains, clones that are fitted without each fold judge in its place.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,14 +204,16 @@ def column_classes(
     return named
 
 
-def probe_blocks(probe: Any, X: Matrix, n_rows: int) -> Iterator[FloatArray]:
-    """Yield what a probe says, calibrated if it can do that."""
+def predict_in_blocks(probe: Any, X: Matrix, n_rows: int) -> FloatArray:
+    """Return what a probe says, calibrated if it can do that; few rows are read at once."""
     predict = getattr(probe, "predict_calibrated_proba", probe.predict_proba)
+    blocks = []
     for first in range(0, n_rows, BLOCK_ROWS):
         size = min(BLOCK_ROWS, n_rows - first)
         block = np.asarray(predict(take_rows(X, slice(first, first + size))), dtype=np.float64)
         _check_block(block, (size, len(probe.classes_)), first)
-        yield block
+        blocks.append(block)
+    return np.concatenate(blocks)
 
 
 def _check_block(block: FloatArray, shape: tuple[int, int], first: int) -> None:
@@ -241,13 +242,11 @@ def check_probabilities(
     return rows
 
 
-def given_blocks(probabilities: ArrayLike, labels: Labels) -> Iterator[FloatArray]:
-    """Return a user's own probabilities in blocks, checked before the first."""
+def check_own_probabilities(probabilities: ArrayLike, labels: Labels) -> FloatArray:
+    """Return a user's own probabilities of an audit, dense, one column per class."""
     advice = "pass one column per class, and name them by {classes} if y does not have them all."
     rows = check_probabilities(probabilities, labels, advice, classes=...)
-    blocks = (rows[first : first + BLOCK_ROWS] for first in range(0, rows.shape[0], BLOCK_ROWS))
-    dense = (block.toarray() if sp.issparse(block) else block for block in blocks)
-    return (np.asarray(block, dtype=np.float64) for block in dense)
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
 
 
 # What a probe says of rows that it was not fitted on, for every row -------------------------------
