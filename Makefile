@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python $(INSTALL) -c constraints.txt -e .
+# The first pip that reads [dependency-groups]; Python 3.11 comes with an older one.
+GROUPS_PIP := "pip>=25.1"
 STAMPS := pyproject.toml constraints.txt
 
 .PHONY: demo docs test test-kernels coverage test-lowest test-newest test-slow package lint format bench bench-audit bench-extraction bench-scale bench-sgd reproduction clean help
@@ -27,23 +30,15 @@ test-slow: $(VENV)/.dev   ## the longer checks
 	$(BIN)/python -m pytest -m slow
 
 # Other versions: the tests that take a minute or two and need neither torch nor a cluster.
-FAST := tests/base tests/describe tests/probes tests/noise tests/rows tests/solve tests/tables \
-	tests/audit/test_decisions.py tests/audit/test_hostile_audits.py tests/command/test_option_words.py \
-	tests/command/test_paced_lines.py tests/extract/test_folders_and_lists.py \
-	tests/extract/test_image_files.py tests/extract/test_run.py tests/base/test_files.py \
-	--ignore=tests/probes/test_foreign_arrays.py --ignore=tests/rows/test_dask_rows.py \
-	--ignore=tests/rows/test_cluster_faults.py \
-	--ignore=tests/rows/test_parted.py --ignore=tests/describe/test_chunked_classes.py
-FAST_EXTRAS := frames,onnx,parquet,plot
-FAST_TOOLS := hypothesis onnxruntime pillow pytest pytest-xdist
+FAST := @.ci/fast_tests.txt
 RUN_FAST := -m pytest --numprocesses=auto -p no:cacheprovider
-QUIETLY := -m pip install --quiet --disable-pip-version-check
 
 LOWEST := .venv-lowest
 test-lowest:   ## fast tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python $(QUIETLY) -c $(LOWEST)/constraints.txt -e ".[$(FAST_EXTRAS)]" $(FAST_TOOLS)
+	$(LOWEST)/bin/python $(INSTALL) $(GROUPS_PIP)
+	$(LOWEST)/bin/python $(INSTALL) -c $(LOWEST)/constraints.txt -e . --group fast
 	OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python $(RUN_FAST) -o filterwarnings=default $(FAST)
 
 # Libraries warn the newest Python of what is to come, which is not ours to mend: no warning is an
@@ -55,7 +50,8 @@ test-newest:   ## fast tests with the newest Python at hand, if that is another
 		echo "test-newest: skipped, no Python newer than $$($(PYTHON) --version) is here"; \
 	else \
 		$(NEWEST_PYTHON) -m venv --clear $(NEWEST) && $(NEWEST)/bin/python --version && \
-		$(NEWEST)/bin/python $(QUIETLY) -c constraints.txt -e ".[$(FAST_EXTRAS)]" $(FAST_TOOLS) && \
+		$(NEWEST)/bin/python $(INSTALL) $(GROUPS_PIP) && \
+		$(NEWEST)/bin/python $(INSTALL) -c constraints.txt -e . --group fast && \
 		OPENBLAS_NUM_THREADS=1 $(NEWEST)/bin/python $(RUN_FAST) -o filterwarnings=default $(FAST); \
 	fi
 
@@ -65,11 +61,10 @@ PACKAGE_BIN := $(abspath $(PACKAGE))/bin
 package:       ## build sdist and wheel into dist/, check both, type-check a client
 	rm -rf dist
 	$(PYTHON) -m venv --clear $(PACKAGE)
-	$(PACKAGE_BIN)/python $(QUIETLY) build mypy twine
+	$(PACKAGE_BIN)/python $(INSTALL) $(GROUPS_PIP) build mypy twine
 	$(PACKAGE_BIN)/python -m build
 	$(PACKAGE_BIN)/python -m twine check --strict dist/*
-	wheel=$$(ls dist/*.whl) && $(PACKAGE_BIN)/python $(QUIETLY) -c constraints.txt \
-		"$$wheel[$(FAST_EXTRAS)]" $(FAST_TOOLS)
+	$(PACKAGE_BIN)/python $(INSTALL) -c constraints.txt dist/*.whl --group fast
 	mkdir $(PACKAGE)/sdist && tar -xzf dist/*.tar.gz --strip-components=1 -C $(PACKAGE)/sdist
 	cd $(PACKAGE)/sdist/.ci && $(PACKAGE_BIN)/python -m mypy --strict --config-file= typed_client.py
 	cd $(PACKAGE)/sdist && OPENBLAS_NUM_THREADS=1 $(PACKAGE_BIN)/python $(RUN_FAST) $(FAST)
@@ -92,13 +87,13 @@ format: $(VENV)/.dev  ## apply the style
 
 # Benchmarks keep one record per run, and runs that have one are skipped: remove their lines to
 # measure again. FEATURES=folder adds real features; see benchmarks/real_features.py for the files.
-bench: $(VENV)/.bench ## passes, ratios and memory; rewrites docs/benchmarks.md
+bench: $(VENV)/.dev ## passes, ratios and memory; rewrites docs/benchmarks.md
 	$(BIN)/python -m benchmarks.solver.run $(if $(FEATURES),--features $(FEATURES)) \
 		--records benchmarks/solver/runs.jsonl --output docs/benchmarks.md
 
 RUNS := benchmarks/audit/runs.jsonl
 BEFORE := benchmarks/audit/before.jsonl
-bench-audit: $(VENV)/.bench ## regret of AutoProbe and audits; docs/audit_benchmark.md
+bench-audit: $(VENV)/.dev ## regret of AutoProbe and audits; docs/audit_benchmark.md
 	$(BIN)/python -m benchmarks.audit.run $(if $(FEATURES),--features $(FEATURES)) \
 		--records $(RUNS) --before $(BEFORE) --output docs/audit_benchmark.md
 
@@ -111,13 +106,13 @@ bench-sgd: $(VENV)/.dev ## the paper's SGD beside exact solves on FEATURES=folde
 
 # On an idle machine: all of it is CPU time and clock of passes.
 SCALE := benchmarks/scale
-bench-scale: $(VENV)/.bench ## passes over stores and clusters; rewrites a part of docs/scale.md
+bench-scale: $(VENV)/.dev ## passes over stores and clusters; rewrites a part of docs/scale.md
 	rm -f $(SCALE)/passes.jsonl
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scale.passes $(SCALE)/passes.jsonl
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scale.scaling $(SCALE)/scaling.jsonl
 	$(BIN)/python -m benchmarks.scale.model_page $(SCALE)/scaling.jsonl docs/scale.md
 
-bench-extraction: $(VENV)/.bench ## throughput of extract() beside its parts alone
+bench-extraction: $(VENV)/.dev ## throughput of extract() beside its parts alone
 	$(BIN)/python -m benchmarks.extraction
 
 clean:         ## remove the environment and caches
@@ -127,17 +122,14 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.user: $(VENV)/bin/python $(STAMPS)
-	$(PIP) -e .
+	$(PIP)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python $(STAMPS)
-	$(PIP) -e ".[dev]"
+	$(BIN)/python $(INSTALL) $(GROUPS_PIP)
+	$(PIP) --group dev
 	@touch $@ $(VENV)/.user
 
 $(VENV)/.docs: $(VENV)/.dev
-	$(PIP) -e ".[dev,docs]"
-	@touch $@
-
-$(VENV)/.bench: $(VENV)/.dev
-	$(PIP) -e ".[dev,bench]"
+	$(PIP) --group docs
 	@touch $@
