@@ -13,7 +13,7 @@ from twohot.audit.neighbours import label_evidence, search_neighbourhood
 from twohot.audit.report import review_summary, rows_of_issues
 from twohot.base.labels import NO_LABEL
 from twohot.judge.nearest import intrinsic_dimension
-from twohot.review.records import rows_of_page
+from twohot.review.page_data import rows_of_page
 from twohot.tables.csv_file import read_csv
 
 N = 240

@@ -20,18 +20,15 @@ from twohot.base import NO_LABEL, ArgumentError, check_count, json_safe, page_te
 from twohot.review.charts import choice_plot, method_dots
 from twohot.review.page_data import (
     PictureFiles,
+    finding_columns,
     neighbour_columns,
+    neighbours_by_row,
     row_columns,
     row_pictures,
+    rows_of_page,
     thousandths,
 )
-from twohot.review.records import (
-    ReviewRows,
-    ReviewSummary,
-    copies_by_row,
-    finding_columns,
-    rows_of_page,
-)
+from twohot.review.records import ReviewRows, ReviewSummary
 
 EMBED_LIMIT = 2000
 # In pixels: what a card shows, on a screen with two dots a pixel nearly sharp.
@@ -124,8 +121,7 @@ def write_review(
         target.parent, Path(image_root or "."), embed_limit, thumbnail_size
     )
     shown = rows_of_page(rows.flagged, summary.findings, rows.given_labels != NO_LABEL)
-    near = {} if summary.evidence is None else summary.evidence.near()
-    near["copies"] = copies_by_row(summary.findings)
+    near = neighbours_by_row(summary.evidence, summary.findings)
     pictures, warning = row_pictures(rows, shown, picture_files)
     report = rows.report_id()
     next_step = next_step.format(file=f"decisions-{report}.csv")

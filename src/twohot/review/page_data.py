@@ -1,18 +1,18 @@
-"""The data of a page: columns of the rows that it shows, their pictures, and their neighbours.
+"""The data of a page: columns of the rows that it shows, their pictures, neighbours and findings.
 
 A row costs a few bytes, since a page may show a hundred thousand of them.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from twohot.base import FloatArray, IntArray, counted, load_extra
-from twohot.review.records import Near, ReviewRows, neighbour_numbers, readable
+from twohot.base import BoolArray, FloatArray, IntArray, counted, load_extra
+from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewRows, RowFinding, readable
 from twohot.review.thumbnails import link, thumbnail
 
 # Characters of a text that a card carries; nobody reads more there, and issues.csv has it all.
@@ -21,6 +21,11 @@ TEXT_LIMIT = 2000
 NEIGHBOUR_TEXT_LIMIT = 300
 # In pixels: neighbours stand three in a line.
 NEIGHBOUR_SIZE = 96
+# Rows of one kind that a page shows beside the flagged ones; findings.csv has them all.
+MOST_SHOWN = 1000
+
+# Rows, by position in the data, and their neighbours: position, and cosine in hundredths if known.
+Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,18 @@ class PictureFiles:
     root: Path  # of relative paths of pictures
     limit: int  # pictures of rows that are embedded, and as many of neighbours; others are linked
     size: int  # largest side of one, in pixels
+
+
+def rows_of_page(
+    flagged: IntArray, findings: Sequence[RowFinding], labelled: BoolArray
+) -> IntArray:
+    """Return the rows that a page shows: the flagged ones, then those of other findings.
+
+    Rows without a label are not shown: there is nothing to keep or to correct.
+    """
+    rows = (finding.rows[labelled[finding.rows]][:MOST_SHOWN] for finding in findings)
+    found = (row for part in rows for row in part.tolist())
+    return np.array(list(dict.fromkeys([*flagged.tolist(), *found])), dtype=np.intp)
 
 
 def row_columns(rows: ReviewRows, shown: IntArray) -> dict[str, Any]:
@@ -71,19 +88,74 @@ def row_pictures(
     return {"links": links, "thumbnails": small}, said
 
 
+def neighbours_by_row(evidence: Evidence | None, findings: Sequence[RowFinding]) -> dict[str, Near]:
+    """Return the rows that a page shows beside others, by kind."""
+    near: dict[str, Near] = {}
+    if evidence is not None:
+        near["nearSuggested"] = _by_row(evidence.rows, evidence.suggested)
+        near["nearGiven"] = _by_row(evidence.rows, evidence.given)
+    near["copies"] = {
+        row: [(other, None) for other in others.tolist()]
+        for finding in findings
+        if finding.related
+        for row, others in zip(finding.rows.tolist(), finding.related, strict=True)
+    }
+    return near
+
+
+def _by_row(rows: IntArray, nearest: NearestRows) -> Near:
+    found = zip(rows.tolist(), nearest.rows.tolist(), nearest.alike.tolist(), strict=True)
+    return {
+        row: [
+            (other, round(100 * cosine))
+            for other, cosine in zip(others, cosines, strict=True)
+            if other != NO_ROW
+        ]
+        for row, others, cosines in found
+    }
+
+
 def neighbour_columns(
     rows: ReviewRows, shown: IntArray, near: Mapping[str, Near], files: PictureFiles
 ) -> dict[str, Any]:
-    """Return the neighbours of each row of a page, and what there is to show of these."""
-    columns, others = neighbour_numbers(near, shown)
-    if not len(others):
+    """Return the neighbours of each row of a page, and what there is to show of these.
+
+    Of each kind a list per row of the page, of pairs [number of the neighbour, cosine in hundredths
+    or None]; None for a row that has none of the kind. Neighbours have their numbers in the order
+    in which a reviewer comes to them.
+    """
+    number: dict[int, int] = {}
+    columns: dict[str, Any] = {kind: [] for kind in near}
+    for row in shown.tolist():
+        for kind, found in near.items():
+            pairs = found.get(row)
+            columns[kind].append(
+                pairs and [(number.setdefault(other, len(number)), alike) for other, alike in pairs]
+            )
+    if not number:
         return {"neighbours": None}
+    others = np.fromiter(number, np.intp, len(number))
     small = replace(files, size=min(files.size, NEIGHBOUR_SIZE))
     pictures, _ = row_pictures(rows, others, small)  # of the same files: what fails was said
     items = _items(rows, others, NEIGHBOUR_TEXT_LIMIT) if rows.item_kind != "image" else None
     labels = rows.given_labels[others]
     neighbours = {"id": _ids(rows, others), "label": labels, "items": items}
     return {"neighbours": {**neighbours, **pictures, **columns}}
+
+
+def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dict[str, Any]]:
+    """Return, of each kind of finding, what a page says and where its rows stand there."""
+    place = {row: number for number, row in enumerate(shown.tolist())}
+    return [
+        {
+            "name": finding.name,
+            "meaning": finding.meaning,
+            "total": len(finding.rows),
+            # A row beyond the first ones may be there for another reason.
+            "rows": [place[row] for row in finding.rows.tolist() if row in place],
+        }
+        for finding in findings
+    ]
 
 
 def thousandths(values: FloatArray | None) -> list[int | None] | None:

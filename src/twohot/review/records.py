@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,146 +25,7 @@ from twohot.base import (
 )
 from twohot.tables import RowIds
 
-# Why a label is doubted: the rows that a page shows beside it, and where they are in the data -----
-
-
-NO_ROW = -1
-# Rows, by position in the data, and their neighbours: position, and cosine in hundredths if known.
-Near: TypeAlias = Mapping[int, list[tuple[int, int | None]]]
-
-
-@dataclass(frozen=True, eq=False)
-class NearestRows:
-    """The rows most alike some rows, the nearest first."""
-
-    rows: IntArray  # (n_explained, n_nearest), positions in the data; NO_ROW: no more of them
-    alike: FloatArray  # (n_explained, n_nearest), cosines of the features; NaN without a row
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Evidence:
-    """The nearest rows of two classes, for each of the rows that are explained."""
-
-    rows: IntArray  # (n_explained,), positions in the data
-    suggested: NearestRows  # of those labelled as the suggestion says
-    given: NearestRows  # of those that have the same label as the row
-
-    def near(self) -> dict[str, Near]:
-        """Return the neighbours of every row that is explained, by the class they are of."""
-        return {
-            "nearSuggested": _by_row(self.rows, self.suggested),
-            "nearGiven": _by_row(self.rows, self.given),
-        }
-
-
-def neighbour_numbers(near: Mapping[str, Near], shown: IntArray) -> tuple[dict[str, Any], IntArray]:
-    """Return neighbours by numbers, which they get as a reviewer comes to them.
-
-    Parameters
-    ----------
-    near : mapping from a kind of neighbours to `Near`
-    shown : array of shape (n_shown,)
-        Positions, in the data, of the rows of the page.
-
-    Returns
-    -------
-    columns : dict
-        For each kind a list per row of the page, of pairs [number of the neighbour, cosine in
-        hundredths or None]; None for a row that has none of the kind.
-    neighbours : array
-        Positions, in the data, of the neighbours by their numbers.
-    """
-    number: dict[int, int] = {}
-    columns: dict[str, Any] = {kind: [] for kind in near}
-    for row in shown.tolist():
-        for kind, found in near.items():
-            columns[kind].append(_numbered(found[row], number) if row in found else None)
-    return columns, np.fromiter(number, np.intp, len(number))
-
-
-def _numbered(
-    pairs: list[tuple[int, int | None]], number: dict[int, int]
-) -> list[tuple[int, int | None]]:
-    return [(number.setdefault(other, len(number)), alike) for other, alike in pairs]
-
-
-def _by_row(rows: IntArray, nearest: NearestRows) -> Near:
-    found = zip(rows.tolist(), nearest.rows.tolist(), nearest.alike.tolist(), strict=True)
-    return {
-        row: [
-            (other, round(100 * cosine))
-            for other, cosine in zip(others, cosines, strict=True)
-            if other != NO_ROW
-        ]
-        for row, others, cosines in found
-    }
-
-
-# What was found beside wrong labels, as a page shows it: kinds of rows, and classes alike ---------
-
-
-# Rows of one kind that a page shows beside the flagged ones; findings.csv has them all.
-MOST_SHOWN = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class RowFinding:
-    """Rows that are worth a look for one reason."""
-
-    name: str  # of the kind, a few words
-    meaning: str  # one sentence: what it is, and what to do
-    rows: IntArray  # (n_found,), positions in the data, the most striking first
-    scores: FloatArray  # (n_found,), how striking; what it is, `meaning` says
-    related: tuple[IntArray, ...] = ()  # (n_found,) other rows that the finding is about, or empty
-    groups: IntArray | None = None  # (n_found,), numbers of groups of rows that belong together
-
-
-@dataclass(frozen=True)
-class AlikeClasses:
-    """Two classes whose rows are neighbours of each other, as if they were one."""
-
-    first: int  # positions in the classes
-    second: int
-    mixing: float  # neighbours across them, of those to expect if they were one class
-
-
-def rows_of_page(
-    flagged: IntArray, findings: Sequence[RowFinding], labelled: NDArray[np.bool_]
-) -> IntArray:
-    """Return the rows that a page shows: the flagged ones, then those of other findings.
-
-    Rows without a label are not shown: there is nothing to keep or to correct.
-    """
-    rows = (finding.rows[labelled[finding.rows]][:MOST_SHOWN] for finding in findings)
-    found = (row for part in rows for row in part.tolist())
-    return np.array(list(dict.fromkeys([*flagged.tolist(), *found])), dtype=np.intp)
-
-
-def finding_columns(findings: Sequence[RowFinding], shown: IntArray) -> list[dict[str, Any]]:
-    """Return, of each kind of finding, what a page says and where its rows stand there."""
-    place = {row: number for number, row in enumerate(shown.tolist())}
-    return [
-        {
-            "name": finding.name,
-            "meaning": finding.meaning,
-            "total": len(finding.rows),
-            # A row beyond the first ones may be there for another reason.
-            "rows": [place[row] for row in finding.rows.tolist() if row in place],
-        }
-        for finding in findings
-    ]
-
-
-def copies_by_row(findings: Sequence[RowFinding]) -> Near:
-    """Return the other rows that findings are about, by row."""
-    return {
-        row: [(other, None) for other in others.tolist()]
-        for finding in findings
-        if finding.related
-        for row, others in zip(finding.rows.tolist(), finding.related, strict=True)
-    }
-
-
+NO_ROW = -1  # in the place of the position of a row
 ITEM_KINDS = ("image", "text", "")
 # Digits of the hash that name a report: 80 bits, so no two reports on earth share them by chance.
 ID_DIGITS = 20
@@ -344,6 +204,44 @@ class ChoiceCurve:
     chosen: tuple[float, float] | None = None  # the point that was taken
     levels: tuple[Method, ...] = ()  # what has no x: level lines
     is_log: bool = True  # whether x spans orders of magnitude
+
+
+@dataclass(frozen=True, eq=False)
+class NearestRows:
+    """The rows most alike some rows, the nearest first."""
+
+    rows: IntArray  # (n_explained, n_nearest), positions in the data; NO_ROW: no more of them
+    alike: FloatArray  # (n_explained, n_nearest), cosines of the features; NaN without a row
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """The nearest rows of two classes, for each of the rows that are explained."""
+
+    rows: IntArray  # (n_explained,), positions in the data
+    suggested: NearestRows  # of those labelled as the suggestion says
+    given: NearestRows  # of those that have the same label as the row
+
+
+@dataclass(frozen=True, eq=False)
+class RowFinding:
+    """Rows that are worth a look for one reason."""
+
+    name: str  # of the kind, a few words
+    meaning: str  # one sentence: what it is, and what to do
+    rows: IntArray  # (n_found,), positions in the data, the most striking first
+    scores: FloatArray  # (n_found,), how striking; what it is, `meaning` says
+    related: tuple[IntArray, ...] = ()  # (n_found,) other rows that the finding is about, or empty
+    groups: IntArray | None = None  # (n_found,), numbers of groups of rows that belong together
+
+
+@dataclass(frozen=True)
+class AlikeClasses:
+    """Two classes whose rows are neighbours of each other, as if they were one."""
+
+    first: int  # positions in the classes
+    second: int
+    mixing: float  # neighbours across them, of those to expect if they were one class
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,4 +1,4 @@
-"""Neighbours in the page: by which numbers they are found, and how much of them it carries."""
+"""Rows that a page shows for findings, and neighbours: their numbers, and what it carries."""
 
 import json
 import re
@@ -7,8 +7,16 @@ import numpy as np
 from PIL import Image
 
 from audits import HOSTILE, audit_rows
+from twohot.review import page_data
 from twohot.review.page import write_review
-from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewSummary, neighbour_numbers
+from twohot.review.page_data import finding_columns, neighbours_by_row, rows_of_page
+from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewSummary, RowFinding
+
+COPIES = RowFinding(
+    "copies", "twice there", np.array([5, 2]), np.zeros(2), (np.array([2]), np.array([5, 9]))
+)
+LABELLED = np.ones(10, dtype=bool)
+OUTLIERS = RowFinding("outliers", "alone", np.array([7, 3, 2]), np.zeros(3))
 
 
 def evidence_of(rows, suggested, given) -> Evidence:
@@ -27,14 +35,14 @@ def data_of(folder, rows, evidence, **options) -> dict:
     return json.loads(re.search(r'id="report-data">(.*?)</script>', text).group(1))
 
 
-def test_neighbours_are_numbered_as_a_reviewer_comes_to_them() -> None:
+def test_neighbours_are_numbered_as_a_reviewer_comes_to_them(tmp_path) -> None:
+    flagged = np.isin(np.arange(12), [2, 4, 6])
+    rows = audit_rows(12, is_label_issue=flagged, label_quality=np.arange(12) / 12)
     evidence = evidence_of([6, 2], [[9, 7], [7, 3]], [[1, NO_ROW], [NO_ROW, NO_ROW]])
-    columns, neighbours = neighbour_numbers(evidence.near(), np.array([2, 4, 6]))
-    assert neighbours.tolist() == [7, 3, 9, 1]
-    assert columns == {
-        "nearSuggested": [[(0, 90), (1, 80)], None, [(2, 90), (0, 80)]],
-        "nearGiven": [[], None, [(3, 90)]],
-    }
+    found = data_of(tmp_path, rows, evidence)["neighbours"]
+    assert found["id"] == ["7", "3", "9", "1"]
+    assert found["nearSuggested"] == [[[0, 90], [1, 80]], None, [[2, 90], [0, 80]]]
+    assert found["nearGiven"] == [[], None, [[3, 90]]]
 
 
 def test_neighbours_bring_their_text_and_little_of_it(tmp_path) -> None:
@@ -58,3 +66,23 @@ def test_pictures_of_neighbours_are_small_and_no_more_than_those_of_rows(tmp_pat
     assert data["neighbours"]["links"] == [f"{i}.png" for i in (11, 1, 3, 5, 9, 7)]
     shortest = min(map(len, data["thumbnails"]))
     assert all(len(uri) < shortest / 2 for uri in data["neighbours"]["thumbnails"])
+
+
+def test_flagged_rows_come_first_and_every_row_once() -> None:
+    shown = rows_of_page(np.array([4, 2]), (COPIES, OUTLIERS), LABELLED)
+    assert shown.tolist() == [4, 2, 5, 7, 3]
+    copies, outliers = finding_columns((COPIES, OUTLIERS), shown)
+    assert copies == {"name": "copies", "meaning": "twice there", "total": 2, "rows": [2, 1]}
+    assert outliers["rows"] == [3, 4, 1]
+    near = neighbours_by_row(None, (COPIES, OUTLIERS))
+    assert near == {"copies": {5: [(2, None)], 2: [(5, None), (9, None)]}}
+
+
+def test_a_page_shows_the_first_rows_of_many_and_says_how_many_there_are(monkeypatch) -> None:
+    monkeypatch.setattr(page_data, "MOST_SHOWN", 2)
+    shown = rows_of_page(np.array([4]), (OUTLIERS,), LABELLED)
+    assert shown.tolist() == [4, 7, 3]
+    assert finding_columns((OUTLIERS,), shown)[0]["total"] == 3
+    # One beyond the first ones is there if it is flagged.
+    flagged = rows_of_page(np.array([2]), (OUTLIERS,), LABELLED)
+    assert finding_columns((OUTLIERS,), flagged)[0]["rows"] == [1, 2, 0]
