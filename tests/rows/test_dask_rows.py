@@ -107,7 +107,8 @@ def test_auto_probe_chooses_the_same_and_fits_all_rows(monkeypatch):
     assert [entry.recipe for entry in found.choice_.chosen] == [
         entry.recipe for entry in expected.choice_.chosen
     ]
-    assert relative(found.coef_, expected.coef_) <= 1e-4
+    # Members are fitted to a coarse tolerance, and then weighed.
+    assert relative(found.coef_, expected.coef_) <= 0.01
     # On a sample, in which a rare class is, the rest of the rows are fitted on all the same.
     monkeypatch.setattr("twohot.judge.sample.SAMPLE_ROWS", 200)
     rare = np.where(np.arange(1500) == 1200, 6, Y)
@@ -218,25 +219,19 @@ def refuse(message, X=None, y=None, weights=None):
         LinearProbe().fit(chunked(globals()["X"]) if X is None else X, y, weights)
 
 
-def test_other_chunks_are_made_the_same_and_said():
-    with pytest.warns(UserWarning, match="y has other chunks than X"):
-        found = LinearProbe(tol=1e-6).fit(chunked(X), chunked(Y, (700, 800))).coef_
-    assert relative(found, LinearProbe(tol=1e-6).fit(X, Y).coef_) <= 1e-5
-
-
-def test_unknown_sizes_are_found_out():
+def test_unknown_sizes_are_found_out_and_labels_may_have_other_chunks():
     array = chunked(X)
     unknown = array[array[:, 0] > -100]
     assert np.isnan(unknown.shape[0])
-    found = LinearProbe(tol=1e-6).fit(unknown, Y).coef_
+    found = LinearProbe(tol=1e-6).fit(unknown, chunked(Y, (700, 800))).coef_
     assert relative(found, LinearProbe(tol=1e-6).fit(X, Y).coef_) <= 1e-5
 
 
 def test_bad_labels_and_weights():
     labels = Y.astype(object)
     labels[1305] = None
-    refuse("y has no label in 1 row: drop", y=chunked(labels))
-    refuse("y has no label in any of its 1500 rows", y=chunked(np.full(1500, None)))
+    refuse("y has no label in 1 row, the first is row 1305: drop", y=chunked(labels))
+    refuse("y has no label in 1500 rows", y=chunked(np.full(1500, None)))
     refuse("y has one class only", y=chunked(np.zeros(1500, int)))
     refuse("y has 1499 labels and X has 1500 rows", y=Y[1:])
     mixed = np.where(np.arange(1500) < 1400, Y.astype(object), "text")

@@ -51,14 +51,10 @@ from twohot.probes import (
 )
 from twohot.rows import (
     AS_THEY_ARE,
-    ChunkedColumn,
-    ChunkedFeatures,
-    ChunkedLabels,
     Preparation,
     SelectedRows,
     count_threads,
     one_blas_thread,
-    open_column,
     open_rows,
 )
 from twohot.solve import Solver
@@ -202,11 +198,9 @@ class AutoProbe(FittedProbe):
         rows = check_features(self, X, reset=True)
         labels = check_labels(self, y, rows)
         weights = row_weights(rows, labels.codes, labels.classes, None, sample_weight)
-        codes = labels.codes.values() if isinstance(labels, ChunkedLabels) else labels.codes
-        given = Labels(codes, labels.classes)
-        return self.fit_coded(rows, given, weights, callback, groups=groups, checkpoint=checkpoint)[
-            0
-        ]
+        return self.fit_coded(
+            rows, labels, weights, callback, groups=groups, checkpoint=checkpoint
+        )[0]
 
     def fit_coded(
         self,
@@ -258,10 +252,8 @@ def anchor(
     """
     check_positive("tol", probe.tol)
     settings = settings_for(check_count("max_iter", probe.max_iter, 1))
-    here: Any = weights.values() if isinstance(weights, ChunkedColumn) else weights
     if not labels.labelled.all():
-        here = labels.labelled * (1.0 if here is None else here)
-        weights = open_column("sample_weight", here, X) if isinstance(X, ChunkedFeatures) else here
+        weights = labels.labelled * (1.0 if weights is None else weights)
     n_jobs = count_threads(probe.n_jobs)
     order = _distance_of_labelled(X, labels, n_jobs)
     normalize = _choose_unit_norm(probe, X, labels, order)
@@ -272,7 +264,13 @@ def anchor(
     whole = replace(whole, axes=whole.axes.of_unit_size(intercept=whole.rows.intercept))
     codes = check_groups(groups, len(labels.codes))
     sample = draw_sample(
-        whole, labels.codes, here, order, cv=probe.cv, groups=codes, random_state=probe.random_state
+        whole,
+        labels.codes,
+        weights,
+        order,
+        cv=probe.cv,
+        groups=codes,
+        random_state=probe.random_state,
     )
     file = None
     if checkpoint is not None:
@@ -298,8 +296,7 @@ def _distance_of_labelled(X: Matrix, labels: Labels, n_jobs: int) -> FloatArray:
     if len(labelled) == len(labels.codes):
         return distance_from_mean(X, n_jobs=n_jobs)
     order = np.zeros(len(labels.codes))
-    taken = X.take(labelled) if isinstance(X, ChunkedFeatures) else SelectedRows(X, labelled)
-    order[labelled] = distance_from_mean(taken, n_jobs=n_jobs)
+    order[labelled] = distance_from_mean(SelectedRows(X, labelled), n_jobs=n_jobs)
     return order
 
 

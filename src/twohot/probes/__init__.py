@@ -19,7 +19,6 @@ from twohot.probes.fitted import prepare_as as prepare_as
 from twohot.probes.inputs import check_features as check_features
 from twohot.probes.inputs import check_labels as check_labels
 from twohot.probes.inputs import choose_precision as choose_precision
-from twohot.probes.inputs import chunked_labels as chunked_labels
 from twohot.probes.inputs import row_weights as row_weights
 from twohot.probes.leave_one_out import choose_shrinkage as choose_shrinkage
 from twohot.probes.leave_one_out import leave_one_out_logits as leave_one_out_logits

@@ -24,7 +24,7 @@ from twohot.base import (
     whole_stored_file,
     why_not_written,
 )
-from twohot.rows import Block, ChunkedColumn, Coordinates, Preparation, Rows, Terms
+from twohot.rows import Block, Coordinates, Preparation, Rows, Terms
 from twohot.solve import Evaluation
 
 # A few numbers by which rows are known: of other rows, or in another order, they are others -------
@@ -212,7 +212,7 @@ def checkpoint_at(
         "n_axes": len(coordinates.axes.variances),
         "weight": round(rows.total_weight, 6),
         "classes": [str(name) for name in classes.tolist()],
-        "targets": _digest(column),
+        "targets": digest_of(column),
     }
     sums = {
         "mean": np.zeros(0) if preparation.mean is None else preparation.mean,
@@ -231,13 +231,6 @@ def _drawn_along(coordinates: Coordinates) -> FloatArray:
     scale = np.sqrt(np.maximum(coordinates.axes.variances, 0))
     drawn = np.random.default_rng(0).normal(size=(1, len(scale)))
     return coordinates.to_features(drawn * scale)
-
-
-def _digest(column: Matrix) -> str:
-    """Return what labels or soft targets are known by; those in chunks by these, too."""
-    chunked = isinstance(column, ChunkedColumn)
-    parts = column.gather(digest_of) if chunked else [digest_of(column)]
-    return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
 def digest_of(column: Matrix) -> str:

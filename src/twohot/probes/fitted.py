@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -28,20 +29,15 @@ from twohot.base import (
     counted,
     notebook_table,
 )
-from twohot.probes.inputs import check_features, choose_intercept, choose_precision, example_rows
+from twohot.probes.inputs import check_features, choose_intercept, choose_precision
 from twohot.probes.saving import FittedState, damage_named, read_state, write_onnx, write_state
 from twohot.rows import (
     Block,
     Coordinates,
-    Kernel,
     Preparation,
-    Rows,
-    as_rows,
     count_threads,
-    is_dask,
-    one_blas_thread,
-    open_rows,
-    precision_of,
+    example_row,
+    map_rows,
     prepare,
 )
 from twohot.solve import softmax
@@ -115,53 +111,9 @@ def log_outputs(logits: FloatArray) -> FloatArray:
     return np.asarray(log_softmax(logits, axis=1))
 
 
-def most_likely(logits: FloatArray) -> NDArray[Any]:
-    """Return the most likely class, by position."""
-    return np.asarray(logits.argmax(axis=1))
-
-
-# Predictions for Dask collections: lazy, chunk by chunk, where the chunks are ---------------------
-
-
-def predict_lazily(
-    X: Any,
-    kernel: Kernel,
-    shared: tuple[Preparation, FloatArray, FloatArray, Callable[[FloatArray], NDArray[Any]]],
-) -> Any:
-    """Return a Dask array of what a kernel makes of the rows of X, in the chunks of X."""
-    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
-    whole = array.rechunk({1: -1})
-    coef, function = shared[1], shared[3]
-    made = function(np.zeros((1, len(coef)), coef.dtype))
-    chunks = (whole.chunks[0], *((size,) for size in made.shape[1:]))
-    about: dict[str, Any] = {"dtype": made.dtype, "chunks": chunks, "meta": made[:0]}
-    if made.ndim == 1:
-        about["drop_axis"] = 1
-    stored, n_features = precision_of(whole), whole.shape[1]
-    # A step of its own: before a step that drops an axis, Dask joins chunks along it.
-    checked = whole.map_blocks(
-        checked_chunk,
-        stored=stored,
-        n_features=n_features,
-        dtype=stored,
-        meta=np.empty((0, 0), stored),
-    )
-    return checked.map_blocks(predict_chunk, kernel=kernel, shared=shared, **about)
-
-
-def checked_chunk(
-    chunk: Any, *, stored: np.dtype[Any], n_features: int, block_id: tuple[int, ...]
-) -> Matrix:
-    """Return the rows of a chunk, whose number Dask passes as `block_id`."""
-    return as_rows(chunk, stored, n_features, block_id[0]).x
-
-
-def predict_chunk(chunk: Matrix, *, kernel: Kernel, shared: tuple[Any, ...]) -> NDArray[Any]:
-    """Return what a kernel makes of the rows of a chunk."""
-    rows = Rows(chunk, n_classes=len(shared[1]))
-    empty = shared[3](np.zeros((0, len(shared[1])), shared[1].dtype))
-    with one_blas_thread():
-        return np.concatenate([empty, *rows.map(kernel, *shared)])
+def most_likely(logits: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the most likely class."""
+    return np.asarray(classes[logits.argmax(axis=1)])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -239,13 +191,8 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the most likely class of each row."""
-        best: Any = self._map_logits(X, self._last(), most_likely)
-        if is_dask(best):
-            lazy: NDArray[Any] = best.map_blocks(
-                self.classes_.__getitem__, dtype=self.classes_.dtype
-            )
-            return lazy
-        return np.asarray(self.classes_[best])
+        last = self._last()
+        return self._map_logits(X, last, partial(most_likely, classes=self.classes_))
 
     def score(self, X: Matrix, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy of `predict`.
@@ -272,15 +219,19 @@ class FittedProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Matrix, entry: Round, function: Callable[[FloatArray], NDArray[Any]]
     ) -> NDArray[Any]:
         """Return a function of each block's logits, for all rows of X; of a Dask X it is lazy."""
-        stored = check_features(self, example_rows(X) if is_dask(X) else X, reset=False)
+        example = example_row(X)
+        stored = check_features(self, X if example is None else example, reset=False)
         dtype = choose_precision(self.dtype, stored)
         coef, intercept = entry.coef.astype(dtype), entry.intercept.astype(dtype)
-        shared = self.preparation_, coef, intercept, function
-        if is_dask(X):
-            lazy: NDArray[Any] = predict_lazily(X, predicted_rows, shared)
-            return lazy
-        rows = open_rows(stored, n_classes=len(self.classes_), n_jobs=count_threads(self.n_jobs))
-        return np.concatenate(list(rows.map(predicted_rows, *shared)))
+        made: NDArray[Any] = map_rows(
+            stored if example is None else X,
+            predicted_rows,
+            *(self.preparation_, coef, intercept, function),
+            like=function(np.empty((0, len(coef)), dtype)),
+            n_classes=len(self.classes_),
+            n_jobs=count_threads(self.n_jobs),
+        )
+        return made
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "rounds_")

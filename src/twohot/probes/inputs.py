@@ -2,7 +2,6 @@
 
 import sys
 import warnings
-from collections.abc import Collection
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,127 +30,10 @@ from twohot.base import (
     first_few,
     is_polars_frame,
     is_real,
-    missing_texts,
     order_key,
     text_columns,
 )
-from twohot.rows import (
-    ChunkedColumn,
-    ChunkedFeatures,
-    ChunkedLabels,
-    PartedRows,
-    SelectedRows,
-    check_collection,
-    count_codes,
-    is_dask,
-    open_chunks,
-    open_column,
-    open_store,
-    precision_of,
-)
-
-# Features, labels and weights of Dask, checked: they stay in their chunks, where they are kept ----
-
-
-def example_rows(X: Any) -> Any:
-    """Return a row like those of a Dask array or frame, with its names."""
-    check_collection(X)
-    if hasattr(X, "columns"):  # a frame
-        return X._meta_nonempty.iloc[:1] * 0.0  # noqa: SLF001 - what Dask knows without computing
-    return np.zeros((1, X.shape[1]), precision_of(X))
-
-
-def chunked_features(X: Any) -> Matrix:
-    """Return the features in their chunks; few of them, fewer rows than columns, come here."""
-    chunked = open_chunks(X)
-    # Fewer coordinates than features: a fit would gather them anyway.
-    return chunked[:] if len(chunked) < chunked.shape[1] else chunked
-
-
-def chunked_labels(
-    y: Any, X: ChunkedFeatures, *, all_labelled: bool = True, missing: Collection[str] = ()
-) -> ChunkedLabels:
-    """Return one label per row, of the classes of all chunks; or of some rows, if that is enough.
-
-    Texts among `missing` mean no label.
-    """
-    if isinstance(y, ChunkedLabels):
-        return y
-    if isinstance(y, Labels):
-        codes = open_column("y", y.codes, X)
-        return _checked(ChunkedLabels(codes, y.classes, y.sizes), all_labelled=all_labelled)
-    column = open_column("y", y, X)
-    texts = missing_texts(missing)
-    found = [label for classes in column.gather(distinct_labels, texts) for label in classes]
-    if not found:
-        problem = f"has no label in any of its {counted(len(column), 'row')}"
-        raise ArgumentError("y", problem, "pass labels for rows of at least two classes.")
-    classes = code_labels(found).classes
-    codes = column.derive(codes_among, X.tasks.share(classes), texts)
-    counts = np.sum(codes.gather(count_codes, len(classes) + 1), axis=0)
-    return _checked(ChunkedLabels(codes, classes, counts[:-1]), all_labelled=all_labelled)
-
-
-def _checked(labels: ChunkedLabels, *, all_labelled: bool) -> ChunkedLabels:
-    n_missing = len(labels.codes) - int(labels.sizes.sum())
-    if n_missing and all_labelled:
-        problem = f"has no label in {counted(n_missing, 'row')}"
-        raise ArgumentError("y", problem, "drop these rows before fitting.")
-    if labels.n_classes < 2:
-        problem = f"has one class only ({labels.classes.tolist()[0]!r})"
-        raise ArgumentError("y", problem, "pass rows of at least two classes.")
-    return labels
-
-
-def chunked_weights(sample_weight: Any, X: ChunkedFeatures) -> ChunkedColumn:
-    """Return the weight of each row; ones where none is given."""
-    if sample_weight is None:
-        return X.column.derive(ones_for)
-    weights = open_column("sample_weight", sample_weight, X).derive(as_weights)
-    least = min(weights.gather(np.min))
-    if not least >= 0:
-        problem = f"has the negative or missing weight {least}"
-        raise ArgumentError("sample_weight", problem, "pass weights of at least zero.")
-    return weights
-
-
-# Tasks -------------------------------------------------------------------------------------------
-
-
-def distinct_labels(cells: Any, missing: Collection[str]) -> list[Any]:
-    """Return the labels that occur in a chunk."""
-    return list(code_labels(cells, missing=missing).present().classes.tolist())
-
-
-def codes_among(cells: Any, classes: NDArray[Any], missing: Collection[str]) -> IntArray:
-    """Return the labels of a chunk as positions in the classes."""
-    return code_labels(cells, missing=missing).among(classes).codes
-
-
-def ones_for(chunk: Any) -> FloatArray:
-    """Return a weight of one for each row of a chunk."""
-    return np.ones(len(chunk))
-
-
-def as_weights(cells: Any) -> FloatArray:
-    """Return the weights of a chunk."""
-    given = np.asanyarray(cells)
-    check_real("sample_weight", given)
-    if given.ndim != 1:
-        problem = f"has a chunk of shape {given.shape}"
-        raise ArgumentError("sample_weight", problem, "pass one weight per row.")
-    return np.asarray(given, dtype=np.float64)
-
-
-def times_class(weights: FloatArray, codes: IntArray, by_class: FloatArray) -> FloatArray:
-    """Return weights times those of the classes."""
-    return weights * by_class[codes]
-
-
-def mass_of_classes(weights: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
-    """Return the weight of each class in a chunk."""
-    return np.bincount(codes, weights, n_classes).astype(np.float64)
-
+from twohot.rows import column_here, example_row, open_features
 
 # Weights in all, and one over them, that a fit can square and divide by with room to spare.
 LEAST_WEIGHT = 1e-100
@@ -167,16 +49,11 @@ def check_features(estimator: Any, X: Matrix, *, reset: bool) -> Matrix:
 
     NaN and infinity are not looked for: the passes that read the features do that.
     """
-    X = open_store(X)
-    if isinstance(X, SelectedRows | PartedRows) and X.dtype in STORED:
-        check_features(estimator, X[:1], reset=reset)
-        return X
-    if isinstance(X, ChunkedFeatures):
-        check_features(estimator, np.zeros((1, X.shape[1]), X.dtype), reset=reset)
-        return X
-    if is_dask(X):
-        check_features(estimator, example_rows(X), reset=reset)
-        return chunked_features(X)
+    example = example_row(X)
+    if example is not None:
+        check_features(estimator, example, reset=reset)
+        return open_features(X)
+    X = open_features(X)
     if is_polars_frame(X):  # its names are looked at here, and its numbers below
         X = X.lazy().collect()
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -221,17 +98,12 @@ def choose_intercept(fit_intercept: bool | str, *, auto: bool) -> bool:  # noqa:
     return auto
 
 
-def check_labels(estimator: Any, y: Any, rows: Matrix) -> Any:
-    """Return one label per row of checked features, of at least two classes.
-
-    `Labels`, or `ChunkedLabels` where the features are in chunks.
-    """
+def check_labels(estimator: Any, y: Any, rows: Matrix) -> Labels:
+    """Return one label per row of checked features, of at least two classes."""
     if y is None:
         problem = f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         raise ValueError(f"{problem}: pass one label per row of X.")
-    if isinstance(rows, ChunkedFeatures):
-        return chunked_labels(y, rows)
-    n_samples, y = rows.shape[0], y.compute() if is_dask(y) else y
+    n_samples, y = rows.shape[0], column_here("y", y)
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
     labels = code_labels(y).present()
@@ -271,17 +143,14 @@ def row_weights(
     classes: NDArray[Any],
     class_weight: ClassWeight,
     sample_weight: ArrayLike | None,
-) -> Any:
+) -> FloatArray | None:
     """Return the weight of each row, or None if all weigh the same.
 
     A row's class weight is that of its label, if targets are codes; of soft targets, their mean.
     """
     if sample_weight is None and class_weight is None:
         return None
-    if isinstance(X, ChunkedFeatures):
-        codes: Any = targets
-        return _weights_in_chunks(X, codes, classes, class_weight, sample_weight)
-    weights = _checked_weights(sample_weight, X.shape[0])
+    weights = _checked_weights(column_here("sample_weight", sample_weight), X.shape[0])
     _check_total("sample_weight", weights)
     if class_weight is not None:
         if targets.ndim == 1:
@@ -311,25 +180,6 @@ def _checked_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     if wrong.size:
         problem = f"has the negative or missing weight {weights[wrong[0]]} in row {wrong[0]}"
         raise ArgumentError("sample_weight", problem, "pass weights of at least zero.")
-    return weights
-
-
-def _weights_in_chunks(
-    X: ChunkedFeatures,
-    codes: ChunkedColumn,
-    classes: NDArray[Any],
-    class_weight: ClassWeight,
-    sample_weight: ArrayLike | None,
-) -> ChunkedColumn:
-    """Return the weight of each row, in the chunks of the features."""
-    weights = chunked_weights(sample_weight, X)
-    _check_total("sample_weight", np.array(weights.gather(np.sum)))
-    if class_weight is not None:
-        parts = weights.gather_with(codes, mass_of_classes, len(classes))
-        by_class = _class_weights(np.sum(parts, axis=0), classes, class_weight)
-        weights = weights.derive_with(codes, times_class, by_class)
-        total = np.array(weights.gather(np.sum))
-        _check_total("sample_weight times class_weight", total)
     return weights
 
 

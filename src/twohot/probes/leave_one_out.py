@@ -88,17 +88,12 @@ def choose_shrinkage(rows: Rows, moments: ClassMoments) -> float:
 
 
 def _some_rows(rows: Rows) -> IntArray:
-    """Return some of many rows; of weights that are here, none without."""
+    """Return some of many rows, of weight zero none."""
     weights = rows.given_weights
-    if isinstance(weights, np.ndarray):
-        counted = np.flatnonzero(weights)
-        return np.asarray(counted[_drawn(len(counted))])
-    return _drawn(rows.n_samples)
-
-
-def _drawn(n_rows: int) -> IntArray:
-    drawn = np.random.default_rng(0).choice(n_rows, min(COMPARED_ROWS, n_rows), replace=False)
-    return np.sort(drawn)
+    counted = np.arange(rows.n_samples) if weights is None else np.flatnonzero(weights)
+    n_rows = min(COMPARED_ROWS, len(counted))
+    drawn = np.random.default_rng(0).choice(len(counted), n_rows, replace=False)
+    return np.asarray(counted[np.sort(drawn)])
 
 
 def left_out_logits(

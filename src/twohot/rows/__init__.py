@@ -1,16 +1,8 @@
 """One container for features, `Rows`: blocks of prepared rows, wherever the rows are stored."""
 
-from twohot.rows.chunked import ChunkedColumn as ChunkedColumn
 from twohot.rows.chunked import ChunkedFeatures as ChunkedFeatures
-from twohot.rows.chunked import ChunkedLabels as ChunkedLabels
-from twohot.rows.chunked import as_rows as as_rows
-from twohot.rows.chunked import check_collection as check_collection
-from twohot.rows.chunked import count_codes as count_codes
-from twohot.rows.chunked import draw_from_chunks as draw_from_chunks
+from twohot.rows.chunked import column_here as column_here
 from twohot.rows.chunked import is_dask as is_dask
-from twohot.rows.chunked import open_chunks as open_chunks
-from twohot.rows.chunked import open_column as open_column
-from twohot.rows.chunked import precision_of as precision_of
 from twohot.rows.chunked import split_index as split_index
 from twohot.rows.coordinates import Coordinates as Coordinates
 from twohot.rows.coordinates import prepare as prepare
@@ -19,7 +11,11 @@ from twohot.rows.coordinates import span_of as span_of
 from twohot.rows.dask_tasks import ClusterLostError as ClusterLostError
 from twohot.rows.dask_tasks import ClusterTasks as ClusterTasks
 from twohot.rows.dask_tasks import lost_after as lost_after
+from twohot.rows.open import are_far_apart as are_far_apart
+from twohot.rows.open import example_row as example_row
 from twohot.rows.open import fit_preparation as fit_preparation
+from twohot.rows.open import map_rows as map_rows
+from twohot.rows.open import open_features as open_features
 from twohot.rows.open import open_rows as open_rows
 from twohot.rows.preparation import AS_THEY_ARE as AS_THEY_ARE
 from twohot.rows.preparation import Preparation as Preparation

@@ -2,36 +2,28 @@
 
 Every chunk is read there as an array is read here, block by block. Sums of chunks are added up on
 the workers, some at a time, so that one sum arrives here, however many chunks there are. What is
-derived from rows stays beside their chunk.
+derived from rows stays beside their chunk; labels and weights are sent there once.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import getitem
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from twohot.base import ArgumentError, FloatArray, IntArray, Matrix
-from twohot.rows.chunked import Chunk, ChunkedColumn, ChunkedFeatures
+from twohot.base import ArgumentError, IntArray, Matrix
+from twohot.rows.chunked import Chunk, ChunkedColumn, ChunkedFeatures, as_rows, precision_of
 from twohot.rows.dask_tasks import ChunkError, Handle
-from twohot.rows.preparation import AS_THEY_ARE, Preparation
-from twohot.rows.rows import (
-    Block,
-    Kernel,
-    Rows,
-    Terms,
-    coordinates_along,
-    copy_prepared,
-    run_kernel,
-    stack,
-)
+from twohot.rows.preparation import Preparation
+from twohot.rows.rows import Block, Kernel, Rows, Terms, run_kernel, stack
 from twohot.rows.threads import one_blas_thread
 
 # Kernels on the blocks of one chunk, where the chunk is: tasks that Dask runs ---------------------
 # A chunk is read there as an array is read here.
-
 
 WEIGHTS = "weight"  # of each row, with mean one over all of them
 
@@ -46,6 +38,7 @@ class RowOptions:
     dtype: np.dtype[Any]
     n_classes: int
     intercept: bool
+    block_rows: int | None
 
     def open(self, chunk: Chunk, first: int, columns: dict[str, Matrix]) -> Rows:
         """Return the rows of a chunk, with what stands beside them."""
@@ -56,6 +49,7 @@ class RowOptions:
                 dtype=self.dtype,
                 n_classes=self.n_classes,
                 intercept=self.intercept,
+                block_rows=self.block_rows,
             )
             chunk.opened = self, rows
         opened: Rows = chunk.opened[1]
@@ -124,16 +118,6 @@ def derive_chunk(kernel: Kernel, place: Place, *where: Any) -> tuple[Any, int]:
     return stack([made for made, _ in results]), sum(count for _, count in results)
 
 
-def first_of(pair: tuple[Any, int]) -> Any:
-    """Return what was made."""
-    return pair[0]
-
-
-def second_of(pair: tuple[Any, int]) -> int:
-    """Return what it took."""
-    return pair[1]
-
-
 @contextmanager
 def _opened(
     place: Place,
@@ -169,25 +153,19 @@ class DaskRows(Rows):
     is_here = False
 
     def __init__(
-        self,
-        X: ChunkedFeatures,
-        preparation: Preparation | None = None,
-        *,
-        weights: ChunkedColumn | None = None,
-        **options: Any,
+        self, X: ChunkedFeatures, preparation: Preparation | None = None, **options: Any
     ) -> None:
         super().__init__(X, preparation, **options)
         self.tasks = X.tasks
-        self.options = RowOptions(preparation, self.dtype, self.n_classes, self.intercept)
+        self.options = RowOptions(
+            preparation, self.dtype, self.n_classes, self.intercept, options.get("block_rows")
+        )
         self._shared_options = self.tasks.share(self.options)
-        self._shared: list[
-            tuple[Any, Handle]
-        ] = []  # what the last pass took, so that it is sent once
-        self.given_weights = weights
-        if weights is not None:
-            self.total_weight = float(sum(weights.gather(np.sum)))
-            unit = self.n_samples / (self.total_weight or 1.0)
-            self.columns[WEIGHTS] = weights.derive(np.multiply, unit)
+        # What the last pass took, so that it is sent once.
+        self._shared: list[tuple[Any, Handle]] = []
+        self._beside: dict[str, ChunkedColumn] = {}  # columns and weights, in the chunks of X
+        if self.weights is not None:
+            self._beside[WEIGHTS] = self._in_chunks(self.weights)
 
     def sum(self, kernel: Kernel, *shared: Any) -> Terms:
         """Return the sums over all blocks of the terms that a kernel returns, in float64."""
@@ -215,69 +193,46 @@ class DaskRows(Rows):
             for results in self.tasks.results(self._run(map_chunk, kernel, shared, some)):
                 yield from self._counted(results)
 
-    def attach(self, name: str, values: Matrix) -> None:
+    def attach(self, name: str, values: Matrix | ChunkedColumn) -> None:
         """Keep one value, or one row of values, beside each row."""
-        if not isinstance(values, ChunkedColumn):
-            bounds = pairwise(self.X.bounds.tolist())
-            chunks = [self.tasks.share(values[first:end]) for first, end in bounds]
-            values = ChunkedColumn(self.tasks, chunks, self.X.column.sizes)
         self.columns[name] = values
+        self._beside[name] = self._in_chunks(values)
 
     def derive(self, name: str, kernel: Kernel, *shared: Any) -> None:
         """Keep beside each row what a kernel makes of it, where the row is."""
         made = self.tasks.keep(self._run(derive_chunk, kernel, shared))
-        self.n_row_products += sum(self.tasks.results(self._each(second_of, made)))
-        chunks = self.tasks.keep(self._each(first_of, made))
-        self.columns[name] = ChunkedColumn(self.tasks, chunks, self.X.column.sizes)
+        counts = self.tasks.run(getitem, [(handle, 1) for handle in made])
+        self.n_row_products += sum(self.tasks.results(counts))
+        chunks = self.tasks.keep(self.tasks.run(getitem, [(handle, 0) for handle in made]))
+        self.attach(name, ChunkedColumn(self.tasks, chunks, self.X.column.sizes))
 
-    def take(self, index: IntArray, preparation: Preparation | None = None) -> "DaskRows":
+    def take(self, index: IntArray, preparation: Preparation | None = None) -> Rows:
         """Return some of the rows, in their order, where they are."""
-        weights = self.given_weights
-        rows = DaskRows(
-            self.X.take(index),
-            self.preparation if preparation is None else preparation,
-            weights=None if weights is None else weights.take(index),
-            dtype=self.dtype,
-            n_classes=self.n_classes,
-            intercept=self.intercept,
-            n_jobs=self.n_jobs,
-        )
-        others = {name: each for name, each in self.columns.items() if name != WEIGHTS}
-        rows.columns |= {name: each.take(index) for name, each in others.items()}
+        prepared = self.preparation if preparation is None else preparation
+        return self._like(DaskRows, self.X.take(index), prepared, index)
+
+    def _like(self, kind: type[Rows], *args: Any) -> Rows:
+        rows = super()._like(kind, *args)
+        if kind is Rows:  # what was derived from rows comes with them
+            for name, values in rows.columns.items():
+                if isinstance(values, ChunkedColumn):
+                    rows.columns[name] = values.values()
         return rows
 
-    def in_memory(self, index: IntArray) -> Rows:
-        """Return some of the rows here, prepared once and for all."""
-        taken = self.take(index)
-        return taken.with_prepared(stack(list(taken.map(copy_prepared, self.dtype))))
-
-    def in_axes(self, basis: FloatArray) -> Rows:
-        """Return the rows here, prepared and written along the columns of a basis."""
-        return self.with_prepared(stack(list(self.map(coordinates_along, basis, self.dtype))))
-
-    def with_prepared(self, prepared: FloatArray) -> Rows:
-        """Return prepared rows here, with what stands beside them."""
-        weights = self.given_weights
-        rows = Rows(
-            prepared,
-            AS_THEY_ARE,
-            dtype=self.dtype,
-            n_classes=self.n_classes,
-            weights=None if weights is None else weights.values(),
-            intercept=self.intercept,
-            n_jobs=self.n_jobs,
-            keep_small=True,
-        )
-        others = {name: each for name, each in self.columns.items() if name != WEIGHTS}
-        rows.columns = {name: each.values() for name, each in others.items()}
-        return rows
+    def _in_chunks(self, values: Matrix | ChunkedColumn) -> ChunkedColumn:
+        """Return values that belong to rows in the chunks of these."""
+        if isinstance(values, ChunkedColumn):
+            return values
+        bounds = pairwise(self.X.bounds.tolist())
+        chunks = [self.tasks.share(values[first:end]) for first, end in bounds]
+        return ChunkedColumn(self.tasks, chunks, self.X.column.sizes)
 
     def _run(
         self, task: Kernel, kernel: Kernel, shared: tuple[Any, ...], some: range | None = None
     ) -> list[Handle]:
         """Run a task on all chunks, or some; each with its columns and what all of them share."""
         sent = [self._send(value) for value in shared]
-        names = list(self.columns)
+        names = list(self._beside)
         calls = [
             (
                 kernel,
@@ -285,7 +240,7 @@ class DaskRows(Rows):
                 self._shared_options,
                 self.X.column.chunks[number],
                 names,
-                [self.columns[name].chunks[number] for name in names],
+                [self._beside[name].chunks[number] for name in names],
                 *sent,
             )
             for number in some or range(len(self.X.column.chunks))
@@ -303,5 +258,54 @@ class DaskRows(Rows):
         self._shared = [*self._shared[-MOST_SHARED + 1 :], (value, handle)]
         return handle
 
-    def _each(self, task: Kernel, handles: Sequence[Handle]) -> list[Handle]:
-        return self.tasks.run(task, [(handle,) for handle in handles])
+
+# One result for each row of a Dask collection, computed when it is asked for ----------------------
+
+
+def map_lazily(
+    X: Any,
+    kernel: Kernel,
+    shared: tuple[Any, ...],
+    like: NDArray[Any],
+    options: dict[str, Any],
+) -> Any:
+    """Return a Dask array of what a kernel makes of the rows of X, in the chunks of X.
+
+    `like` is what it makes of no rows.
+    """
+    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    whole = array.rechunk({1: -1})
+    chunks = (whole.chunks[0], *((size,) for size in like.shape[1:]))
+    about: dict[str, Any] = {"dtype": like.dtype, "chunks": chunks, "meta": like}
+    if like.ndim == 1:
+        about["drop_axis"] = 1
+    stored, n_features = precision_of(whole), whole.shape[1]
+    # A step of its own: before a step that drops an axis, Dask joins chunks along it.
+    checked = whole.map_blocks(
+        checked_chunk,
+        stored=stored,
+        n_features=n_features,
+        dtype=stored,
+        meta=np.empty((0, 0), stored),
+    )
+    made = {"kernel": kernel, "shared": shared, "like": like, "options": options}
+    return checked.map_blocks(map_rows_of_chunk, **made, **about)
+
+
+def checked_chunk(
+    chunk: Any, *, stored: np.dtype[Any], n_features: int, block_id: tuple[int, ...]
+) -> Matrix:
+    """Return the rows of a chunk, whose number Dask passes as `block_id`."""
+    return as_rows(chunk, stored, n_features, block_id[0]).x
+
+
+def map_rows_of_chunk(
+    chunk: Matrix,
+    *,
+    kernel: Kernel,
+    shared: tuple[Any, ...],
+    like: NDArray[Any],
+    options: dict[str, Any],
+) -> NDArray[Any]:
+    """Return what a kernel makes of the rows of a chunk."""
+    return np.concatenate([like, *Rows(chunk, **options).map(kernel, *shared)])

@@ -1,19 +1,87 @@
-"""Where rows live: which store holds the rows of a matrix, and what is known of them beforehand."""
+"""What holds the rows of a matrix, and what has to be known of them before they are prepared.
+
+Only this module asks which container features came in. To every other one they are `Rows`.
+"""
 
 import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
-from twohot.base import ArgumentError, FloatArray, IntArray, Matrix, check_finite
-from twohot.rows.chunked import ChunkedFeatures
-from twohot.rows.dask_rows import DaskRows
+from twohot.base import STORED, ArgumentError, FloatArray, IntArray, Matrix, check_finite
+from twohot.rows.chunked import (
+    ChunkedFeatures,
+    check_collection,
+    is_dask,
+    open_chunks,
+    precision_of,
+)
+from twohot.rows.dask_rows import DaskRows, map_lazily
 from twohot.rows.preparation import Preparation, row_norms
-from twohot.rows.rows import Block, Rows, Terms
-from twohot.rows.selected import SelectedRows
-from twohot.rows.stored import in_parts
+from twohot.rows.rows import Block, Kernel, Rows, Terms
+from twohot.rows.selected import GatheredRows, SelectedRows
+from twohot.rows.stored import PartedRows, in_parts, open_store
+
+
+def example_row(X: Any) -> Any:
+    """Return a row like those of X, with its names; None where X is to be looked at as a whole.
+
+    A row is enough of a container that is read in parts.
+    """
+    if isinstance(X, SelectedRows) and is_dask(X.X):
+        X = X.X
+    if is_dask(X):
+        check_collection(X)
+        if hasattr(X, "columns"):  # a frame
+            return X._meta_nonempty.iloc[:1] * 0.0  # noqa: SLF001 - known without computing
+        return np.zeros((1, X.shape[1]), precision_of(X))
+    X = open_store(X)
+    if isinstance(X, ChunkedFeatures):
+        return np.zeros((1, X.shape[1]), X.dtype)
+    return X[:1] if isinstance(X, GatheredRows) and X.dtype in STORED else None
+
+
+def open_features(X: Any) -> Matrix:
+    """Return features that Dask, Zarr or HDF5 hold as a matrix that `Rows` reads; others stay.
+
+    The chunks of Dask are computed where they stay. Fewer rows than columns come here: a fit would
+    gather them anyway.
+    """
+    if isinstance(X, SelectedRows) and is_dask(X.X):
+        X = X.X[X.index]
+    if not is_dask(X):
+        return open_store(X)
+    chunked = open_chunks(X)
+    return chunked[:] if len(chunked) < chunked.shape[1] else chunked
+
+
+def are_far_apart(X: Matrix) -> bool:
+    """Return whether some rows of X can only be gathered by reading many others, or from afar."""
+    stored = X.X if isinstance(X, SelectedRows) else X
+    return isinstance(stored, PartedRows | ChunkedFeatures)
+
+
+def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
+    """Return the rows of X in the store that can read them; options as for `Rows`."""
+    if isinstance(X, SelectedRows) and isinstance(X.X, ChunkedFeatures):
+        X = X.X.take(X.index)
+    if isinstance(X, ChunkedFeatures):
+        return DaskRows(X, preparation, **options)
+    return Rows(in_parts(X), preparation, **options)
+
+
+def map_rows(X: Any, kernel: Kernel, *shared: Any, like: NDArray[Any], **options: Any) -> Any:
+    """Return what a kernel makes of each row of X, as it is stored; of Dask a lazy array.
+
+    `like` is what it makes of no rows. Options are those of `Rows`.
+    """
+    if is_dask(X):
+        return map_lazily(X, kernel, shared, like, options | {"n_jobs": 1})
+    rows = open_rows(open_features(X), **options)
+    return np.concatenate([like, *rows.map(kernel, *shared)])
+
 
 # How large features are, where they lie, and whether the squares of a fit can hold them -----------
 # A mean is found in two steps, offset + mean of (x - offset), so that what rows have in common
@@ -98,13 +166,6 @@ def safe_norm(vector: FloatArray) -> float:
 # How large rows are is judged by so many of them, drawn at random: every so many rows might be the
 # ones that are unlike the others.
 LOOK_ROWS = 200
-
-
-def open_rows(X: Matrix, preparation: Preparation | None = None, **options: Any) -> Rows:
-    """Return the rows of X in the store that can read them; options as for `Rows`."""
-    if isinstance(X, ChunkedFeatures):
-        return DaskRows(X, preparation, **options)
-    return Rows(in_parts(X), preparation, **options)
 
 
 def fit_preparation(

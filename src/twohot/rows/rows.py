@@ -258,7 +258,8 @@ class Rows:
             keep_small=self._asked_to_keep,
             block_rows=self._asked_block_rows,
         )
-        rows.columns = {name: values[index] for name, values in self.columns.items()}
+        for name, values in self.columns.items():
+            rows.attach(name, values[index])
         return rows
 
     def block(self, number: int) -> Block:

@@ -15,6 +15,7 @@ class GatheredRows(ABC):
 
     ndim = 2
     shape: tuple[int, int]
+    dtype: np.dtype[Any]
 
     @abstractmethod
     def __getitem__(self, rows: Any) -> Matrix:

@@ -72,10 +72,9 @@ def _sample(problem: FitProblem, coef: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def _sampled(rows: Rows, n_classes: int) -> IntArray:
-    """Return which rows are looked at; of weights that are here, none without."""
-    counted = np.arange(rows.n_samples)
-    if isinstance(rows.given_weights, np.ndarray):
-        counted = np.flatnonzero(rows.given_weights)
+    """Return which rows are looked at, of weight zero none."""
+    weights = rows.given_weights
+    counted = np.arange(rows.n_samples) if weights is None else np.flatnonzero(weights)
     n_rows = len(counted)
     below = RANGE * _sample_size(n_rows, n_classes) // max(n_rows, 1)
     return np.asarray(counted[is_sampled(np.arange(n_rows), below)])
