@@ -1,6 +1,7 @@
 """Write docs/reproduction.md and its pages: python docs/reproduce_paper.py FEATURES [--run]."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 from twohot.base.pictures import write_figure
 from twohot_paper import Log, Progress
+from twohot_paper.claim import NOT_IN_PAPER
 from twohot_paper.data_set import STRENGTHS, DataSet, find_feature_files, read_data_sets
 from twohot_paper.exhibit import choose_exhibits
 from twohot_paper.figure_makers import StartsRun
@@ -15,7 +17,7 @@ from twohot_paper.grid import ProbeGrid, titles
 from twohot_paper.grid_cells import convergence
 from twohot_paper.maker import Results
 from twohot_paper.probe_run import ProbeRun
-from twohot_paper.report import show, write_text
+from twohot_paper.report import anchor, show, write_text
 from twohot_paper.reproduction import Reproduction
 
 FOLDER = Path(__file__).parent
@@ -29,6 +31,13 @@ WHOLE, WHOLE_RATES = "full", (0.3, 0.5, 0.7, 0.9)
 # What needs features and takes minutes.
 SMALL = ("fig:ft_corr", "fig:real_evolution", "ablation:starts")
 ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
+
+# What stands before the last part of the page: verdicts of pages that others write.
+LAST_PART = "## Every figure and table"
+TESTED = """## Theorems, and training by SGD
+
+Tests compare the theorems with exact solves. `python -m benchmarks.sgd.run` compares SGD with them.
+"""
 
 
 def planned(data: Sequence[DataSet]) -> Iterator[Any]:
@@ -83,6 +92,20 @@ def in_words(runs: Sequence[ProbeRun], data: Sequence[DataSet]) -> str:
     return "; ".join(f"{kind} of {', '.join(dict.fromkeys(of))}" for kind, of in lacking.items())
 
 
+def verdicts_of(name: str) -> list[str]:
+    """Return a row for each verdict of a page that has no runs of its own."""
+    page = (RECORDS.parent / f"{name}.md").read_text("utf-8")
+    found = re.findall(
+        r"^## (.+)\n\n> (.+)\n>\n> — (.+)\n\n\*\*(\S) (.+?)\.\*\*", page, re.MULTILINE
+    )
+    rows = []
+    for title, sentence, place, sign, answer in found:
+        text = sentence if place != NOT_IN_PAPER else title
+        link = f"[{text}](reproduction/{name}.md#{anchor(title)})"
+        rows.append(f"| {link} ({place}) | {sign} {answer} |")
+    return rows
+
+
 def tell(progress: Progress) -> None:
     """Say which run has ended, and how."""
     record = progress.record
@@ -119,7 +142,10 @@ def main() -> None:
         counts = f"{len(plan) - len(unfinished)} of the {len(plan)} runs planned on real features"
         preface += f"* **How far it is.** {counts} are finished; verdicts are of those alone. Not"
         preface += f" finished: {in_words(unfinished, list(data.values()))}.\n"
-    write_text(FOLDER / "reproduction.md", report.to_markdown(preface, folder="reproduction"))
+    page = report.to_markdown(preface, folder="reproduction")
+    rows = [row for name in ("theorems", "trainers") for row in verdicts_of(name)]
+    others = "\n".join([TESTED, "| sentence | verdict |", "|---|---|", *rows])
+    write_text(FOLDER / "reproduction.md", page.replace(LAST_PART, f"{others}\n\n{LAST_PART}"))
     for name, text in report.pages().items():
         write_text(RECORDS.parent / f"{name}.md", text)
 
