@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 # Extras whose packages are large, and whose versions torch decides on.
-LEFT_OUT = {"bench", "dev", "docs", "sgd", "test", "text", "vision"}
+LEFT_OUT = {"bench", "sgd", "text", "vision"}
 
 
 def lowest_versions(pyproject: str) -> list[str]:

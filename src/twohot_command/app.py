@@ -1,7 +1,8 @@
 """A command with its options, imported when it is asked for."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from functools import partial, wraps
 from importlib import import_module
@@ -15,7 +16,7 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from twohot.base import ArgumentError, in_python, shown
 from twohot_command import INTERRUPTED, NOTHING_LOST
-from twohot_command.commands import PlainCommand
+from twohot_command.commands import OF_EXTRAS, PlainCommand
 from twohot_command.terminal import say
 
 # A record of options as parameters of a command ---------------------------------------------------
@@ -109,31 +110,27 @@ OTHER_NAMES = {
 }
 
 
-def friendly(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with its errors printed as a sentence, and exit code 1."""
-
-    @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
-        try:
-            command(*args, **kwargs)
-        except USER_ERRORS as error:
-            say(f"Error: {_in_words(error, command)}", "red", stderr=True)
-            raise typer.Exit(1) from error
-        except MemoryError as error:
-            advice = "pass fewer rows or features, or run this where there is more."
-            say(f"Error: memory is used up ({error}): {advice}", "red", stderr=True)
-            raise typer.Exit(1) from error
-        except KeyboardInterrupt as error:
-            say(NOTHING_LOST, "red", stderr=True)
-            raise typer.Exit(INTERRUPTED) from error
-
-    return wrapped
+@contextmanager
+def errors_in_words(write: Callable[[str, object], str] = in_python) -> Iterator[None]:
+    """Print an error as a sentence, and exit with code 1; `write` writes an argument of it."""
+    try:
+        yield
+    except USER_ERRORS as error:
+        say(f"Error: {_in_words(error, write)}", "red", stderr=True)
+        raise typer.Exit(1) from error
+    except MemoryError as error:
+        advice = "pass fewer rows or features, or run this where there is more."
+        say(f"Error: memory is used up ({error}): {advice}", "red", stderr=True)
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt as error:
+        say(NOTHING_LOST, "red", stderr=True)
+        raise typer.Exit(INTERRUPTED) from error
 
 
-def _in_words(error: Exception, command: Callable[..., Any]) -> str:
+def _in_words(error: Exception, write: Callable[[str, object], str]) -> str:
     """Return the message of an error; that of the system for a file says too little."""
     if isinstance(error, ArgumentError):
-        return error.worded(option_writer(command))
+        return error.worded(write)
     if isinstance(error, FileNotFoundError) and error.errno is not None:
         return f"{error.filename} is not there: check the path."
     if isinstance(error, OSError) and error.errno is not None:
@@ -175,17 +172,28 @@ WORDS = {int: "<number>", float: "<number>", str: "<text>", Path: "<path>"}
 
 def command_function(name: str) -> Callable[..., None]:
     """Return what a command calls, with all its options as parameters and its errors in words."""
-    found = {entry.name: entry for entry in entry_points(group="twohot.commands")}
-    function = found[name].load() if name in found else _own_command(name)
+    function = _from_extra(name) if name in OF_EXTRAS else _own_command(name)
     command = with_option_record(function)
     for parameter in inspect.signature(command).parameters.values():
         _name_value(parameter.annotation)
-    return friendly(command)
+    return errors_in_words(option_writer(command))(command)
 
 
 def _own_command(name: str) -> Callable[..., None]:
     """Return the function of a command of this package."""
     command: Callable[..., None] = getattr(import_module(f"twohot_command.{name}"), name)
+    return command
+
+
+def _from_extra(name: str) -> Callable[..., None]:
+    """Return the function that another package names as a command, or say what to install."""
+    advice = f'pip install "twohot[{OF_EXTRAS[name]}]"'
+    try:
+        (entry,) = entry_points(group="twohot.commands", name=name)
+        command: Callable[..., None] = entry.load()
+    except (ModuleNotFoundError, ValueError) as error:
+        needed = getattr(error, "name", None) or "a package that is not installed"
+        raise ImportError(f"twohot {name} needs {needed}: {advice}") from error
     return command
 
 
@@ -204,5 +212,7 @@ def parser_of(name: str) -> TyperCommand:
     alone = typer.Typer(add_completion=False)
     # An empty line between two, or the help would write them as one paragraph.
     examples = "\n\n".join(["Examples:", *EXAMPLES[name]])
-    alone.command(name, cls=PlainCommand, epilog=examples)(command_function(name))
+    with errors_in_words():
+        function = command_function(name)
+    alone.command(name, cls=PlainCommand, epilog=examples)(function)
     return typer.main.get_command(alone)  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from twohot_command import interruptible
 
 # The commands by purpose, in the order in which they are listed. Each is the function of its name
-# in `twohot_command.<name>` or an entry point; the line is the first of its docstring.
+# in `twohot_command.<name>`; the line is the first of its docstring.
 PANELS = {
     "Make features": {
         "extract": "Turn images or texts into a feature file; run it again to resume after an "
@@ -40,6 +40,8 @@ PANELS = {
         "claims.",
     },
 }
+# Commands that are entry points `twohot.commands`, and the extra that brings what they need.
+OF_EXTRAS = {"reproduce": "paper"}
 COMMANDS = {name: line for panel in PANELS.values() for name, line in panel.items()}
 
 

@@ -134,7 +134,7 @@ def reproduce(
     if LIST in wanted:
         _print_list(work, results)
         return
-    load_extra("matplotlib", "plot", "figures")  # before hours of runs, not after
+    load_extra("matplotlib", "paper", "figures")  # before hours of runs, not after
     _check_needs(work, wanted)
     n_failed = 0 if records_only else _run(work.able(), jobs)
     _write(show(work), output)

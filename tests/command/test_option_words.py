@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from label_tables import blobs, run, write_table
 
 from twohot.base.messages import ArgumentError
-from twohot_command.app import OTHER_NAMES, command_function, friendly, option_writer, parser_of
+from twohot_command.app import (
+    OTHER_NAMES,
+    command_function,
+    errors_in_words,
+    option_writer,
+    parser_of,
+)
 from twohot_command.commands import COMMANDS as LISTED
 
 COMMANDS = {name: command_function(name) for name in LISTED}
@@ -73,7 +79,7 @@ def said_of(error, capsys):
         raise error
 
     with pytest.raises(typer.Exit) as raised:
-        friendly(failing)()
+        errors_in_words(option_writer(failing))(failing)()
     assert raised.value.exit_code == 1
     return capsys.readouterr().err
 
@@ -176,7 +182,7 @@ def test_errors_of_readers_through_the_command_line(arguments, message):
     ],
 )
 def test_what_stops_a_command_is_said_in_words(error, code, said, capsys):
-    @friendly
+    @errors_in_words()
     def stopped():
         raise error
 

@@ -48,6 +48,13 @@ def test_a_list_in_a_narrow_terminal_has_titles_below_their_ids(monkeypatch):
     assert "\\n" not in printed.output
 
 
+def test_a_missing_laboratory_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "twohot_paper.app", None)
+    printed = run("reproduce", "list", "--no-such-option")
+    assert printed.exit_code == 1
+    assert 'pip install "twohot[paper]"' in printed.output
+
+
 def test_a_figure_is_written_in_all_formats(made):
     folder, _, printed = made
     assert printed.exit_code == 0, printed.output

@@ -16,7 +16,8 @@ def read_yaml(name):
 
 
 def test_the_workflow_runs_what_a_change_must_pass_on_every_supported_python():
-    job = read_yaml(".github/workflows/ci.yml")["jobs"]["check"]
+    jobs = read_yaml(".github/workflows/ci.yml")["jobs"]
+    job = jobs["check"]
     assert ".ci/run" in [step.get("run") for step in job["steps"]]
     pythons = job["strategy"]["matrix"]["python"]
     assert PROJECT["requires-python"] == f">={pythons[0]}"
@@ -25,17 +26,35 @@ def test_the_workflow_runs_what_a_change_must_pass_on_every_supported_python():
     (site,) = [step["with"]["path"] for step in job["steps"] if step.get("with", {}).get("path")]
     assert f"SITE := {site}\n" in (ROOT / "Makefile").read_text()
     assert "make docs\n" in (ROOT / ".ci/run").read_text()
+    elsewhere = jobs["other-systems"]["strategy"]["matrix"]
+    assert elsewhere["python"] == [pythons[0], pythons[-1]]
+    assert {system.partition("-")[0] for system in elsewhere["system"]} == {"macos", "windows"}
+
+
+@pytest.mark.parametrize("name", ["ci.yml", "publish.yml"])
+def test_actions_are_pinned_by_the_hash_of_a_commit(name):
+    text = (ROOT / ".github/workflows" / name).read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.+)", text)
+    assert used
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action) for action in used)
+
+
+def test_fast_tests_are_there():
+    lines = (ROOT / ".ci/fast_tests.txt").read_text(encoding="utf-8").splitlines()
+    missing = [line for line in lines if not (ROOT / line.removeprefix("--ignore=")).exists()]
+    assert missing == []
 
 
 def test_hooks_before_a_commit_are_those_of_the_style_check():
     hooks = read_yaml(".pre-commit-config.yaml")["repos"][0]["hooks"]
-    entries = [hook["entry"].removeprefix(".venv/bin/") for hook in hooks]
     recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     lines = [line.strip().removeprefix("$(BIN)/") for line in recipe[1].splitlines()]
-    # The hooks mend what the check refuses.
-    assert [entry.replace(" --fix", "") for entry in entries] == [
+    # The hooks mend what the check refuses, with the same versions.
+    assert [hook["entry"].replace(" --fix", "") for hook in hooks] == [
         line.removesuffix(" .").replace(" --check", "") for line in lines
     ]
+    pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert all(hook["additional_dependencies"][0] in pinned for hook in hooks)
 
 
 def test_the_citation_is_of_the_paper_and_says_no_version():
