@@ -22,7 +22,7 @@ from twohot_paper.data_set import DataSet
 from twohot_paper.grid import unconverged
 from twohot_paper.maker import Results
 from twohot_paper.probe_run import FittedModel
-from twohot_paper.settings_claims import (
+from twohot_paper.settings import (
     CONVERGED_ONLY,
     NEARLY_ALL,
     ONE_FILE,
@@ -96,9 +96,7 @@ def judge_cost(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
         evidence,
         CONDITIONS[true[0]] if len(true) == 1 else "",
         _share_table(shares),
-        "Count what a student costs with the trainer at hand: one that starts from the round before"
-        " makes rounds cheap, and a loss that is not convex makes the two-hot student dear.",
-        counted(len(shares), "run"),
+        basis=counted(len(shares), "run"),
     )
 
 
@@ -117,8 +115,6 @@ def judge_last_epoch(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
     verdict = judge_settings(
         judged,
         "SGD's last epoch less the exact optimum, points: the model where they differ most",
-        "Judge a recipe by its objective too: where epochs end before the optimum, the number of"
-        " epochs and the rate are penalties of their own. Never pick the epoch on the test set.",
         fewest=FEWEST_PAIRS,
         left_out=stuck.left_out_words(),
     )
@@ -210,7 +206,9 @@ CLAIMS = (
         f" the exact solver as many passes as it needs. {ONE_FILE} {CONVERGED_ONLY}",
         exhibits=("trainers",),
         order=70,
-        judge=judge_cost,
+        advice="Count what a student costs with the trainer at hand: one that starts from the round"
+        " before makes rounds cheap, and a loss that is not convex makes the two-hot student dear.",
+        check=judge_cost,
     ),
     Claim(
         id="sgd-last-epoch",
@@ -226,6 +224,8 @@ CLAIMS = (
         shared_rule=SETTINGS_RULE,
         exhibits=("trainers",),
         order=71,
-        judge=judge_last_epoch,
+        advice="Judge a recipe by its objective too: where epochs end before the optimum, the number"
+        " of epochs and the rate are penalties of their own. Never pick the epoch on the test set.",
+        check=judge_last_epoch,
     ),
 )

@@ -1,13 +1,14 @@
 """A claim of the paper, and the verdict that a stated rule reads off the results.
 
-A claim is judged by a function of results alone, so that the same rule judges any data. Modules of
-`twohot_paper` register theirs with `register_claim`.
+Claims are data: `claims/*.toml` has the words of each, and the numbers of its rule. Claims about
+accuracy have a table `accuracy` and share one checker, `AccuracyRule`; the rule of any other claim
+is a function that is registered under the claim's id.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from twohot_paper.data_set import DataSet
 from twohot_paper.maker import Results
@@ -52,6 +53,15 @@ class ClaimVerdict:
         return f"{self} ({self.basis})" if self.basis else str(self)
 
 
+Judge: TypeAlias = Callable[[Results, Sequence[DataSet]], ClaimVerdict]
+Runs: TypeAlias = Callable[[Sequence[DataSet]], list[Any]]
+
+
+def no_runs(_data: Sequence[DataSet]) -> list[Any]:
+    """Return none: the runs of its figures are all that a claim needs."""
+    return []
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """A statement of the paper that can be put to a test."""
@@ -63,11 +73,12 @@ class Claim:
     rule: str  # how the verdict follows from the numbers, in words
     brief: str = ""  # the rule in a few words, for a list; the rule itself if there are none
     shared_rule: str = ""  # the rest of the rule, which many claims have in common
+    advice: str = ""  # what a practitioner should do
     exhibits: tuple[str, ...] = ()  # ids of the figures that show it
-    # Runs whose results it needs, beside those of its figures.
-    runs: Callable[[Sequence[DataSet]], list[Any]] = field(repr=False, default=lambda _: [])
-    judge: Callable[[Results, Sequence[DataSet]], ClaimVerdict] = field(repr=False)
     order: int  # place among the sections of the report
+    # Runs whose results it needs, beside those of its figures.
+    runs: Runs = field(repr=False, default=no_runs)
+    check: Judge = field(repr=False)
 
     @property
     def of_paper(self) -> bool:
@@ -79,15 +90,44 @@ class Claim:
         """How the verdict follows, all of it."""
         return f"{self.rule} {self.shared_rule}".strip()
 
-
-CLAIMS: dict[str, Claim] = {}
-
-
-def register_claim(claim: Claim) -> None:
-    """Add a claim to those that are judged."""
-    CLAIMS[claim.id] = claim
+    def judge(self, results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
+        """Return the verdict, with the advice where there is an answer."""
+        verdict = self.check(results, data)
+        known = verdict.answer is not Answer.NOT_TESTABLE
+        return replace(verdict, advice=self.advice) if known else verdict
 
 
 def not_testable(why: str) -> ClaimVerdict:
     """Return the verdict on a claim that lacks its data."""
     return ClaimVerdict(Answer.NOT_TESTABLE, why)
+
+
+def by_parts(
+    kept: Sequence[str],
+    n_parts: int,
+    evidence: str,
+    condition: str,
+    table: Table | None = None,
+    basis: str = "",
+) -> ClaimVerdict:
+    """Return the verdict on a claim of several parts: confirmed for all, for some, or for none."""
+    if len(kept) == n_parts:
+        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, basis=basis)
+    if not kept:
+        return ClaimVerdict(Answer.REFUTED, evidence, table=table, basis=basis)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, basis=basis)
+
+
+# Rules of claims that are not about accuracy in settings, by the id of the claim: how it is judged,
+# and the runs that it needs.
+RULES: dict[str, tuple[Judge, Runs]] = {}
+
+
+def rule(claim: str, runs: Runs = no_runs) -> Callable[[Judge], Judge]:
+    """Register the rule of a claim."""
+
+    def add(judge: Judge) -> Judge:
+        RULES[claim] = judge, runs
+        return judge
+
+    return add

@@ -158,6 +158,11 @@ def two_backbones(data: Sequence[DataSet]) -> list[list[DataSet]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
+def of_backbone(data: Sequence[DataSet], name: str) -> list[DataSet]:
+    """Return the files with a backbone in their name; all if it is empty."""
+    return [each for each in data if re.search(f"(^|[^a-z]){name.lower()}", each.name.lower())]
+
+
 def _split(file: str, table: FeatureTable, split: str) -> FeatureTable:
     if split not in table.split_names:
         has = (

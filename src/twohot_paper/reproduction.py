@@ -1,24 +1,23 @@
 """Figures, tables and claims on the data sets at hand: their runs, and what the results show."""
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib.resources import files
 from typing import Any, cast
 
 from twohot_paper import Log, Progress, Record, run_plan, unfinished
-from twohot_paper.claim import CLAIMS, Claim, ClaimVerdict, not_testable
+from twohot_paper.accuracy_claims import AccuracyRule
+from twohot_paper.claim import RULES, Claim, ClaimVerdict, not_testable
 from twohot_paper.data_set import DataSet, two_backbones
 from twohot_paper.exhibit import Exhibit, exhibits, load_makers
+from twohot_paper.json_values import from_json
 from twohot_paper.maker import RUN_KINDS, Made, Maker, Results, import_modules
 from twohot_paper.probe_run import ProbeRun, expected_seconds
 
-# Modules whose claims register themselves.
-CLAIMS_IN = (
-    "accuracy_claims",
-    "real_claims",
-    "synthetic_claims",
-    "synthetic_output_claims",
-)
+# Modules of rules, which register themselves.
+RULES_IN = ("real_claims", "synthetic_claims")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +145,20 @@ def measure_run(run: Any, paths: Mapping[str, str]) -> Any:
 
 @cache
 def all_claims() -> tuple[Claim, ...]:
-    """Return every claim that there is a rule for."""
-    import_modules(CLAIMS_IN)
-    return tuple(CLAIMS.values())
+    """Return every claim of the TOML files, each with its rule."""
+    import_modules(RULES_IN)
+    folder = files("twohot_paper") / "claims"
+    texts = [each.read_text("utf-8") for each in folder.iterdir() if each.name.endswith(".toml")]
+    return tuple(_claim(**each) for text in texts for each in tomllib.loads(text)["claim"])
+
+
+def _claim(*, accuracy: Mapping[str, Any] | None = None, **words: Any) -> Claim:
+    words["exhibits"] = tuple(words["exhibits"])
+    if accuracy is not None:
+        checker: AccuracyRule = from_json(AccuracyRule, accuracy)
+        return Claim(**words, shared_rule=checker.shared_rule, check=checker.judge)
+    judge, runs = RULES[words["id"]]
+    return Claim(**words, check=judge, runs=runs)
 
 
 def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:

@@ -1,4 +1,8 @@
-"""Claims about accuracy in the synthetic experiment: rounds, two-hot student, top two labels."""
+"""Rules of the claims about the synthetic experiment, and about the penalty.
+
+The experiment is that of the figure of accuracies: three matrices, several draws, noise rates. A
+claim about it is judged once all of its runs are finished and converged.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -6,31 +10,38 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from twohot.base import counted
+from twohot.base import FloatArray, counted
 from twohot.theory import PairLevels, separation_at
-from twohot_paper.claim import Answer, Claim, ClaimVerdict, not_testable, register_claim
+from twohot_paper.claim import Answer, ClaimVerdict, by_parts, not_testable, rule
 from twohot_paper.data_set import DataSet
 from twohot_paper.exhibit import choose_exhibits
 from twohot_paper.maker import Maker, Results
-from twohot_paper.synthetic_makers import SyntheticAccuracy, SyntheticGrid
-from twohot_paper.synthetic_outputs import (
-    PAPER_LEVELS,
-    SeparationCurves,
-    SeparationRun,
-    SoftmaxErrorRun,
-    SoftmaxErrors,
+from twohot_paper.synthetic_makers import (
+    EigenvalueRun,
+    SyntheticAccuracy,
+    SyntheticEigenvalues,
+    SyntheticGrid,
 )
+from twohot_paper.synthetic_outputs import PAPER_LEVELS, SeparationCurves, SoftmaxErrors
 from twohot_paper.synthetic_run import SyntheticResult, SyntheticRun
-from twohot_paper.synthetic_setting import MATRIX_NAMES, MATRIX_WORDS
+from twohot_paper.synthetic_setting import (
+    MATRIX_NAMES,
+    MATRIX_WORDS,
+    SyntheticMatrix,
+    SyntheticSetting,
+)
 from twohot_paper.table import Cell, Table, mean_of
-
-# What the claims about the synthetic experiment have in common: its runs, by matrix and noise -----
-
 
 M = TypeVar("M", bound=Maker)
 
 HALF = 0.5  # the noise rate of the figures that have one
-RULE = "spread"  # for ties; the kindest to the two-hot student
+TIES = "spread"  # for ties; the kindest to the two-hot student
+DOMINATES = 2.0  # times as large
+CROSSING = 3  # the round from which the text has the true label on top
+AMPLITUDES, DRAWS = (0.01, 0.02, 0.05, 0.1), (0, 1, 2)  # of perturbations
+MANY = 1e4  # samples per class, beyond which the error is claimed to be negligible
+NEGLIGIBLE = 0.01  # a hundredth of the largest output
+NEAR_TWO = (1.5, 2.5)
 
 # Results of one draw of a matrix, by noise rate, lowest first.
 Draw = dict[float, SyntheticResult]
@@ -50,38 +61,66 @@ def accuracy_grid() -> SyntheticGrid:
     return maker_of("fig:acc_gain", SyntheticAccuracy).grid
 
 
-def all_runs(_data: Sequence[DataSet]) -> list[SyntheticRun]:
+def all_runs() -> list[SyntheticRun]:
     """Return the whole grid."""
     return accuracy_grid().runs()
 
 
-def runs_at_half(_data: Sequence[DataSet]) -> list[SyntheticRun]:
+def runs_at_half() -> list[SyntheticRun]:
     """Return the runs with half of the labels wrong."""
-    return [run for run in accuracy_grid().runs() if run.noise_rate == HALF]
+    return [run for run in all_runs() if run.noise_rate == HALF]
 
 
-def of_finished(
-    runs: Callable[[Sequence[DataSet]], list[Any]], judge: Callable[[Results], ClaimVerdict]
-) -> Callable[[Results, Sequence[DataSet]], ClaimVerdict]:
-    """Return a judge that asks for all runs, converged, before it judges."""
+def eigenvalues() -> SyntheticEigenvalues:
+    """Return the maker of the figure of eigenvalues."""
+    return maker_of("fig:eigenspectrum", SyntheticEigenvalues)
 
-    def judge_if_finished(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-        needed = runs(data)
-        missing = sum(run not in results for run in needed)
-        if missing:
-            return not_testable(f"{missing} of {len(needed)} runs are missing.")
-        stuck = sum(getattr(results[run], "converged", True) is False for run in needed)
-        if stuck:
-            return not_testable(f"{stuck} of {len(needed)} runs did not converge.")
-        return replace(judge(results), basis=counted(len(needed), "run"))
 
-    return judge_if_finished
+def perturbation_runs() -> list[EigenvalueRun]:
+    """Return the spectra of perturbations of several sizes."""
+    return [
+        EigenvalueRun(SyntheticMatrix(SyntheticSetting(), "repaired", amplitude, seed))
+        for amplitude in AMPLITUDES
+        for seed in DRAWS
+    ]
+
+
+def softmax_errors() -> SoftmaxErrors:
+    """Return the maker of the figure of errors."""
+    return maker_of("fig:sm_error", SoftmaxErrors)
+
+
+def separations() -> SeparationCurves:
+    """Return the maker of the figure of q/p."""
+    return maker_of("fig:lambda_pq", SeparationCurves)
+
+
+def rule_of_finished(
+    claim: str, runs: Callable[[], list[Any]]
+) -> Callable[[Callable[[Results], ClaimVerdict]], Callable[[Results], ClaimVerdict]]:
+    """Register a rule that asks for all of its runs, converged, before it judges."""
+
+    def add(judge: Callable[[Results], ClaimVerdict]) -> Callable[[Results], ClaimVerdict]:
+        def judge_if_finished(results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
+            needed = runs()
+            missing = sum(run not in results for run in needed)
+            if missing:
+                return not_testable(f"{missing} of {len(needed)} runs are missing.")
+            stuck = sum(getattr(results[run], "converged", True) is False for run in needed)
+            if stuck:
+                return not_testable(f"{stuck} of {len(needed)} runs did not converge.")
+            return replace(judge(results), basis=counted(len(needed), "run"))
+
+        rule(claim, lambda _: runs())(judge_if_finished)
+        return judge
+
+    return add
 
 
 def draws(results: Results, *, at: float | None = None) -> dict[str, list[Draw]]:
     """Return the results by kind of matrix, one entry per draw."""
     found: dict[str, dict[int, Draw]] = {kind: {} for kind in MATRIX_NAMES}
-    for run in all_runs(()):
+    for run in all_runs():
         if at is None or run.noise_rate == at:
             of_draw = found[run.matrix.kind].setdefault(run.matrix.seed, {})
             of_draw[run.noise_rate] = results[run]
@@ -100,46 +139,27 @@ def highest_without_exception(rates: Mapping[float, bool]) -> float | None:
 
 def lowest_without_exception(rates: Mapping[float, bool]) -> float | None:
     """Return the lowest rate from which all hold; None if the highest does not."""
-    return None if not rates else _negated(highest_without_exception({-r: rates[r] for r in rates}))
+    lowest = highest_without_exception({-rate: holds for rate, holds in rates.items()})
+    return None if lowest is None else 0.0 - lowest
 
 
-def _negated(rate: float | None) -> float | None:
-    return None if rate is None else 0.0 - rate
+# Claims about accuracy: rounds, the two-hot student, the teacher's top two -----------------------
 
 
-def by_parts(
-    kept: Sequence[str], n_parts: int, evidence: str, advice: str, table: Table | None = None
-) -> ClaimVerdict:
-    """Return the verdict on a claim of several parts: confirmed for all, for some, or for none."""
-    if len(kept) == n_parts:
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
-    if not kept:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, f"for {' and '.join(kept)}", table, advice)
-
-
+@rule_of_finished("rounds-widen-regime", all_runs)
 def judge_wider_regime(results: Results) -> ClaimVerdict:
     """Judge whether the noise that a round stands grows with the round."""
     limits = {kind: [_limits(draw) for draw in found] for kind, found in draws(results).items()}
-    kept = [MATRIX_WORDS[kind] for kind, found in limits.items() if all(map(_widens, found))]
-    rows = [
-        (MATRIX_NAMES[kind], *(min(column) for column in zip(*found, strict=True)))
-        for kind, found in limits.items()
-    ]
-    n_rounds = len(rows[0]) - 1
-    columns = ("Gram matrix", *(f"t = {t}" for t in range(1, n_rounds + 1)))
-    table = Table(
-        "Highest noise rate with all training samples right, all draws", columns, (*rows,)
-    )
-    steps = "; ".join(
-        f"{MATRIX_WORDS[kind]} {row[1]:g} to {row[-1]:g}"
-        for kind, row in zip(limits, rows, strict=True)
-    )
+    kept = [kind for kind, found in limits.items() if all(map(_widens, found))]
+    lowest = {
+        kind: [min(each) for each in zip(*found, strict=True)] for kind, found in limits.items()
+    }
+    table = _by_round("Highest noise rate with all training samples right, all draws", lowest)
+    steps = _listed({kind: f"{row[0]:g} to {row[-1]:g}" for kind, row in lowest.items()})
     evidence = (
         f"All training samples are right up to η, first to last round, in all draws: {steps}."
     )
-    advice = "At the paper's penalty, more rounds undo more noise in the training labels."
-    return by_parts(kept, len(limits), evidence, advice, table)
+    return _on_matrices(kept, evidence, table)
 
 
 def _limits(draw: Draw) -> list[float]:
@@ -158,83 +178,58 @@ def _widens(limits: list[float]) -> bool:
     return limits == sorted(limits) and limits[-1] > limits[0]
 
 
+@rule_of_finished("two-hot-all-right-synthetic", all_runs)
 def judge_two_hot_right(results: Results) -> ClaimVerdict:
     """Judge whether the two-hot student is right wherever the truth is the commonest label."""
-    return _judge_where_truth_leads(
-        results,
-        holds=lambda result: result.two_hot[RULE].accuracy == 1,
-        shown=lambda result: result.two_hot[RULE].accuracy,
-        what="two-hot student's training accuracy (%)",
-        advice="Do not count on the student's promise on features that only nearly follow a block"
-        " model; compare it with rounds on held-out labels.",
-    )
+    what = "two-hot student's training accuracy (%)"
+    return _where_truth_leads(results, what, lambda each: each.two_hot[TIES].accuracy, least=1)
 
 
+@rule_of_finished("two-hot-beats-rounds-synthetic", all_runs)
 def judge_two_hot_best(results: Results) -> ClaimVerdict:
     """Judge whether the two-hot student is at least as accurate as every round."""
-    return _judge_where_truth_leads(
-        results,
-        holds=lambda result: _lead(result) >= 0,
-        shown=_lead,
-        what="two-hot student minus the best round, training accuracy (points)",
-        advice="One two-hot student does not replace a few rounds where features are not exactly a"
-        " block model; it costs less than they do.",
-    )
+
+    def lead(result: SyntheticResult) -> float:
+        return result.two_hot[TIES].accuracy - max(each.accuracy for each in result.rounds)
+
+    what = "two-hot student minus the best round, training accuracy (points)"
+    return _where_truth_leads(results, what, lead, least=0)
 
 
-def _lead(result: SyntheticResult) -> float:
-    return result.two_hot[RULE].accuracy - max(each.accuracy for each in result.rounds)
-
-
+@rule_of_finished("truth-in-top-two-synthetic", all_runs)
 def judge_top_two(results: Results) -> ClaimVerdict:
     """Judge whether the true label is among the teacher's two largest outputs."""
-    return _judge_where_truth_leads(
-        results,
-        holds=lambda result: result.truth_in_top_two == 1,
-        shown=lambda result: result.truth_in_top_two,
-        what="samples with the truth in the teacher's top two (%)",
-        advice="Expect two candidates to miss the truth at high noise; look at the share of labels"
-        " in the top k on rows you have checked.",
-    )
+    what = "samples with the truth in the teacher's top two (%)"
+    return _where_truth_leads(results, what, lambda each: each.truth_in_top_two, least=1)
 
 
-def _judge_where_truth_leads(
-    results: Results,
-    *,
-    holds: Callable[[SyntheticResult], bool],
-    shown: Callable[[SyntheticResult], float],
-    what: str,
-    advice: str,
+def _where_truth_leads(
+    results: Results, what: str, shown: Callable[[SyntheticResult], float], least: float
 ) -> ClaimVerdict:
     """Judge a promise that is made wherever C_kk > C_kk', matrix by matrix and rate by rate."""
     kept: dict[str, dict[float, bool]] = {}
     rows: list[tuple[Cell, ...]] = []
+    at_half = {}
     for kind, found in draws(results).items():
         for rate in found[0]:
-            of_rate = [draw[rate] for draw in found]
-            if of_rate[0].truth_leads:
-                kept.setdefault(kind, {})[rate] = all(map(holds, of_rate))
-                cell = mean_of([shown(result) for result in of_rate], factor=100)
+            values = [shown(draw[rate]) for draw in found]
+            if found[0][rate].truth_leads:
+                kept.setdefault(kind, {})[rate] = min(values) >= least
+                cell = mean_of(values, factor=100)
                 rows.append((MATRIX_NAMES[kind], rate, cell, str(kept[kind][rate]).lower()))
+        if HALF in kept.get(kind, {}):
+            at_half[kind] = 100 * np.mean([shown(draw[HALF]) for draw in found])
     table = Table(what.capitalize(), ("Gram matrix", "η", what, "holds"), tuple(rows))
-    counts = ", ".join(
-        f"{MATRIX_WORDS[kind]} at {sum(rates.values())} of {len(rates)} noise rates"
-        for kind, rates in kept.items()
-    )
-    at_half = {
-        kind: 100 * np.mean([shown(draw[HALF]) for draw in found])
-        for kind, found in draws(results, at=HALF).items()
-        if found and HALF in kept[kind]
-    }
-    values = ", ".join(f"{MATRIX_WORDS[kind]} {value:.1f}" for kind, value in at_half.items())
-    evidence = f"Holds in all draws: {counts}. {what.capitalize()} at η = .5: {values}."
+    counts = {k: f"at {sum(v.values())} of {len(v)} noise rates" for k, v in kept.items()}
+    values_at_half = _listed({kind: f"{value:.1f}" for kind, value in at_half.items()}, ", ")
+    evidence = f"Holds in all draws: {_listed(counts, ', ')}."
+    evidence += f" {what.capitalize()} at η = .5: {values_at_half}."
     if all(all(rates.values()) for rates in kept.values()):
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table)
     parts = [part for kind, rates in kept.items() if (part := _range(kind, rates))]
     if not parts:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table, advice=advice)
-    condition = "; ".join(parts)
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, advice)
+        return ClaimVerdict(Answer.REFUTED, evidence, table=table)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, "; ".join(parts), table)
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
@@ -252,104 +247,143 @@ def _range(kind: str, rates: dict[float, bool]) -> str:
     return ""
 
 
-# Where a promise for all noise rates is kept.
-WHERE_KEPT = (
-    "Confirmed if so on all three matrices; conditional on a matrix, or on the lowest or highest"
-    " noise rates of one if they are half of all or more."
-)
-WHERE_PROMISED = "At every noise rate where the true label is the commonest one of every class,"
+# Claims about outputs, with half of the labels wrong ----------------------------------------------
 
-register_claim(
-    Claim(
-        id="rounds-widen-regime",
-        brief="highest all-right rate never falls, and rises",
-        title="The 100 % regime expands with the rounds",
-        text="The 100% population accuracy regime expands for student models with more"
-        " distillation rounds.",
-        place="Section 4, Figure 3a",
-        rule="For every matrix and draw, the highest noise rate up to which all training samples"
-        " are right must never fall from one round to the next, and must be higher in the last"
-        " round than in the first. Confirmed on all three matrices; conditional on some.",
-        exhibits=("fig:acc_gain",),
-        runs=all_runs,
-        judge=of_finished(all_runs, judge_wider_regime),
-        order=110,
+
+@rule_of_finished("outputs-cluster", runs_at_half)
+def judge_clusters(results: Results) -> ClaimVerdict:
+    """Judge whether outputs gather by true class from round to round."""
+    series = {kind: _of_rounds(of_kind, "scatter") for kind, of_kind in _at_half(results).items()}
+    kept = [kind for kind, values in series.items() if (np.diff(values, axis=1) < 0).all()]
+    means = {kind: values.mean(axis=0).round(3).tolist() for kind, values in series.items()}
+    table = _by_round("Scatter inside classes, per that between class means", means)
+    shown = _listed({kind: f"{row[0]:.2f} to {row[-1]:.2f}" for kind, row in means.items()})
+    evidence = f"Scatter inside classes per scatter of class means, first to last round: {shown}."
+    return _on_matrices(kept, evidence, table)
+
+
+@rule_of_finished("spread-shrinks", runs_at_half)
+def judge_spread(results: Results) -> ClaimVerdict:
+    """Judge from which round on the spread of outputs over samples shrinks."""
+    by_kind = _at_half(results)
+    found = [*by_kind["repaired"], *by_kind["raw"]]
+    labels = {
+        "clean_true": "label of clean samples",
+        "noisy_true": "true label of noisy samples",
+        "noisy_given": "given label of noisy samples",
+    }
+    spreads = np.stack([_of_rounds(found, name, "std") for name in labels], axis=1)
+    falls = np.atleast_1d((np.diff(spreads, axis=2) < 0).all(axis=(0, 1)))  # (n_rounds - 1,)
+    n_rounds = len(falls) + 1
+    first = n_rounds - int(np.argmin(falls[::-1])) if not falls.all() else 1
+    means = spreads.mean(axis=0)
+    columns = ("output at", *(f"t = {t}" for t in range(1, n_rounds + 1)))
+    rows = [(k, *row.round(4).tolist()) for k, row in zip(labels.values(), means, strict=True)]
+    table = Table("Standard deviation over samples, mean of all perturbed draws", columns, (*rows,))
+    evidence = (
+        f"Standard deviation of the output at the label of clean samples: {means[0, 0]:.3f},"
+        f" {means[0, 1]:.3f}, … {means[0, -1]:.3f} in rounds 1, 2, … {n_rounds}, mean of"
+        f" {len(found)} perturbed draws (in the block model samples of a kind do not differ)."
     )
-)
-register_claim(
-    Claim(
-        id="two-hot-all-right-synthetic",
-        brief="all right wherever the truth is commonest",
-        title="The two-hot student is all right wherever C_kk > C_kk'",
-        text="As a result, the PLL student model achieves 100% population accuracy after a single"
-        " round of distillation.",
-        place="Section 5, before Theorem 5.1; Figure 3a",
-        rule=f"{WHERE_PROMISED} all training samples must be right in every draw, ties for the"
-        f" second place spread. {WHERE_KEPT}",
-        exhibits=("fig:acc_gain",),
-        runs=all_runs,
-        judge=of_finished(all_runs, judge_two_hot_right),
-        order=120,
+    if first == 1:
+        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table)
+    if first > (n_rounds + 1) // 2:
+        return ClaimVerdict(Answer.REFUTED, evidence, table=table)
+    condition = f"t ≥ {first}, the spread of round {first} being larger than of round {first - 1}"
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table)
+
+
+@rule_of_finished("clean-falls-noisy-rises", runs_at_half)
+def judge_confidence(results: Results) -> ClaimVerdict:
+    """Judge whether clean samples lose and noisy samples gain confidence in the true label."""
+    found = [result for of_kind in _at_half(results).values() for result in of_kind]
+    clean, noisy = (_of_rounds(found, name, "mean") for name in ("clean_true", "noisy_true"))
+    falls, rises = bool((np.diff(clean) < 0).all()), bool((np.diff(noisy) > 0).all())
+    evidence = (
+        f"Output at the true label, mean of {len(found)} draws, first to last round: clean samples"
+        f" {clean[:, 0].mean():.2f} to {clean[:, -1].mean():.2f}, noisy samples"
+        f" {noisy[:, 0].mean():.2f} to {noisy[:, -1].mean():.2f}."
     )
-)
-register_claim(
-    Claim(
-        id="two-hot-beats-rounds-synthetic",
-        brief="as accurate as every round there",
-        title="The two-hot student outperforms any round (synthetic)",
-        text="The PLL student model not only replicates the effect of multi-round distillation in a"
-        " single round but also achieves better performance in scenarios with high label-noise"
-        " rates.",
-        place="Section 5, Remark 1",
-        rule=f"{WHERE_PROMISED} the student must be at least as accurate on training samples as the"
-        f" best of all rounds, in every draw. {WHERE_KEPT}",
-        exhibits=("fig:acc_gain",),
-        runs=all_runs,
-        judge=of_finished(all_runs, judge_two_hot_best),
-        order=130,
+    parts = ["clean samples"] * falls + ["noisy samples"] * rises
+    return by_parts(parts, 2, evidence, f"for {' and '.join(parts)}")
+
+
+@rule_of_finished("third-round-wins", runs_at_half)
+def judge_crossing(results: Results) -> ClaimVerdict:
+    """Judge whether noisy samples have the true label on top from the third round on."""
+    found = _at_half(results)
+    kept = []
+    for kind, of_kind in found.items():
+        ahead = _of_rounds(of_kind, "noisy_true", "mean") > _of_rounds(
+            of_kind, "noisy_given", "mean"
+        )
+        if ahead[:, CROSSING - 1 :].all() and not ahead[:, 0].any():
+            kept.append(kind)
+    accuracy = {kind: _of_rounds(each, "accuracy")[:, CROSSING - 1] for kind, each in found.items()}
+    shares = _listed({kind: f"{100 * v.mean():.0f} %" for kind, v in accuracy.items()}, ", ")
+    evidence = (
+        f"The mean output of noisy samples is larger at the true than at the given label from round"
+        f" {CROSSING} on, and not for the teacher, for {len(kept)} of {len(found)} matrices."
+        f" Samples right in round {CROSSING}: {shares}."
     )
-)
-register_claim(
-    Claim(
-        id="truth-in-top-two-synthetic",
-        brief="true of all training samples there",
-        title="The true label is among the teacher's top two (synthetic)",
-        text="The teacher's softmax output at the true label […] consistently ranks at least"
-        " second-highest--even for label-noisy samples.",
-        place="Section 5",
-        rule=f"{WHERE_PROMISED} all training samples must have it among the teacher's two largest"
-        f" outputs, in every draw. {WHERE_KEPT}",
-        exhibits=("fig:clean_noisy_output",),
-        runs=all_runs,
-        judge=of_finished(all_runs, judge_top_two),
-        order=140,
-    )
-)
+    return _on_matrices(kept, evidence)
 
 
-# Claims about the penalty: the error of the linear theory, and the penalty for q/p near 2 ---------
+def _at_half(results: Results) -> dict[str, list[SyntheticResult]]:
+    found = draws(results, at=HALF)
+    return {kind: [draw[HALF] for draw in of_kind] for kind, of_kind in found.items()}
 
 
-MANY = 1e4  # samples per class, beyond which the error is claimed to be negligible
-NEGLIGIBLE = 0.01  # a hundredth of the largest output
-NEAR_TWO = (1.5, 2.5)
+def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> FloatArray:
+    """(n_draws, n_rounds) values of a field of every round, or of a part of it."""
+    values = [[getattr(each, name) for each in result.rounds] for result in found]
+    return np.array([[getattr(each, part) for each in row] for row in values] if part else values)
 
 
-def _error_maker() -> SoftmaxErrors:
-    return maker_of("fig:sm_error", SoftmaxErrors)
+# Claims about eigenvalues, the error of the linear theory, and the penalty for q/p near 2 ---------
 
 
-def error_runs(_data: Sequence[DataSet]) -> list[SoftmaxErrorRun]:
-    """Return the runs of the figure of errors."""
-    return _error_maker().plan()
+@rule_of_finished("top-eigenvalues-dominate", lambda: eigenvalues().plan())
+def judge_eigenvalues(results: Results) -> ClaimVerdict:
+    """Judge whether the K leading eigenvalues of the averaging matrix leave the others behind."""
+    maker = eigenvalues()
+    last, power = maker.setting.n_classes, maker.n_rounds
+    factors = {
+        kind: np.array([results[run].factors for run in maker.of_kind(kind)])
+        for kind in MATRIX_NAMES
+    }
+    ratios = {kind: values[:, last - 1] / values[:, last] for kind, values in factors.items()}
+    kept = [
+        kind
+        for kind, values in ratios.items()
+        if (values > 1).all() and (values**power >= DOMINATES).all()
+    ]
+    shown = _listed({k: f"{v.mean():.2f} to {(v**power).mean():.1f}" for k, v in ratios.items()})
+    evidence = f"Eigenvalue {last} over eigenvalue {last + 1}, round 1 to {power}: {shown}."
+    return _on_matrices(kept, evidence)
 
 
+@rule_of_finished("davis-kahan", perturbation_runs)
+def judge_davis_kahan(results: Results) -> ClaimVerdict:
+    """Judge whether the leading eigenvectors stay with the classes as far as is ensured."""
+    ensured = [each for run in perturbation_runs() if (each := results[run]).bound < 1]
+    kept = [each for each in ensured if each.sin_angle <= each.bound]
+    evidence = f"The bound says something of {len(ensured)} draws and holds in {len(kept)}"
+    if not ensured:
+        return ClaimVerdict(Answer.NOT_TESTABLE, f"{evidence}.")
+    worst = max(ensured, key=lambda each: each.sin_angle)
+    evidence += f"; largest sine {worst.sin_angle:.3f}, allowed {worst.bound:.3f}."
+    answer = Answer.CONFIRMED if len(kept) == len(ensured) else Answer.REFUTED
+    return ClaimVerdict(answer, evidence)
+
+
+@rule_of_finished("softmax-error-negligible", lambda: softmax_errors().plan())
 def judge_error(results: Results) -> ClaimVerdict:
     """Judge whether the error of the linear theory is negligible for many samples."""
-    maker = _error_maker()
+    maker = softmax_errors()
     errors = {
-        "the penalty": _largest(maker.at_penalty(), results),
-        "the ridge": _largest(maker.at_ridge(), results),
+        kept: max(max(results[run].errors) for run in runs if run.n_per_class >= MANY)
+        for kept, runs in (("the penalty", maker.at_penalty()), ("the ridge", maker.at_ridge()))
     }
     setting = maker.setting
     levels = PairLevels(setting.n_classes, MANY, setting.same_class, setting.same_superclass)
@@ -359,35 +393,15 @@ def judge_error(results: Results) -> ClaimVerdict:
         f" the penalty kept at {maker.l2:g}, where q/p is already {separation:.0f} at n = 10⁴;"
         f" {errors['the ridge']:.4f} with the ridge kept at {maker.ridge:g}."
     )
-    advice = (
-        "More samples do not make the linear theory exact at a penalty chosen for them; where it"
-        " decides, solve the exact softmax."
-    )
     small = [kept for kept, error in errors.items() if error <= NEGLIGIBLE]
-    if len(small) == len(errors):
-        return ClaimVerdict(Answer.CONFIRMED, evidence, advice=advice)
-    if not small:
-        return ClaimVerdict(Answer.REFUTED, evidence, advice=advice)
-    condition = f"{small[0]} is kept as samples become more"
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, advice=advice)
+    condition = f"{' and '.join(small)} is kept as samples become more"
+    return by_parts(small, len(errors), evidence, condition)
 
 
-def _largest(runs: Sequence[SoftmaxErrorRun], results: Results) -> float:
-    return float(max(max(results[run].errors) for run in runs if run.n_per_class >= MANY))
-
-
-def _separation_maker() -> SeparationCurves:
-    return maker_of("fig:lambda_pq", SeparationCurves)
-
-
-def separation_runs(_data: Sequence[DataSet]) -> list[SeparationRun]:
-    """Return the runs of the figure of q/p."""
-    return _separation_maker().plan()
-
-
+@rule_of_finished("separation-near-two", lambda: separations().plan())
 def judge_separation(results: Results) -> ClaimVerdict:
     """Judge whether the claimed penalties bring q/p near 2."""
-    maker = _separation_maker()
+    maker = separations()
     low, high = NEAR_TWO
     near, parts = [], []
     for norm in maker.squared_norms:
@@ -396,50 +410,25 @@ def judge_separation(results: Results) -> ClaimVerdict:
         if low <= min(found) and max(found) <= high:
             near.append(norm)
     evidence = f"q/p of the six data sets at the penalties of the text: {'; '.join(parts)}."
-    advice = (
-        "Choose the penalty by q/p or by ridge, K·N·λ/‖φ‖², and not by λ, which means another"
-        " strength for every norm of the features."
-    )
     if 1.0 in near:
-        return ClaimVerdict(Answer.CONFIRMED, evidence, advice=advice)
+        return ClaimVerdict(Answer.CONFIRMED, evidence)
     if not near:
-        return ClaimVerdict(Answer.REFUTED, evidence, advice=advice)
+        return ClaimVerdict(Answer.REFUTED, evidence)
     condition = f"features have a squared norm of about {near[0]:g}, not 1 as the text assumes"
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, advice=advice)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition)
 
 
-register_claim(
-    Claim(
-        id="softmax-error-negligible",
-        brief="error at most 0.01, at fixed λ and fixed K²nλ",
-        title="The linear theory is exact for many samples",
-        text="The softmax error becomes negligible, especially as the number of samples exceeds"
-        " 10⁴.",
-        place="Appendix D.1, Assumption 1",
-        rule=f"With {MANY:,.0f} samples per class and more, no output of any round may differ by"
-        f" more than {NEGLIGIBLE:g} from the exact softmax. Confirmed if so with the penalty"
-        " kept and with the ridge K²nλ kept; conditional on one of them.",
-        exhibits=("fig:sm_error",),
-        runs=error_runs,
-        judge=of_finished(error_runs, judge_error),
-        order=210,
-    )
-)
-register_claim(
-    Claim(
-        id="separation-near-two",
-        brief="q/p from 1.5 to 2.5 on all six",
-        title="q/p is near 2 at the paper's penalties",
-        text="To achieve a q/p ratio close to 2, λ should be selected around 10⁻³ for Caltech-101,"
-        " Flowers-102, and StanfordCars, while around 10⁻⁴ for CIFAR-100, Caltech-256, and"
-        " Food-101.",
-        place="Appendix E.2",
-        rule="At the claimed penalty, q/p from the printed formulas and the paper's correlations"
-        f" must lie between {NEAR_TWO[0]} and {NEAR_TWO[1]} for all six data sets. Confirmed with"
-        " features of unit norm, which the text assumes; conditional on another squared norm.",
-        exhibits=("fig:lambda_pq",),
-        runs=separation_runs,
-        judge=of_finished(separation_runs, judge_separation),
-        order=220,
-    )
-)
+def _on_matrices(kept: Sequence[str], evidence: str, table: Table | None = None) -> ClaimVerdict:
+    """Return the verdict on a claim about all matrices, which holds on some."""
+    words = " and ".join(MATRIX_WORDS[kind] for kind in kept)
+    return by_parts(kept, len(MATRIX_NAMES), evidence, f"for {words}", table)
+
+
+def _by_round(title: str, values: Mapping[str, Sequence[float]]) -> Table:
+    rows = tuple((MATRIX_NAMES[kind], *row) for kind, row in values.items())
+    return Table(title, ("Gram matrix", *(f"t = {t}" for t in range(1, len(rows[0])))), rows)
+
+
+def _listed(words: Mapping[str, str], between: str = "; ") -> str:
+    """Return what is said of every matrix, in one line."""
+    return between.join(f"{MATRIX_WORDS[kind]} {each}" for kind, each in words.items())

@@ -1,28 +1,30 @@
-"""Claims about accuracies: a statement about the models of a setting, judged in all settings."""
+"""The settings in which claims about accuracies are tried, and the one rule by which they are judged.
+
+A claim is confirmed if its statement holds in nine of ten settings: a data set, a kind of noise and
+a noise rate. Otherwise it is confirmed only under the widest of these conditions under which the
+statement does, if that covers 15 % of the settings: a range of noise rates; all kinds of noise, or
+all data sets, in each of which it holds in nine of ten settings, of three or more. Of conditions
+that cover equally many settings, all are named.
+
+A data set of which there are several files counts once. A setting with a model that did not
+converge is left out: what such a model shows is where the solver stopped. Claims about accuracy
+leave out noise beyond recovery too.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations_with_replacement
-from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 from twohot.base import counted
-from twohot_paper.claim import Answer, Claim, ClaimVerdict, not_testable
+from twohot_paper.claim import Answer, ClaimVerdict, not_testable
 from twohot_paper.data_set import DataSet
 from twohot_paper.grid import CORRUPTIONS, NOISE_RATES, Models, ProbeGrid, titles, unconverged
 from twohot_paper.maker import Results
-from twohot_paper.probe_run import MOST_LOST, FittedModel, ProbeRun
-from twohot_paper.table import Mean, Table, mean_of
-
-# The one rule of all claims about accuracies: in which settings they hold, and when in nearly all
-# A setting is a data set, a kind of noise and a noise rate. A claim is confirmed if its statement
-# holds in nine of ten settings. Otherwise it is confirmed only under the widest of these
-# conditions under which the statement does, if that covers 15 % of the settings: a range of noise
-# rates; all kinds of noise, or all data sets, in each of which it holds in nine of ten settings,
-# of three or more. Of conditions that cover equally many settings, all are named.
-
+from twohot_paper.probe_run import MOST_LOST, ProbeRun
+from twohot_paper.table import Mean, Table
 
 # Share of the settings in which a statement must hold, and share that a condition must cover.
 NEARLY_ALL = 0.9
@@ -69,7 +71,6 @@ class JudgedSetting:
 def judge_settings(
     judged: Sequence[JudgedSetting],
     title: str,
-    advice: str = "",
     *,
     fewest: int = FEWEST,
     left_out: str = "",
@@ -90,7 +91,7 @@ def judge_settings(
         return not_testable(f"{finished}, and a verdict takes at least {fewest}.{left_out}")
     held = sum(each.holds for each in judged)
     evidence = f"It holds in {held} of {len(judged)} settings.{left_out}"
-    shown = partial(ClaimVerdict, table=_table(judged, title), advice=advice, basis=_basis(judged))
+    shown = partial(ClaimVerdict, table=_table(judged, title), basis=_basis(judged))
     if held >= NEARLY_ALL * len(judged):
         return shown(Answer.CONFIRMED, evidence)
     evidence += _counts_by_group(judged)
@@ -131,7 +132,7 @@ def _basis(judged: Sequence[JudgedSetting]) -> str:
     """Return in how many settings a statement holds, and of how many draws they are."""
     kinds = sorted({each.setting.corruption for each in judged})
     every = len(kinds) == len(CORRUPTIONS)
-    noises = "all noises" if every else f"{_listed_settings(kinds, 'and')} noise"
+    noises = "all noises" if every else f"{_listed(kinds, 'and')} noise"
     held = f"{noises}: {sum(each.holds for each in judged)} of {counted(len(judged), 'setting')}"
     draws = {each.value.n for each in judged if each.value is not None}
     if not draws:
@@ -173,7 +174,7 @@ def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[Jud
             if len(group) >= FEWEST_COVERED and _nearly_all_hold(group)
         }
         covered = [each for each in judged if getattr(each.setting, key) in held]
-        yield f"{words} {_listed_settings(list(held), 'or')}", covered
+        yield f"{words} {_listed(list(held), 'or')}", covered
 
 
 def _range_words(low: float, high: float, rates: Sequence[float]) -> str:
@@ -182,7 +183,7 @@ def _range_words(low: float, high: float, rates: Sequence[float]) -> str:
     return f"at most {high:g}" if low == rates[0] else f"{low:g} to {high:g}"
 
 
-def _listed_settings(names: Sequence[str], last: str) -> str:
+def _listed(names: Sequence[str], last: str) -> str:
     return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
@@ -195,12 +196,6 @@ def _table(judged: Sequence[JudgedSetting], title: str) -> Table:
         for data, kind in lines
     ]
     return Table(title, ("data set", "noise", *(f"η = {rate:g}" for rate in rates)), tuple(rows))
-
-
-# The settings in which claims about accuracies are tried: those whose runs can tell ---------------
-# A data set of which there are several files counts once. A setting with a model that did not
-# converge is left out: what such a model shows is where the solver stopped. Claims about accuracy
-# leave out noise beyond recovery too.
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,122 +260,3 @@ def one_file_each(results: Results, data: Sequence[DataSet]) -> list[DataSet]:
     by_weight = sorted(data, key=lambda each: (n_runs[each.key], len(each.X)))
     chosen = {each.paper_name or each.name: each for each in by_weight}  # the last of a name stays
     return [each for each in data if each in chosen.values()]
-
-
-# Points of accuracy that count as a difference: five images of a thousand, and more than a
-# tolerance of a tenth would move.
-MARGIN = 0.5
-
-# The words of rules, as the statement `ahead` applies its margin.
-CLEARLY_AHEAD = f"more than {MARGIN:g} points ahead of"
-NOT_CLEARLY_BEHIND = f"less than {MARGIN:g} points behind"
-
-Judged: TypeAlias = tuple[Mean | None, bool]  # the number to show, and whether the statement holds
-Statement: TypeAlias = Callable[[list[Models]], Judged | None]  # of the draws of one setting
-
-test_accuracy: Callable[[FittedModel], float] = attrgetter("test_accuracy")
-
-
-def settings_claim(
-    *,
-    statement: Statement,
-    value: str,
-    advice: str = "",
-    rates: Sequence[float] = NOISE_RATES[1:],
-    corruptions: Sequence[str] = CORRUPTIONS,
-    needed: Sequence[str] | None = None,
-    claim: dict[str, Any],
-    recoverable: bool = True,
-    **grid: Any,
-) -> Claim:
-    """Return the claim that a statement about the draws of a setting holds in nearly all of them.
-
-    Parameters
-    ----------
-    statement : callable
-        Of the models of every draw; None where they do not tell.
-    value : str
-        What the number is that it returns: the title of the table.
-    advice : str
-        What a practitioner should do.
-    rates, corruptions
-        What the claim is about.
-    needed : sequence of str, optional
-        Of several corruptions those that must have settings; by default all. That others have
-        none is said.
-    claim : dict
-        Other fields of `Claim`; its rule is what must hold in a setting, and the rule of settings
-        is added.
-    recoverable : bool
-        Whether noise beyond recovery is left out, as for all claims about accuracy.
-    **grid
-        Other fields of `ProbeGrid`; draws are all that have results.
-    """
-
-    def judge(results: Results, data: Sequence[DataSet]) -> ClaimVerdict:
-        tried = settings_of(results, data, corruptions, rates, recoverable=recoverable, **grid)
-        kinds = {setting.corruption for setting in tried.draws}
-        without = [kind for kind in corruptions if kind not in kinds]
-        lacks = f"there is no setting of {_listed(without)} noise" if without else ""
-        if len(corruptions) > 1 and not kinds.issuperset(must_have):
-            about = f"It is about {_listed(corruptions)} noise"
-            return not_testable(f"{about}, and {lacks}.{tried.left_out_words(without)}")
-        outcomes = {setting: statement([*draws.values()]) for setting, draws in tried.draws.items()}
-        found = [JudgedSetting(place, *each) for place, each in outcomes.items() if each]
-        absent = f" {lacks.capitalize()}." if lacks else ""
-        left_out = absent + tried.left_out_words(corruptions)
-        return judge_settings(found, value, advice, left_out=left_out)
-
-    must_have = corruptions if needed is None else needed
-    rule = claim["rule"]
-    if needed is not None:
-        others = [kind for kind in corruptions if kind not in needed]
-        rule += f" Settings of {_listed(others)} noise count where there are any."
-    shared = RULE + f" {RECOVERABLE_ONLY}" * recoverable
-    return Claim(**claim | {"rule": rule, "shared_rule": shared, "judge": judge})
-
-
-def ahead(
-    betters: Sequence[str],
-    rivals: Sequence[str],
-    *,
-    score: Callable[[FittedModel], float] = test_accuracy,
-    margin: float = MARGIN,
-) -> Statement:
-    """Return the statement that the best of some models is ahead of the best of others, in points.
-
-    Examples
-    --------
-    >>> draws = [{"a": 0.75, "b": 0.5}, {"a": 0.75, "b": 0.75}]  # models that are their own scores
-    >>> ahead(["a"], ["b"], score=float)(draws)
-    (Mean(mean=12.5, std=12.5, n=2), True)
-    """
-
-    def statement(draws: list[Models]) -> Judged | None:
-        whole = [draw for draw in draws if draw.keys() >= {*betters, *rivals}]
-        lead = mean_of(leads_of_best(whole, betters, rivals, score), factor=100)
-        return None if lead is None else (lead, lead.mean > margin)
-
-    return statement
-
-
-def leads_of_best(
-    draws: Sequence[Models],
-    betters: Sequence[str],
-    rivals: Sequence[str],
-    score: Callable[[FittedModel], float] = test_accuracy,
-) -> list[float]:
-    """Return by how much the best of some models is ahead of the best of others, in every draw.
-
-    The best is the one whose mean over the draws is.
-    """
-
-    def total(name: str) -> float:
-        return sum(score(draw[name]) for draw in draws)
-
-    better, rival = max(betters, key=total), max(rivals, key=total)
-    return [score(draw[better]) - score(draw[rival]) for draw in draws]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
