@@ -18,26 +18,29 @@ from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.tables import FeatureTable, with_used_classes
-from twohot_command.cluster import connected, exceeds_memory, workers_here
+from twohot_command.cluster import connected, exceeds_memory
 from twohot_command.parts import (
     Scheduler,
     audit_in_parts,
     check_apart,
-    check_enough_rows,
     held_bytes,
 )
 from twohot_command.printed import print_findings, say_next
-from twohot_command.sources import SpreadsheetSafe, TableOptions
+from twohot_command.sources import GroupedTableOptions, SpreadsheetSafe
 from twohot_command.terminal import choosing, say
 
 
 def audit(
     *,
     output: Annotated[Path, Option("--output", "-o", help="Folder for what is found.")],
-    options: TableOptions,
+    options: GroupedTableOptions,
     probe: Annotated[
         Path | None,
         Option(help="Probe that judges, as `twohot fit` wrote it; else one is chosen."),
+    ] = None,
+    checked: Annotated[
+        Path | None,
+        Option(help="Decisions of an earlier review: they are kept and learnt from."),
     ] = None,
     budget: Annotated[int | None, Option(min=0, help="Flag at most this many labels.")] = None,
     precision: Annotated[
@@ -53,7 +56,7 @@ def audit(
 ) -> None:
     """Find the wrong labels, correct them, and write a report to review them in."""
     # Before the work, so that nothing is computed for nobody.
-    check_audit_folder(output, (*options.inputs, probe), force=force)
+    check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     judge = None if probe is None else load(probe)
     whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
@@ -62,28 +65,31 @@ def audit(
     rows = options.rows_of(whole)
     table = whole.take(rows)
     source = options.source.name
+    groups = options.groups_of(table)
     root = _image_root(table, options.source, images)
     details = {"source": source, "columns": table.columns_in_words}
     details |= {"seed": str(seed)} if probe is None else {"probe": probe.name}
+    details |= {} if checked is None else {"checked": checked.name}
     limits = {"budget": budget, "precision": precision}
     details |= {name: f"{value:g}" for name, value in limits.items() if value is not None}
     about: dict[str, Any] = {"title": f"Labels of {source}", "details": details}
     asked: dict[str, Any] = limits | {"random_state": seed}
+    known: dict[str, Any] = {"groups": groups, "checked": checked}
     if scheduler is not None or exceeds_memory(held_bytes(table)):
         if probe is not None:
             problem = "judges rows in memory, and these are read in parts"
             raise ArgumentError({"probe": probe}, problem, "leave it out, and one is chosen.")
         check_apart(output, options.inputs)
-        check_enough_rows(table, options.source, scheduler)
-        with workers_here() if scheduler is None else connected(scheduler) as client:
-            written: dict[str, Any] = {"about": about, "image_root": root, "force": force}
+        known |= {"about": about, "image_root": root, "force": force, "quiet": quiet}
+        with connected(scheduler) as client:
             issues, summary, name, said = audit_in_parts(
-                table, options.source, output, asked, client=client, quiet=quiet, **written
+                table, options.source, output, asked, client=client, **known
             )
     else:
+        known |= {"probe": judge, "ids": table.ids}
         with naming_cells(table), choosing(quiet=quiet or judge is not None) as callback:
             issues = find_label_issues(
-                table.features, table.coded, probe=judge, ids=table.ids, callback=callback, **asked
+                table.features, table.coded, callback=callback, **known, **asked
             )
         summary = review_summary(table.features, issues, **about)
         content = review_rows(table, issues)

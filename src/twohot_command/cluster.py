@@ -1,6 +1,5 @@
 """The workers that a command uses."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,25 +27,6 @@ def connected(scheduler: str | None) -> Iterator[Any]:
         advice = "start it by `dask scheduler` and workers by `dask worker`, or leave it out."
         raise ArgumentError({"scheduler": scheduler}, problem, advice) from error
     with client:
-        yield client
-
-
-@contextmanager
-def workers_here() -> Iterator[Any]:
-    """Give the client of a worker in this process, which reckons with the memory that there is.
-
-    Dask logs what fails there with a traceback, and again when it closes. It is raised here.
-    """
-    distributed = load_extra("distributed", "dask", "data larger than memory")
-    with (
-        distributed.LocalCluster(
-            n_workers=1,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
         yield client
 
 

@@ -1,5 +1,7 @@
 """Outputs in parts: a folder of Parquet files that a stopped command goes on with."""
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -7,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typer import Option
@@ -18,6 +21,7 @@ from twohot.audit import (
     check_audit_parts,
     find_label_issues,
     labels_digest,
+    read_checked,
     review_summary,
     row_counts,
     rows_of_issues,
@@ -25,7 +29,7 @@ from twohot.audit import (
     write_parts_report,
 )
 from twohot.base import ArgumentError, as_url
-from twohot.judge import SAMPLE_CELLS
+from twohot.judge import SAMPLE_CELLS, naming_cells
 from twohot.probes import OtherFitError
 from twohot.review import ReviewSummary
 from twohot.rows import ClusterLostError
@@ -107,7 +111,7 @@ def fit_with_checkpoint(fit: Callable[[Path], Fitted], path: Path) -> Fitted:
     return fitted
 
 
-# An audit whose rows stay on workers: a table in parts, and a report that shows some rows ---------
+# An audit of what is larger than memory: a table in parts, and a report that shows some rows ------
 
 
 # In the folder of an audit until it is finished: what is finished of the choice and the fit.
@@ -124,48 +128,46 @@ def held_bytes(table: FeatureTable) -> int:
     return int(4 * (HELD_MEMBERS * cells + table.n_rows * table.n_features))
 
 
-def check_enough_rows(table: FeatureTable, source: Path, scheduler: str | None) -> None:
-    """Raise if there are no more rows than features, which are not audited in parts."""
-    if table.n_rows > table.n_features:
-        return
-    problem = f"{source} has {table.n_rows} rows of {table.n_features} features"
-    if scheduler is None:
-        advice = "an audit of so few needs them in memory: run it where there is more."
-        raise ArgumentError("", problem, advice)
-    raise ArgumentError("", problem, "audit so few without {scheduler}.", scheduler=...)
-
-
 def audit_in_parts(
     table: FeatureTable,
     source: Path,
     output: Path,
     asked: Mapping[str, Any],
     *,
-    client: Any,
+    groups: NDArray[Any] | None = None,
+    checked: Path | None = None,
+    client: Any = None,
     about: Mapping[str, Any],
     image_root: Path | None,
     force: bool,
     quiet: bool,
 ) -> tuple[LabelIssues, ReviewSummary, str, str]:
-    """Find the wrong labels on the workers of a client, and write the folder of the audit.
+    """Find the wrong labels, by the workers of a client if there is one, and write the folder.
 
     `asked` is what `find_label_issues` is asked for: budget, precision, random_state. Returns what
     was found of every row and overall, the name of the report, and where the rows are, in words.
     """
-    workers_of(client)  # or there is nobody to do it
+    if client is not None:
+        workers_of(client)  # or there is nobody to do it
     parts = source_parts(table.features)
+    decisions = None if checked is None else read_checked(checked)
     known = {**known_by(table, parts), "labels": labels_digest(table.coded), **asked}
+    if groups is not None:
+        known["groups"] = _digest(groups.tolist())
+    if decisions is not None:
+        known["checked"] = _digest(decisions)
     bounds = np.unique(parts.bounds)  # of the parts that have rows of the split
     where: dict[str, Any] = {"about": known, "n_parts": len(bounds) - 1, "force": force}
     # Nothing is computed for nobody, and an earlier audit stays until there is another.
     check_audit_parts(output, **where)
     output.mkdir(parents=True, exist_ok=True)
-    features = as_dask(table.features, source, parts=parts)
+    features = table.features if client is None else as_dask(table.features, source, parts=parts)
 
     def find(path: Path) -> LabelIssues:
-        rows: dict[str, Any] = {"ids": table.ids, "checkpoint": path, **asked}
-        with choosing(quiet=quiet) as callback:
-            return find_label_issues(features, table.coded, callback=callback, **rows)
+        about_rows: dict[str, Any] = {"ids": table.ids, "groups": groups, "checked": checked}
+        how: dict[str, Any] = {"checkpoint": path, **about_rows, **asked}
+        with naming_cells(table), choosing(quiet=quiet) as callback:
+            return find_label_issues(features, table.coded, callback=callback, **how)
 
     checkpoint = output / CHECKPOINT
     issues = fit_with_checkpoint(find, checkpoint)
@@ -184,3 +186,8 @@ def audit_in_parts(
     name = write_parts_report(output, rows, summary, image_root=image_root)
     checkpoint.unlink()
     return issues, summary, name, f"{output / ISSUE_PARTS} ({parts_in_words(folder, n_missing)})."
+
+
+def _digest(rows: object) -> str:
+    """Return what values of rows are known by."""
+    return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()

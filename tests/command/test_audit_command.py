@@ -197,6 +197,50 @@ def test_a_class_with_one_row_and_rows_without_a_label_are_kept(tmp_path) -> Non
     assert (corrected[5], corrected[11]) == ("lonely", "")
 
 
+def write_decisions(path, decided):
+    """Write labels of rows as a review exports them; leading zeros are left out of ids."""
+    lines = [["r1", row.lstrip("0") or "0", "relabel", label] for row, label in decided.items()]
+    write_csv(path, ["report", "id", "decision", "label"], lines)
+
+
+def test_rows_of_a_group_do_not_vouch_for_each_other(tmp_path) -> None:
+    features, true = blobs(120)
+    # Every row is there three times, with the same label, far from what the copies look like.
+    rows, owners = np.repeat(np.arange(120), 3), np.repeat([f"owner {k}" for k in range(120)], 3)
+    spread = features[rows] + np.random.default_rng(0).normal(scale=0.3, size=(360, N_FEATURES))
+    given = np.array(wrong_every(true, 7))[rows]
+    table = write_table(tmp_path / "table.csv", spread, label=given, owner=owners)
+    result = run("audit", table, "-o", tmp_path / "audit", "--group-column", "owner", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "group: owner" in result.output
+    flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
+    assert flagged == ["true" if row % 7 == 0 else "false" for row in rows]
+    few = write_table(
+        tmp_path / "few.csv", spread, label=given, owner=np.where(rows < 60, "ann", "bob")
+    )
+    asked = ("audit", few, "-o", tmp_path / "of_two", "--group-column", "owner", "--quiet")
+    assert run(*asked).exit_code == 0
+
+
+def test_a_second_audit_goes_on_from_a_review(noisy, tmp_path) -> None:
+    table, _, true = noisy
+    checked = tmp_path / "decisions.csv"
+    # Two wrong labels are corrected, and one that is wrong is said to be right.
+    given = column(table, "label")
+    write_decisions(checked, {"0": true[0], "7": given[7], "1": true[1]})
+    result = run("audit", table, "-o", tmp_path / "audit", "--checked", checked, "--quiet")
+    assert result.exit_code == 0, result.output
+    issues = tmp_path / "audit" / "issues.csv"
+    assert column(issues, "is_label_issue")[:8] == ["true", *["false"] * 7]
+    assert [float(cell) for cell in column(issues, "probability_wrong")[:2]] == [1, 0]
+    assert float(column(issues, "probability_wrong")[7]) == 0
+    assert column(issues, "predicted_label")[0] == true[0]
+    details = json.loads((tmp_path / "audit" / "summary.json").read_text())["details"]
+    assert details["checked"] == "decisions.csv"
+    inside = run("audit", table, "-o", tmp_path / "audit", "--checked", issues, "--force")
+    assert "would be replaced by the audit" in inside.output
+
+
 def test_an_audit_is_replaced_only_by_force(noisy, tmp_path) -> None:
     table, probe, _ = noisy
     arguments = ["audit", table, "--probe", probe, "-o", tmp_path / "audit"]
@@ -257,6 +301,28 @@ def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, mo
             r"--budget=1 and --precision=0.5 both say",
         ),
         (["table.csv", "--images", "."], r"--images=\. is for paths of images"),
+        (["table.csv", "--group-column", "none"], r"--group-column='none' is missing"),
+        (
+            ["gaps.csv", "--group-column", "owner", "--quiet"],
+            r"--group-column='owner' has no group in 2 rows \(id '3', '4'\): fill the cells in",
+        ),
+        (
+            ["table.csv", "--checked", "unknown.csv", "--quiet"],
+            r"--checked names 1 row that is not in the data \('99'\)",
+        ),
+        (
+            ["table.csv", "--checked", "twice.csv", "--quiet"],
+            r"--checked names row '1' twice, with different verdicts: keep one",
+        ),
+        (
+            ["table.csv", "--checked", "outside.csv", "--quiet"],
+            r"--checked says 'yak' of row '1', none of the 3 classes",
+        ),
+        (
+            ["table.csv", "--checked", "open.csv"],
+            r"--checked holds no decision: pass the decisions",
+        ),
+        (["table.csv", "--checked", "table.csv"], r"table.csv lacks report, id, decision, label?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -272,6 +338,15 @@ def test_bad_input_is_refused_and_nothing_is_written(
     write_table(tmp_path / "empty.csv", features, label=[""] * 30)
     write_table(tmp_path / "other.csv", features, label=wrong_every(true, 7, ["cat", "dog", "fox"]))
     write_table(tmp_path / "narrow.csv", features[:, : N_FEATURES // 2], label=labels)
+    owners = ["" if row in {3, 4} else f"owner {row // 3}" for row in range(30)]
+    write_table(tmp_path / "gaps.csv", features, label=labels, owner=owners)
+    for name, decided in {
+        "unknown": {"99": "2"},
+        "twice": {"1": NAMES[0], "01": NAMES[1]},
+        "outside": {"1": "yak"},
+        "open": {},
+    }.items():
+        write_decisions(tmp_path / f"{name}.csv", decided)
     LinearProbe().fit(features, code_labels(labels)).save(tmp_path / "probe.safetensors")
     before = everything(tmp_path)
     result = run("audit", *arguments, "-o", "audit")

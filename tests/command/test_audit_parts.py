@@ -6,13 +6,14 @@ import shlex
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from label_tables import column, everything, run, write_table
-from parquet_source import GIVEN, IDS, WRONG, X, small_parts, write_source
+from label_tables import column, everything, run
+from parquet_source import GIVEN, IDS, WRONG, small_parts, write_source
 
 from twohot.audit import issue_files as issue_parts
 from twohot.audit.folder import FILES, begin_audit_parts
 from twohot.base.messages import FileThereError
 from twohot.tables import read_table
+from twohot.tables.csv_file import write_csv
 from twohot_command import cluster as _cluster
 from twohot_command import parts as _parted_audit
 
@@ -137,8 +138,7 @@ def test_an_earlier_audit_stays_until_there_is_another(source, tmp_path, monkeyp
     before = everything(folder)
     monkeypatch.setattr(_parted_audit, "find_label_issues", stopped)
     table = read_table(source, label_column="kind")
-    monkeypatch.setattr(_parted_audit, "workers_of", lambda client: [client])
-    written = {"client": None, "about": {}, "pictures": {}, "quiet": True}
+    written = {"about": {}, "image_root": None, "quiet": True}
     for force, error in {True: KeyboardInterrupt, False: FileThereError}.items():
         with pytest.raises(error):
             _parted_audit.audit_in_parts(
@@ -171,7 +171,23 @@ def test_what_parts_cannot_have(source, tmp_path):
     assert run("fit", source, "-o", probe, "--label-column", "kind", "--quiet").exit_code == 0
     refused = audited(source, tmp_path / "audit", "--probe", probe)
     assert "judges rows in memory, and these are read in parts: leave it out" in refused.output
-    few = write_table(tmp_path / "few.csv", X[:6], kind=GIVEN[:6])
-    assert "6 rows of 6 features: an audit of so few needs them" in audited(few, tmp_path).output
-    on_workers = audited(few, tmp_path, "--scheduler", "tcp://127.0.0.1:9")
-    assert "6 rows of 6 features: audit so few without --scheduler" in on_workers.output
+
+
+@pytest.mark.usefixtures("tiny_memory")
+def test_groups_and_checked_rows_are_those_of_the_parts(tmp_path):
+    owners = np.array([f"owner {row // 3}" for row in range(len(IDS))])
+    source = write_source(tmp_path / "embeddings", owner=owners)
+    checked = tmp_path / "checked.csv"
+    row = int(np.flatnonzero(WRONG)[0])
+    write_csv(
+        checked, ["report", "id", "decision", "label"], [["r", str(IDS[row]), "reject", GIVEN[row]]]
+    )
+    asked = ("--group-column", "owner", "--checked", checked)
+    folder = tmp_path / "audit"
+    result = audited(source, folder, *asked)
+    assert result.exit_code == 0, result.output
+    flagged = pq.read_table(folder / "issues.parquet")["is_label_issue"].to_pylist()
+    assert not flagged[row]
+    (folder / "summary.json").unlink()
+    other = audited(source, folder, *asked[:2])
+    assert "holds parts of another run, which differs in checked" in other.output

@@ -250,3 +250,12 @@ def test_few_rows_are_copies_only_if_they_are_equal(n_rows) -> None:
 def test_the_two_zeros_are_one() -> None:
     points = np.array([[0.0, 1.0], [-0.0, 1.0]], np.float32)
     assert duplicate_groups(points, n_jobs=1).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 7])
+def test_no_fold_is_empty_where_groups_are_few(n_groups):
+    groups = np.arange(60) % n_groups
+    order = np.random.default_rng(0).random(60)
+    folds = assign_folds(order, groups % 2, 5, groups=groups, random_state=0)
+    assert np.unique(folds).tolist() == list(range(min(5, n_groups)))
+    assert all(len(np.unique(folds[groups == group])) == 1 for group in range(n_groups))

@@ -1,5 +1,6 @@
 """`find_label_issues` and what else is odd about the rows; the folder of an audit."""
 
+from twohot.audit.checked_rows import read_checked as read_checked
 from twohot.audit.data_issues import DataIssues as DataIssues
 from twohot.audit.data_issues import find_data_issues as find_data_issues
 from twohot.audit.find_issues import check_flagging as check_flagging

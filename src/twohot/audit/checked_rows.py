@@ -45,7 +45,11 @@ def read_checked(checked: Any) -> Mapping[Any, Any] | list[tuple[str, str | bool
         return checked
     is_path = isinstance(checked, str | os.PathLike)
     decisions = read_decisions(checked) if is_path else _of_frame(checked)
-    return [(made.id, _verdict(made)) for made in decisions if made.decision != OPEN]
+    verdicts = [(made.id, _verdict(made)) for made in decisions if made.decision != OPEN]
+    if not verdicts:
+        advice = "pass the decisions that the review page exported, or leave {checked} out."
+        raise ArgumentError("checked", "holds no decision", advice, checked=...)
+    return verdicts
 
 
 def _of_frame(frame: Any) -> Iterable[Decision]:

@@ -241,7 +241,7 @@ def assign_folds(
         Class of each row, NO_LABEL for none. Names do not matter: classes count by their sizes
         and the keys of their rows.
     n_folds : int
-        At least two.
+        At least two. Where there are fewer groups than that, each is a fold.
     groups : array of shape (n_rows,), optional
         Rows of one group get one fold.
     order2 : array of shape (n_rows,), optional
@@ -271,6 +271,7 @@ def assign_folds(
     rank = _ranks(*(key[labelled] for key in (order, order2) if key is not None))
     classes = _by_content(codes[labelled], rank)
     unit = np.arange(len(labelled)) if groups is None else numbered(groups[labelled])
+    n_folds = min(n_folds, int(unit.max(initial=0)) + 1)
     is_single = np.bincount(unit)[unit] == 1
     generator = check_generator(random_state)
     most = int(np.bincount(classes[is_single], minlength=1).max()) // n_folds + 1

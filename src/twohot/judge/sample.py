@@ -107,6 +107,9 @@ def draw_sample(
         folds = assign_folds(
             order[index], codes[index], n_folds, groups=own, random_state=random_state
         )
+        if not folds.any():
+            problem = "keeps all rows with a label together, with copies and near-duplicates"
+            raise ArgumentError("groups", problem, "pass at least two groups that share no copy.")
     else:
         folds = _folds_of(cv, codes)[index]
     return Sample(

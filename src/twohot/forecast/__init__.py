@@ -1,1 +1,0 @@
-"""Will it help here: what is to be expected of probes on a data set."""
