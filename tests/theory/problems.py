@@ -1,6 +1,5 @@
 """What the theory's tests share: the paper's setting, strategies, fixed examples."""
 
-import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -29,8 +28,3 @@ def model_of(problem: Problem) -> CorrelationModel:
     return CorrelationModel.from_correlation(
         problem.correlation, class_sizes=problem.class_sizes, squared_norms=problem.squared_norms
     )
-
-
-def listed_labels(counts: np.ndarray) -> np.ndarray:
-    """Given labels of samples sorted by true class, from whole counts."""
-    return np.concatenate([np.repeat(np.arange(len(counts)), row) for row in counts])

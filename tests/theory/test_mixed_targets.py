@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.dense import circulant, random_problem, rounds, symmetric
+from theory.dense import circulant, random_problem, rounds
 from theory.problems import FIGURE, FIGURE_L2, SEEDS, few_examples, model_of
-from twohot.base.messages import ArgumentError
 from twohot.theory import CorrelationModel, best_mix, judge, mixed_outputs, type_outputs
 
 
@@ -67,9 +66,3 @@ def test_the_best_mix_beats_a_grid() -> None:
         assert found.gain >= 0
         between += found.gain > 1e-6
     assert between > 0
-
-
-@pytest.mark.parametrize("mix", [-0.1, 1.1, np.nan])
-def test_a_mix_is_a_share(mix: float) -> None:
-    with pytest.raises(ArgumentError, match="pass a number from 0 to 1"):
-        mixed_outputs(FIGURE, symmetric(4, 0.3), l2=1e-3, n_rounds=2, mix=mix)

@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.dense import AT_MOST, Problem, circulant, random_problem, rounds, symmetric, top_labels
+from theory.dense import AT_MOST, Problem, random_problem, rounds, symmetric, top_labels
 from theory.problems import ROUNDS, SEEDS, examples, model_of
 from twohot.theory import (
     CorrelationModel,
-    candidate_targets,
     evolving_outputs,
-    outputs_by_round,
     partial_label_outputs,
     type_outputs,
     unseen_outputs,
@@ -93,16 +91,6 @@ def test_round_zero_is_the_given_labels() -> None:
     assert predicted.accuracy() == pytest.approx(0.7)
 
 
-def test_all_rounds_at_once_are_the_rounds_one_by_one() -> None:
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100
-    )
-    corruption = circulant([0.5, 0.25, 0.15, 0.1])
-    for t, predicted in enumerate(outputs_by_round(model, corruption, l2=3e-4, n_rounds=4), 1):
-        alone = type_outputs(model, corruption, l2=3e-4, n_rounds=t)
-        np.testing.assert_array_equal(predicted.deviations, alone.deviations)
-
-
 def test_cost_does_not_depend_on_n_and_neither_do_the_digits() -> None:
     """At fixed ridge the outputs have a limit; 10¹² samples reach it to 1e-9."""
     model = CorrelationModel.case_3(
@@ -112,29 +100,6 @@ def test_cost_does_not_depend_on_n_and_neither_do_the_digits() -> None:
     p = (0.6 / 1.1) ** 3
     limit = p * np.eye(4)[1] + (1 - p) * np.array([0.5, 1 / 6, 1 / 6, 1 / 6])
     np.testing.assert_allclose(predicted.outputs[0, 1], limit, rtol=0, atol=1e-9)
-
-
-def test_late_rounds_keep_their_margins() -> None:
-    """After 400 rounds outputs are uniform to the last digit, and the truth is still known."""
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=20
-    )
-    predicted = type_outputs(model, symmetric(4, 0.5), l2=2e-3, n_rounds=400)
-    assert np.abs(predicted.outputs - 1 / 4).max() < 1e-15
-    assert predicted.accuracy() == pytest.approx(1.0)
-
-
-def test_ties_for_the_last_place_are_spread_or_go_to_the_lowest_label() -> None:
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=20
-    )
-    teacher = type_outputs(model, np.eye(4), l2=1e-3, n_rounds=1).outputs
-    spread = candidate_targets(teacher, n_candidates=2)
-    np.testing.assert_allclose(spread[3, 3], [1 / 6, 1 / 6, 1 / 6, 1 / 2])
-    lowest = candidate_targets(teacher, n_candidates=2, ties="lowest")
-    np.testing.assert_allclose(lowest[3, 3], [1 / 2, 0, 0, 1 / 2])
-    everything = candidate_targets(teacher, n_candidates=4)
-    np.testing.assert_allclose(everything, 1 / 4)
 
 
 def test_accuracy_weighs_types_by_their_samples_and_counts_no_tie() -> None:

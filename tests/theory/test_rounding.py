@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from theory.dense import block_correlation, circulant, symmetric
+from theory.dense import block_correlation, circulant, listed_labels, symmetric
 from theory.fractions_twin import exact_rounds
-from theory.problems import FIGURE, SEEDS, examples, listed_labels
+from theory.problems import FIGURE, SEEDS, examples
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
     judge,
     outputs_by_round,
-    partial_label_guarantee,
     population_partial_labels,
     population_rounds,
     softmax_rounds,
@@ -84,18 +83,6 @@ def test_verdicts_on_any_decimals_are_those_of_fractions(seed: int) -> None:
     model = CorrelationModel.from_correlation(correlation, class_sizes=sizes)
     expected = exact_rounds(correlation, sizes.tolist(), corruption, l2, 12)
     assert verdicts(model, corruption, l2, 12) == expected
-
-
-@pytest.mark.parametrize("exponent", range(-19, -2))
-def test_the_partial_label_student_at_any_small_penalty(exponent: int) -> None:
-    """Second places and margins are of the order of the ridge; it rights the same labels at all."""
-    found = partial_label_guarantee(FIGURE, circulant([0.4, 0.3, 0.2, 0.1]), l2=10.0**exponent)
-    assert found.holds
-    assert found.exact.accuracy == 1.0
-    if exponent < -6:  # in first order x (1/δ - 1/λ_q) (1 - C_kk - C_kỹ)/2
-        slope = 0.5 * 0.3 * (1 / 0.6 - 1 / 30.6)
-        first = 16 * 100 * 10.0**exponent * slope
-        np.testing.assert_allclose(found.exact.margins, first, rtol=2e-3)
 
 
 @pytest.mark.parametrize("exponent", range(-17, -2))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paper.as_printed import case_5_printed
-from theory.problems import listed_labels
+from theory.dense import listed_labels
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,

@@ -24,9 +24,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from twohot.base import check_positive
+from twohot.base import FloatArray, check_positive
 from twohot.theory import checks
-from twohot.theory.checks import FloatArray
 from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
@@ -41,7 +40,7 @@ def shrinkage_factors(eigenvalues: ArrayLike, *, ridge: float, n_rounds: int = 1
     [0.9839, 0.5455]
     """
     given = checks.real_array(eigenvalues, "eigenvalues")
-    checks.eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
+    checks.psd_eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
     values, ridge = np.maximum(given, 0.0), check_positive("ridge", ridge)
     return power_of_ratio(values, ridge=ridge, n_rounds=checks.round_count(n_rounds))
 
@@ -80,7 +79,7 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
     [[0.667, 0.333], [0.667, 0.333], [0.461, 0.539]]
     """
     matrix = checks.symmetric_matrix(gram, "gram")
-    checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
+    checks.psd_eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
     rows = checks.target_rows(targets, matrix.shape[0])
     n_samples, n_classes = rows.shape
     ridge = n_classes * n_samples * checks.scale_number("l2", l2)
@@ -137,7 +136,7 @@ class LabelAveraging:
     def from_gram(cls, gram: ArrayLike) -> Self:
         """Diagonalise a Gram matrix; unseen samples then cannot be predicted."""
         values, vectors = np.linalg.eigh(checks.symmetric_matrix(gram, "gram"))
-        kept = checks.eigenvalues(values, NOT_A_GRAM_MATRIX)
+        kept = checks.psd_eigenvalues(values, NOT_A_GRAM_MATRIX)
         return cls(kept[::-1], vectors[:, ::-1], None)
 
     @classmethod

@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 
 from twohot.base import (
     ArgumentError,
+    BoolArray,
+    FloatArray,
+    IntArray,
     RandomState,
     as_array,
     check_codes,
@@ -26,7 +29,6 @@ from twohot.base import (
 )
 from twohot.theory import checks
 from twohot.theory.averaging import ClassReduction, power_of_ratio
-from twohot.theory.checks import BoolArray, FloatArray, IntArray
 from twohot.theory.correlation_models import CorrelationModel, check_model
 from twohot.theory.outputs import TypeOutputs, after_rounds, type_outputs
 
@@ -158,9 +160,8 @@ def noise_tolerated(
         shares = checks.corruption_matrix(corruption_at(rate))
         return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
 
-    rates = np.append(np.arange(0, 1, check_positive("step", step)), 1.0)
+    rates = np.append(np.arange(0, 1, check_positive("step", step)), 1.0).tolist()
     width = check_positive("resolution", resolution)
-    table = np.array([works(float(rate)) for rate in rates])  # (n_rates, n_classes)
 
     def edge(label: int, inside: float, outside: float) -> float:
         while abs(outside - inside) > width:
@@ -170,19 +171,14 @@ def noise_tolerated(
             inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
         return inside
 
-    def working_range(label: int) -> tuple[float, float]:
-        """First range of rates that work for a class, its two edges bisected."""
-        tried = table[:, label]
-        if not tried.any():
-            return np.nan, np.nan
-        first = int(tried.argmax())
-        lowest = edge(label, rates[first], rates[first - 1]) if first else float(rates[0])
-        failures = first + np.flatnonzero(~tried[first:])
-        if not failures.size:
-            return lowest, float(rates[-1])
-        return lowest, edge(label, rates[failures[0] - 1], rates[failures[0]])
-
-    return NoiseTolerance(*np.array([working_range(k) for k in range(table.shape[1])]).T)
+    table = np.array([works(rate) for rate in rates])  # (n_rates, n_classes)
+    lowest, highest = np.full((2, table.shape[1]), np.nan)
+    for label in np.flatnonzero(table.any(axis=0)).tolist():
+        first = int(table[:, label].argmax())  # of the first range of rates that work
+        last = first + int(np.append(table[first:, label], False).argmin()) - 1
+        lowest[label] = edge(label, rates[first], rates[max(first - 1, 0)])
+        highest[label] = edge(label, rates[last], rates[min(last + 1, len(rates) - 1)])
+    return NoiseTolerance(lowest, highest)
 
 
 # How far a prediction may be off because class correlations are estimated from a few rows ---------
