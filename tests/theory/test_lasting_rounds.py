@@ -75,7 +75,7 @@ def test_classes_that_are_never_right_together_have_no_round() -> None:
 
 
 def test_what_does_not_last_has_a_last_round() -> None:
-    """The largest class outlives the others: rounds 3 to 87 are right, and no later one."""
+    """The largest class outlives the others: rounds 3 to 85 are right, and no later one."""
     model = CorrelationModel.from_correlation(
         [[0.45, 0.12, -0.03], [0.12, 0.30, -0.02], [-0.03, -0.02, 0.38]],
         class_sizes=[400, 150, 250],
