@@ -68,7 +68,7 @@ def test_ties_are_called_ties() -> None:
 
 
 def test_per_class_shows_which_breaks_first() -> None:
-    """Class 1 has most wrong labels of one kind: it needs most rounds, stands least noise."""
+    """Class 1 has most wrong labels of one kind: it needs most rounds, tolerates least noise."""
     corruption = np.array(
         [[0.6, 0.2, 0.1, 0.1], [0.1, 0.45, 0.35, 0.1], [0.2, 0.1, 0.5, 0.2], [0.1, 0.25, 0.05, 0.6]]
     )
@@ -151,7 +151,7 @@ def test_largest_noise_rates_of_the_exact_softmax() -> None:
 
 
 def test_largest_noise_rates_of_the_partial_label_student() -> None:
-    """The student stands symmetric noise to (K-1)/K; with the lowest label on ties, not η = 0."""
+    """Symmetric noise is tolerated to (K-1)/K; with the lowest label on ties, not η = 0."""
 
     def student(ties):
         return lambda shares: partial_label_outputs(FIGURE, shares, l2=FIGURE_L2, ties=ties)

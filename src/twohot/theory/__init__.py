@@ -1,7 +1,7 @@
 """Closed forms for every round of self-distillation, what they promise, and where they end.
 
 Ask with a handful of numbers and no data: what a round outputs, how many rounds until every
-training label is right, how much noise it stands, which penalty to take, and how far the linear
+training label is right, how much noise it tolerates, which penalty to take, and how far the linear
 theory is from the exact softmax. `docs/theory.md` leads from each formula of the paper to the
 function that computes it.
 """

@@ -258,9 +258,12 @@ class ClassReduction:
         At a small ridge both keep nearly all, and the difference is taken where it is exact,
         between an eigenvalue and δ_a.
         """
-        power = checks.round_count(n_rounds)
-        beyond = power_gaps(self.values, self.own_part[:, None], ridge=self.ridge, n_rounds=power)
-        return self.filtered(beyond, deviations)
+        power, own = checks.round_count(n_rounds), self.own_part[:, None]
+        if power == 0:
+            return self.filtered(np.zeros_like(self.values), deviations)
+        kept = power_of_ratio(np.maximum(self.values, own), ridge=self.ridge, n_rounds=power)
+        lost = np.expm1(-power * log_gap(self.values, own, self.ridge))
+        return self.filtered(-np.sign(self.values - own) * kept * lost, deviations)
 
     def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
         """Deviations of an unseen sample of each class, from those of the given targets.
@@ -279,19 +282,6 @@ class ClassReduction:
             raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")
         scaled = self.vectors.T @ (self.root[:, None] * rows)
         return np.asarray((self.vectors * factors) @ scaled / self.root[:, None])
-
-
-def power_gaps(
-    values: FloatArray, others: FloatArray, *, ridge: float, n_rounds: int
-) -> FloatArray:
-    """Return f(values)ᵗ - f(others)ᵗ, f(z) = z/(ridge + z), however close they are."""
-    if n_rounds == 0:
-        return np.zeros(np.broadcast(values, others).shape)
-    larger = np.maximum(values, others)
-    kept = power_of_ratio(larger, ridge=ridge, n_rounds=n_rounds)
-    return np.asarray(
-        -np.sign(values - others) * kept * np.expm1(-n_rounds * log_gap(values, others, ridge))
-    )
 
 
 def log_gap(values: FloatArray, others: FloatArray, ridge: float) -> FloatArray:

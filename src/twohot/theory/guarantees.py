@@ -98,7 +98,7 @@ def class_verdicts(right: BoolArray, wrong: BoolArray) -> tuple[Verdict, ...]:
     return tuple(Verdict(each) for each in chosen)
 
 
-# How much label noise a predicted model stands, for any kind of corruption ------------------------
+# How much label noise a predicted model tolerates, for any kind of corruption --------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +184,8 @@ def noise_tolerated(
 # How far a prediction may be off because class correlations are estimated from a few rows ---------
 # `prediction_bound` needs a handful of numbers and is proved, and wide. `prediction_spread` needs
 # the rows and is an estimate: a half of n rows differs from all of them as these differ from the
-# truth, since the variance of a mean of n/2 rows, drawn from n without replacement, is σ²(2/n -
-# 1/n) = σ²/n.
+# truth, since the variance of a mean of n/2 rows, drawn from n without replacement, is
+# σ²(2/n - 1/n) = σ²/n.
 #
 # The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
 # Gaussian, with ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the
@@ -193,11 +193,12 @@ def noise_tolerated(
 #
 #     B̂ - B = H + Hᵀ + Q,   H = D [μ]ᵀ G,   Q = Gᵀ G - diag(δ),   column a of G ~ N(0, Σ_a).
 #
-# With probability 1 - α, for α in equal parts of three,
+# With probability 1 - α, for α in equal parts of three (Davidson-Szarek after Anderson;
+# Laurent-Massart on a net of directions; Laurent-Massart in every class),
 #
-# ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))) (Davidson-Szarek, after Anderson) ‖Q‖ ≤ 4 √(τ δ_max L) +
-# 4 τ L, L = K ln 9 + ln(6/α) (Laurent-Massart on a net of directions) |δ̂_a - δ_a| ≤ 2 √(τ δ_a M)
-# + 2 τ M, M = ln(6 K/α) / (n_a - 1), in all classes.
+#     ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))),
+#     ‖Q‖ ≤ 4 √(τ δ_max L) + 4 τ L,            L = K ln 9 + ln(6/α),
+#     |δ̂_a - δ_a| ≤ 2 √(τ δ_a M) + 2 τ M,      M = ln(6 K/α) / (n_a - 1).
 #
 # ‖D W D‖ ≤ ‖D Ŵ D‖ + β for β = 2‖H‖ + ‖Q‖, which gives β from what is known. As
 # f(B̂) - f(B) = x (x + B̂)⁻¹ (B̂ - B) (x + B)⁻¹, f(z) = z/(x + z), and f ≤ m = f(λ_max(B̂) + β),

@@ -300,12 +300,11 @@ def after_rounds(
     shared = reduction.gained(means - 1 / len(means), n_rounds=n_rounds)
     own = power_of_ratio(reduction.own_part, ridge=reduction.ridge, n_rounds=n_rounds)
     sizes = reduction.class_sizes
-    leads = partial(_leads_after, reduction, means, n_rounds)
+
+    def leads() -> Leads:
+        return LabelLeads(reduction, means).after(n_rounds)
+
     return TypeOutputs(own, shared, targets, shares, sizes, leads)
-
-
-def _leads_after(reduction: ClassReduction, means: FloatArray, n_rounds: int) -> Leads:
-    return LabelLeads(reduction, means).after(n_rounds)
 
 
 # Rounds on mixed targets: a share ξ of the given label, and 1 - ξ of the round before -------------
