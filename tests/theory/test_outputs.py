@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.dense import AT_MOST, Problem, random_problem, rounds, symmetric, top_labels
-from theory.problems import ROUNDS, SEEDS, examples, model_of
+from theory.dense import AT_MOST, Problem, margins, random_problem, rounds, symmetric, top_labels
+from theory.problems import SEEDS, examples, model_of
 from twohot.theory import (
+    ClassReduction,
     CorrelationModel,
+    Verdict,
     evolving_outputs,
+    judge,
     partial_label_outputs,
     type_outputs,
     unseen_outputs,
@@ -17,31 +20,39 @@ from twohot.theory import (
 
 
 @examples
-@given(SEEDS, ROUNDS)
+@given(SEEDS, st.integers(0, 6))
 def test_every_round_of_any_model(seed: int, n_rounds: int) -> None:
+    """Outputs, class means, unseen samples and verdicts, against samples one by one."""
     problem = random_problem(seed)
-    truth = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds)
-    predicted = type_outputs(
-        model_of(problem), problem.corruption, l2=problem.l2, n_rounds=n_rounds
+    model, tolerance, uniform = model_of(problem), problem.tolerance(), 1 / problem.n_classes
+    before = rounds(problem.gram, problem.one_hot, problem.ridge, max(n_rounds - 1, 0))
+    truth = rounds(problem.gram, before, problem.ridge, min(n_rounds, 1))
+    how = {"l2": problem.l2, "n_rounds": n_rounds}
+    predicted = type_outputs(model, problem.corruption, **how)
+    types = (problem.true_labels, problem.given_labels)
+    np.testing.assert_allclose(predicted.of(*types), truth, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(predicted.of(*types), predicted.outputs[types], rtol=0, atol=1e-15)
+    of_class = [problem.true_labels == a for a in range(problem.n_classes)]
+    deviations = ClassReduction(model, l2=problem.l2).class_means(
+        problem.corruption - uniform, n_rounds=n_rounds
     )
-    outputs = predicted.of(problem.true_labels, problem.given_labels)
-    np.testing.assert_allclose(outputs, truth, rtol=0, atol=problem.tolerance())
-    table = predicted.outputs[problem.true_labels, problem.given_labels]
-    np.testing.assert_allclose(outputs, table, rtol=0, atol=1e-15)
-
-
-@examples
-@given(SEEDS, st.integers(1, 5))
-def test_unseen_samples_of_any_model(seed: int, n_rounds: int) -> None:
-    problem = random_problem(seed)
-    before = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds - 1)
-    n_samples, uniform = len(before), 1 / problem.n_classes
-    weights = np.linalg.solve(problem.ridge * np.eye(n_samples) + problem.gram, before - uniform)
-    truth = uniform + problem.correlation[:, problem.true_labels] @ weights
-    outputs = unseen_outputs(
-        model_of(problem), problem.corruption, l2=problem.l2, n_rounds=n_rounds
-    )
-    np.testing.assert_allclose(outputs, truth, rtol=0, atol=problem.tolerance())
+    means = [truth[each].mean(axis=0) for each in of_class]
+    np.testing.assert_allclose(uniform + deviations, means, rtol=0, atol=tolerance)
+    if n_rounds:
+        system = problem.ridge * np.eye(len(truth)) + problem.gram
+        weights = np.linalg.solve(system, before - uniform)
+        unseen = uniform + problem.correlation[:, problem.true_labels] @ weights
+        found = unseen_outputs(model, problem.corruption, **how)
+        np.testing.assert_allclose(found, unseen, rtol=0, atol=tolerance)
+    verdict, by_sample = judge(predicted), margins(truth, problem.true_labels)
+    smallest = [by_sample[each].min() for each in of_class]
+    np.testing.assert_allclose(verdict.margins, smallest, rtol=0, atol=2 * tolerance)
+    if (np.abs(by_sample) > 1e-8).all():
+        assert verdict.accuracy == pytest.approx((by_sample > 0).mean())
+        expected = [Verdict.RIGHT if margin > 0 else Verdict.WRONG for margin in smallest]
+        assert list(verdict.verdicts) == expected
+        assert verdict.holds == (min(smallest) > 0)
+        assert smallest[verdict.weakest_class] == pytest.approx(min(smallest), abs=1e-9)
 
 
 @examples
