@@ -192,21 +192,6 @@ def test_almost_no_penalty_is_fitted_and_said_to_be(ridge: float) -> None:
     assert all(each.converged and each.n_steps <= 10 for each in fitted)
 
 
-def test_thirty_classes_and_a_hundred_million_samples_each() -> None:
-    corruption = 0.4 * np.eye(30) + 0.6 * np.random.default_rng(0).dirichlet(np.ones(30), 30)
-    model = CorrelationModel.case_5(
-        superclass=np.arange(30) // 6,
-        same_class=0.3,
-        same_superclass=0.05,
-        elsewhere=-0.01,
-        n_per_class=1e8,
-    )
-    (fitted,) = population_rounds(model, corruption, l2=1.0 / (900 * 1e8), n_rounds=1)
-    assert fitted.converged
-    assert fitted.residual < 1e-14
-    np.testing.assert_allclose(fitted.predicted.outputs.sum(axis=2), 1)
-
-
 def test_softmax_error_table() -> None:
     """Entries of the table behind the paper's figure: K=4, l2=1e-4, symmetric noise of .5."""
     table = {

@@ -91,9 +91,7 @@ def test_penalties_too_small_for_a_ratio_have_its_logarithm(l2: str) -> None:
     needed = th.rounds_needed(HALF, log_separation=log_ratio).overall
     assert needed == pytest.approx(rounds_in_decimals(l2, "0.5"), rel=1e-12)
     assert th.separation_at(LEVELS, l2=float(l2)) == 1.0
-    with pytest.raises(
-        ArgumentError, match=r"log_separation=log_separation_at\(levels, l2=...\)"
-    ):
+    with pytest.raises(ArgumentError, match=r"log_separation=log_separation_at\(levels, l2=...\)"):
         th.rounds_needed(HALF, separation=th.separation_at(LEVELS, l2=float(l2)))
 
 

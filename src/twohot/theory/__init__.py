@@ -1,8 +1,8 @@
-"""Closed forms for every round of self-distillation, what they promise, and where they end.
+"""Closed forms for every round of self-distillation, what they guarantee, and where they end.
 
-Ask with a handful of numbers and no data: what a round outputs, how many rounds until every
-training label is right, how much noise it tolerates, which penalty to take, and how far the linear
-theory is from the exact softmax. `docs/theory.md` leads from each formula of the paper to the
+From a handful of numbers, without data: what a round outputs, how many rounds until every training
+label is right, how much noise it tolerates, which penalty to take, and how far the linear theory is
+from the exact softmax. `docs/theory.md` leads from each formula of the paper to the
 function that computes it.
 """
 

@@ -1,4 +1,4 @@
-"""Class-correlation models: what the theory knows of a data set.
+"""Class-correlation models: the description of a data set that the theory works with.
 
     ⟨φ(x_i), φ(x_j)⟩ = correlation[a, b]     for i ≠ j of true classes a and b
     ⟨φ(x_i), φ(x_i)⟩ = squared_norms[a]      for i of true class a
@@ -248,7 +248,7 @@ class SubspaceShift:
     eigengap: float  # λ_K - λ_{K+1} of the unperturbed Gram matrix
     perturbation_norm: float  # spectral norm of the perturbation
     sin_angle: float  # sine of the largest principal angle between the leading subspaces
-    bound: float  # what Davis and Kahan allow the sine to be; 1 or more says nothing
+    bound: float  # what Davis and Kahan allow the sine to be; 1 or more is no bound
 
 
 def davis_kahan(gram: ArrayLike, perturbed: ArrayLike, *, n_leading: int) -> SubspaceShift:

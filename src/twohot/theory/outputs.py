@@ -275,8 +275,8 @@ def unseen_outputs(
     """(n_classes, n_classes) outputs of round `n_rounds` for an unseen sample of each class.
 
     An unseen sample has no label to memorise: with balanced labels it is right from the teacher
-    on wherever its class keeps more labels than any other label takes. What the theorems promise
-    beyond that, they promise of training samples.
+    on wherever its class keeps more labels than any other label takes. The theorems are about
+    training samples.
 
     Examples
     --------

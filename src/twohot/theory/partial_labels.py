@@ -1,8 +1,8 @@
 """The partial-label student, and when it is right: Theorem 5.1 corrected.
 
-The printed theorem promises every training sample right wherever C_kk > C_kk' for all k' ≠ k. That
-is enough for the teacher's top two to contain the truth, and not enough for the student. With
-ỹ = argmax_{j ≠ k} C_kj it fails when
+The printed theorem states that every training sample is right wherever C_kk > C_kk' for all
+k' ≠ k. That is enough for the teacher's top two to contain the truth, and not enough for the
+student. With ỹ = argmax_{j ≠ k} C_kj it fails when
 
 * the given label b drops out of the top two, (q/p - 1)(C_kỹ - C_kb) > 1, so that samples given b
   have the candidates {k, ỹ} and not {k, b};

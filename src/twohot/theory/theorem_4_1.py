@@ -225,7 +225,7 @@ def _balanced(corruption: ArrayLike) -> FloatArray:
 
 # Beyond the largest number there is, nothing can be asked.
 FARTHEST = 10**300
-# Of numbers of rounds with more digits than this, the first ones are told.
+# Of numbers of rounds with more digits than this, only the first ones are exact.
 DIGITS = 10**12
 
 
@@ -241,7 +241,7 @@ def rounds_until_right(
     max_rounds : int
         How long right must last: up to this round. A class that is right for some rounds and not in
         this one does not count as right before it. One that becomes right later has its round all
-        the same; infinity says that there is none.
+        the same; it is infinite if there is none.
 
     Returns
     -------
