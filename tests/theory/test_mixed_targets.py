@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from theory.dense import circulant, random_problem, rounds
 from theory.problems import FIGURE, FIGURE_L2, SEEDS, few_examples, model_of
 from twohot.theory import CorrelationModel, best_mix, judge, mixed_outputs, type_outputs
+from twohot.theory.outputs import top_of_lowest
 
 
 @few_examples
@@ -44,6 +45,18 @@ def test_many_mixed_rounds_are_a_teacher_at_a_larger_penalty(mix: float) -> None
     mixed = mixed_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=10**9, mix=mix)
     teacher = type_outputs(FIGURE, corruption, l2=FIGURE_L2 / mix, n_rounds=1)
     np.testing.assert_allclose(mixed.outputs, teacher.outputs, rtol=0, atol=1e-12)
+
+
+def test_the_lowest_of_lines_is_highest_where_it_is_said() -> None:
+    rng, grid = np.random.default_rng(1), np.linspace(0, 1, 1001)[:, None]
+    inside = 0
+    for _ in range(200):
+        at_zero, at_one = rng.normal(size=(2, int(rng.integers(1, 8))))
+        where = top_of_lowest(at_zero, at_one)
+        reached = ((1 - where) * at_zero + where * at_one).min()
+        assert reached >= ((1 - grid) * at_zero + grid * at_one).min(axis=1).max() - 1e-12
+        inside += 0 < where < 1
+    assert inside > 40
 
 
 def test_the_best_mix_beats_a_grid() -> None:

@@ -100,6 +100,11 @@ def test_round_zero_is_the_given_labels() -> None:
     predicted = type_outputs(model, symmetric(3, 0.3), l2=0.01, n_rounds=0)
     np.testing.assert_allclose(predicted.outputs[1], np.eye(3), atol=1e-15)
     assert predicted.accuracy() == pytest.approx(0.7)
+    # Also where features are all the same, and no later round keeps anything.
+    alike = CorrelationModel.from_correlation(np.ones((3, 3)), class_sizes=10)
+    given_labels = type_outputs(alike, symmetric(3, 0.3), l2=0.01, n_rounds=0)
+    np.testing.assert_allclose(given_labels.outputs[1], np.eye(3), atol=1e-15)
+    assert given_labels.accuracy() == pytest.approx(0.7)
 
 
 def test_cost_does_not_depend_on_n_and_neither_do_the_digits() -> None:

@@ -302,7 +302,6 @@ def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> 
     left = np.abs(units - weights.sum(axis=0)) > errors.sum(axis=0) + POWER_ERROR
     own_parts = np.where(left | (own_parts <= tops), own_parts, 0.0)
     tops = np.maximum(tops, own_parts)
-    units = np.where(own_parts > 0, units, 0.0)  # nothing is kept of own labels
     found = []
     for own_part, top in sorted(set(zip(own_parts.tolist(), tops.tolist(), strict=True))):
         alike = (tops == top) & (own_parts == own_part)

@@ -390,13 +390,13 @@ def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> Be
     """
     ends = [mixed_outputs(model, corruption, l2=l2, n_rounds=2, mix=mix) for mix in (1.0, 0.0)]
     teacher, student = (each.margins_over_labels() for each in ends)
-    mix = _top_of_lowest(student, teacher)
+    mix = top_of_lowest(student, teacher)
     at_ends = float(teacher.min()), float(student.min())
     margin = float((mix * teacher + (1 - mix) * student).min())
     return BestMix(mix, max(margin, *at_ends), *at_ends)
 
 
-def _top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
+def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
     """Return where between 0 and 1 the lowest of several lines is highest.
 
     The lowest line is followed from 0 on, over its crossings, as long as it rises.
