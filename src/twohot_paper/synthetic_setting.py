@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 
 from twohot.base import FloatArray, check_choice
 from twohot.theory import (
-    AsymmetricRound,
     CorrelationModel,
     LabelAveraging,
     SoftmaxRound,
-    asymmetric_softmax_rounds,
-    independent_perturbation,
     repair_gram,
     softmax_rounds,
+)
+from twohot_paper.perturbed_gram import (
+    asymmetric_softmax_rounds,
+    independent_perturbation,
     uniform_perturbation,
 )
 
@@ -123,13 +124,12 @@ class SyntheticMatrix:
         """The matrix diagonalised, where it is a Gram matrix."""
         return LabelAveraging.from_gram(self.entries)
 
-    def rounds(self, targets: FloatArray, n_rounds: int) -> list[SoftmaxRound | AsymmetricRound]:
+    def rounds(self, targets: FloatArray, n_rounds: int) -> list[SoftmaxRound]:
         """Exact rounds from some targets on."""
         l2 = self.setting.l2
         if self.kind == "raw":
-            solved = asymmetric_softmax_rounds(self.entries, targets, l2=l2, n_rounds=n_rounds)
-            return [*solved]
-        return [*softmax_rounds(self.averaging, targets, l2=l2, n_rounds=n_rounds)]
+            return asymmetric_softmax_rounds(self.entries, targets, l2=l2, n_rounds=n_rounds)
+        return softmax_rounds(self.averaging, targets, l2=l2, n_rounds=n_rounds)
 
 
 @lru_cache(maxsize=4)

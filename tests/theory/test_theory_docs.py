@@ -84,10 +84,3 @@ def test_every_label_of_the_papers_theory_is_on_the_page() -> None:
         for number in re.findall(r"\d+", cell.split("Assumption")[0])
     }
     assert numbers == set(range(1, 17))
-
-
-def test_figures_of_the_page_are_there() -> None:
-    for name in re.findall(r"\((figures/\w+\.png)\)", PAGE.read_text()):
-        picture = PAGE.parent / name
-        assert picture.read_bytes().startswith(b"\x89PNG")
-        assert picture.stat().st_size < 150_000
