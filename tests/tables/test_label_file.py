@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twohot.tables import FeatureTable, read_features, read_table, write_features
-from twohot.tables.labelled_features import with_used_classes
+from twohot.tables.label_file import with_used_classes
 from twohot.tables.row_ids import RowIds
 
 X = np.eye(4)

@@ -8,7 +8,7 @@ import pytest
 
 from twohot import AutoProbe, DistilledProbe, LinearProbe, find_label_issues
 from twohot.tables import read_table
-from twohot.tables.parquet_features import ParquetFeatures
+from twohot.tables.parquet_files import ParquetFeatures
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(size=(600, 12)).astype(np.float32)

@@ -41,8 +41,7 @@ from twohot.tables import (
     assign_roles,
     code_given_and_true,
     code_splits,
-    csv_columns,
-    parquet_columns,
+    file_cells,
     pick,
 )
 
@@ -207,8 +206,7 @@ def read_item_table(
     ('bad', 'good')
     """
     file_path = Path(path)
-    is_parquet = file_path.suffix.lower() == ".parquet"
-    columns = parquet_columns(file_path) if is_parquet else csv_columns(file_path)
+    columns = file_cells(file_path)
     kind, column = _item_column(file_path, columns, path_column, text_column)
     items = [as_text(cell) for cell in columns[column].tolist()]
     if not items:

@@ -9,7 +9,11 @@ from twohot.tables.column_roles import Columns as Columns
 from twohot.tables.column_roles import assign_roles as assign_roles
 from twohot.tables.column_roles import both_meant as both_meant
 from twohot.tables.column_roles import pick as pick
+from twohot.tables.columns import check_same_index as check_same_index
 from twohot.tables.columns import code_splits as code_splits
+from twohot.tables.columns import counts_up as counts_up
+from twohot.tables.columns import frame_columns as frame_columns
+from twohot.tables.columns import pandas_index as pandas_index
 from twohot.tables.csv_file import DELIMITERS as DELIMITERS
 from twohot.tables.csv_file import SAFE_COLUMN as SAFE_COLUMN
 from twohot.tables.csv_file import csv_columns as csv_columns
@@ -22,13 +26,9 @@ from twohot.tables.feature_file import FeatureBlocks, read_features, write_featu
 from twohot.tables.feature_file import map_tensors as map_tensors
 from twohot.tables.feature_file import streamed as streamed
 from twohot.tables.feature_file import write_tensors as write_tensors
+from twohot.tables.formats import file_cells as file_cells
 from twohot.tables.formats import table_header as table_header
-from twohot.tables.frames import check_same_index as check_same_index
-from twohot.tables.frames import counts_up as counts_up
-from twohot.tables.frames import frame_columns as frame_columns
-from twohot.tables.frames import pandas_index as pandas_index
-from twohot.tables.frames import parquet_columns as parquet_columns
-from twohot.tables.labelled_features import with_used_classes as with_used_classes
+from twohot.tables.label_file import with_used_classes as with_used_classes
 from twohot.tables.numpy_files import map_array as map_array
 from twohot.tables.parquet_files import SUFFIX as SUFFIX
 from twohot.tables.parquet_files import ParquetFiles as ParquetFiles

@@ -17,15 +17,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from glob import escape
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from twohot.base import ArgumentError, FloatArray, as_text, counted, first_few, is_missing
-from twohot.tables.number_cells import NUMBERS, holds_features
 
 # Columns of numbers among the features that look as if they were none: an amount, an age ----------
 # Features usually come as a series of columns, a common prefix and a number: e0, e1, e2. A column
@@ -179,6 +180,8 @@ ITEMS = ("path", "text", "item")
 IDS = ("id", "ids", "Id", "ID")
 ID_NAME = re.compile(r"(?i:(^|[\W_])ids?$)|[a-z]I[dD]$")
 INDEX_NAME = re.compile(r"|index|level_0|Unnamed: \d+|__index_level_\d+__")
+# What counts as a number in a frame.
+NUMBERS = (Real, Decimal, np.bool_)
 # In fewer rows numbers count up by chance.
 FEWEST_COUNTED = 10
 
@@ -376,6 +379,23 @@ def _pick_id(columns: Columns, free: Columns, chosen: str | None) -> str | None:
     if len(named) > 1:
         raise both_meant("id_column", *named[:2])
     return named[0] if named else None
+
+
+def holds_features(cells: NDArray[Any]) -> bool:
+    """Return whether a column is one of numbers, some of which may be missing.
+
+    Examples
+    --------
+    >>> holds_features(np.array([Decimal("0.5"), None, True], dtype=object))
+    True
+    >>> holds_features(np.array(["0.5"]))
+    False
+    """
+    if cells.dtype != object:
+        return cells.ndim == 1 and cells.dtype.kind in "fiub"
+    listed = cells.tolist() if cells.ndim == 1 else []
+    there = [cell for cell in listed if not is_missing(cell)]
+    return bool(there) and all(isinstance(cell, NUMBERS) for cell in there)
 
 
 def _names_rows(name: str) -> bool:
