@@ -116,22 +116,6 @@ def test_own_labels_are_not_read_where_none_is_kept(tmp_path):
     assert read_table(tmp_path / "x.npz", labels=path).labels.tolist() == [0, 0, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (("0", "0"), r"l.csv, column 'row', has 1 id more than once \('0'\)"),
-        (("0", "4"), r"l.csv, column 'row', has 1 id that no row has \('4'\)"),
-        (("-1", "x"), r"has 2 ids that no row has \('-1', 'x'\), where ids are positions in the"),
-        (("0", "1.5"), r"1 id that no row has \('1.5'\)"),
-    ],
-)
-def test_rows_that_are_none_are_refused(rows, message, tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    path = write_csv(tmp_path / "l.csv", "row,label", *(f"{row},a" for row in rows))
-    with pytest.raises(ValueError, match=message):
-        read_table(tmp_path / "x.npy", labels=path)
-
-
 def stored(tmp_path, ids, skipped=()):
     """Write features of three rows that know their ids, and what was skipped."""
     table = FeatureTable(
@@ -199,25 +183,6 @@ def test_features_without_ids_take_those_of_the_label_file(tmp_path):
         read_table(tmp_path / "x.npy", labels=shuffled)
     in_order = read_table(tmp_path / "x.npy", labels=shuffled, id_column="")
     assert in_order.given_labels.tolist() == ["a", "a", "b", "b"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["kind,size\na,1\nb,2\n", "label\ncat\n", 'label\n"cat'],
-    ids=["no label", "too short", "no CSV"],
-)
-def test_a_label_file_beside_a_frame_is_named(tmp_path, text):
-    path = tmp_path / "wrong.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=r"wrong\.csv"):
-        read_table(pd.DataFrame({"a": [0.5, 1.5], "b": [1.0, 2.0]}), labels=path)
-
-
-def test_classes_beside_a_frame_are_named(tmp_path):
-    (tmp_path / "names.txt").write_text("cat\ncat\n")
-    frame = pd.DataFrame({"a": [0.5, 1.5], "label": ["cat", "dog"]})
-    with pytest.raises(ValueError, match=r"names\.txt"):
-        read_table(frame, classes=tmp_path / "names.txt")
 
 
 def test_a_series_indexed_by_the_ids_in_another_order_is_refused(tmp_path):

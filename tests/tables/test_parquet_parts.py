@@ -159,37 +159,6 @@ def test_two_schemas_are_refused_by_name(tmp_path):
         read_table(folder)
 
 
-def test_rows_of_another_length_or_without_a_list(tmp_path):
-    lists = [row.tolist() for row in X]
-    lists[300] = lists[300][:7]
-    folder = tmp_path / "t"
-    folder.mkdir()
-    columns = {"embedding": pa.array(lists, pa.list_(pa.float32())), "y": Y}
-    pq.write_table(pa.table(columns), folder / "a.parquet", row_group_size=100)
-    table = read_table(folder)
-    with pytest.raises(ValueError, match=r"7 numbers at row 0 of row group 3 .* others 12"):
-        LinearProbe().fit(table.features, table.coded)
-    lists[300] = None
-    columns["embedding"] = pa.array(lists, pa.list_(pa.float32()))
-    pq.write_table(pa.table(columns), folder / "a.parquet", row_group_size=100)
-    table = read_table(folder)
-    with pytest.raises(ValueError, match=r"contains no list at row 0 of row group 3"):
-        LinearProbe().fit(table.features, table.coded)
-
-
-def test_a_folder_that_is_none(tmp_path):
-    with pytest.raises(ValueError, match="is a folder: pass a table of features"):
-        read_table(tmp_path)
-    with pytest.raises(FileNotFoundError, match="is not a file: pass Parquet files or a folder"):
-        read_table([tmp_path / "none.parquet"])
-    (tmp_path / "x.parquet").write_bytes(b"none")
-    with pytest.raises(ValueError, match=r"x\.parquet is not a Parquet file"):
-        read_table(tmp_path)
-    pq.write_table(pa.table({"e": pa.array([], pa.float32())}), tmp_path / "x.parquet")
-    with pytest.raises(ValueError, match=r"has no row in .*x\.parquet"):
-        read_table(tmp_path)
-
-
 def test_a_column_that_is_there_twice_is_said_to_be(tmp_path):
     cells = [pa.array([[0.0, 1.0]] * 4), *[pa.array(["a", "b"] * 2)] * 2]
     twice = pa.Table.from_arrays(cells, names=["x", "label", "label"])

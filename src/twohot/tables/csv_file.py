@@ -285,7 +285,7 @@ def _checked_header(path: Path, header: list[str], *, has_header: bool) -> list[
     return header
 
 
-# Columns of numbers from cells of text that arrive one by one ---------------------------------------
+# Columns of numbers from cells of text that arrive one by one -------------------------------------
 # A cell that is empty or says "NA" is a missing number. What is no number makes a column one of
 # words, which is no feature; unless most of its cells are numbers: then somebody has to say.
 

@@ -253,16 +253,16 @@ def _places_in_order(file: _LabelFile, ids: RowIds, skipped: Collection[str]) ->
 
 def of_feature_file(
     table: FeatureTable,
-    path: Any,
     labels: Any,
     choice: ColumnChoice,
-    classes: Any,
     missing: Collection[str],
+    *,
+    classes: Any,
 ) -> FeatureTable:
     """Return the table of a feature file; with `labels`, these in place of its own."""
     beside = replace(choice, label=None, id=None, item=None, group=None)
     if beside != ColumnChoice() or classes is not None:
-        problem = f"{path} is a feature file, which says itself what its columns are"
+        problem = "the source is a feature file, which says itself what its columns are"
         advice = "leave {classes} and the names of columns out."
         raise ArgumentError("", problem, advice, classes=...)
     table = _without_classes(table, missing)

@@ -144,9 +144,11 @@ class ParquetFiles:
     def _opened(self, file: int) -> Iterator[Any]:
         """Open a file; name it where its content cannot be read though its end could."""
         path, footer = self.paths[file], self.footers[file]
-        with _parquet_file(self.filesystems[file], path, footer) as stored:
-            with _named(f"{path} is damaged", "write it again."):
-                yield stored
+        with (
+            _parquet_file(self.filesystems[file], path, footer) as stored,
+            _named(f"{path} is damaged", "write it again."),
+        ):
+            yield stored
 
 
 def _load(module: str) -> Any:

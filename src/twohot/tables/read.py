@@ -146,7 +146,7 @@ def _table(
 ) -> FeatureTable:
     found = read_source(source, choice if labels is None else replace(choice, label=None))
     if isinstance(found, FeatureTable):
-        return of_feature_file(found, source, labels, choice, classes, missing)
+        return of_feature_file(found, labels, choice, missing, classes=classes)
     columns, own, about = found
     named = about.get("classes") if classes is None else _class_names(classes)
     # With a separate label file a column that was chosen may be in either.
