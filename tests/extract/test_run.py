@@ -2,7 +2,6 @@
 
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -200,14 +199,6 @@ def test_an_output_made_from_something_else_is_not_overwritten(photos, output, c
     assert output.read_bytes() != before
 
 
-def test_other_labels_of_the_same_items_are_something_else(photos, output):
-    items = read_image_folder(photos)
-    extract(items, Counting().backbone(), output)
-    for changes in ({"labels": 1 - items.labels}, {"classes": ("dog", "cat")}):
-        with pytest.raises(FileExistsError):
-            extract(replace(items, **changes), Counting().backbone(), output)
-
-
 def test_the_same_content_is_extracted_once(photos, output):
     # Copies in the same batch and in later ones.
     seeds = [0, 0, 1, 2, 0, 3, 3, 1]
@@ -216,7 +207,7 @@ def test_the_same_content_is_extracted_once(photos, output):
     counting = Counting()
     report = extract(read_image_folder(photos), counting.backbone(), output, batch_size=3)
     assert counting.batches == [3, 1]
-    assert (report.n_rows, report.n_extracted) == (8, 4)
+    assert (report.n_rows, report.n_extracted, report.n_duplicates) == (8, 4, 4)
     np.testing.assert_array_equal(read_features(output).features[:, 0], means(seeds))
 
 
@@ -316,14 +307,6 @@ def test_strict_refuses_an_output_that_lists_what_could_not_be_read(photos, outp
     for _ in range(2):
         with pytest.raises(ValueError, match=r"cat/000\.png could not be read .*leave strict=True"):
             extract(read_image_folder(photos), "pixels", output, strict=True)
-
-
-def test_duplicates_are_counted(photos, output):
-    first = (photos / "cat" / "000.png").read_bytes()
-    for name in ("cat/001.png", "dog/000.png"):
-        (photos / name).write_bytes(first)
-    report = extract(read_image_folder(photos), Counting().backbone(), output, batch_size=3)
-    assert (report.n_rows, report.n_extracted, report.n_duplicates) == (8, 6, 2)
 
 
 def test_two_extractions_to_one_output_do_not_meet(photos, output):
