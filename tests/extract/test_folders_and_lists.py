@@ -204,6 +204,7 @@ def test_one_column_can_be_chosen_where_both_names_occur(tmp_path):
         ({"items": (), "labels": np.zeros(0, int)}, "items is empty: pass at least one"),
         ({"labels": np.array([0, 1])}, r"labels\[1\]=1 names nothing: there is 1 name"),
         ({"images": np.zeros((3, 8, 8), np.uint8)}, "images has 3 entries for 2 items"),
+        ({"images": np.ma.masked_equal(np.zeros((2, 8), int), 0)}, "images has masked cells"),
     ],
 )
 def test_records_that_do_not_fit_together(changes, message):

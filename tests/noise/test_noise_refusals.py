@@ -109,6 +109,7 @@ REFUSED = [
             ([[1, 0], [np.nan, 1]], r"corruption\[1, 0\]=nan is not a probability"),
             ([[1, 0], [0.5, 0.4]], r"corruption has a row .* sum to one \(row 1: 0.9\)"),
             ([[np.inf, 0], [0.5, 0.5]], r"corruption has a row .* sum to one \(row 0: inf\)"),
+            (np.ma.masked_equal(np.eye(2), 0), r"corruption has masked cells, the first at"),
             (np.eye(3), r"corruption has 3 rows for 2 classes.*have no sample"),
         )
     ),
@@ -124,6 +125,7 @@ REFUSED = [
         (boundary(rate=rate), r"noise_rate=.* pass a number from 0 to 0\.95")
         for rate in (-0.1, 0.96, 1.0, np.nan, "0.5", None)
     ),
+    (boundary(np.ma.masked_less(np.eye(2), 1)), r"probabilities has masked cells, the first at"),
     (boundary([[0.5, 0.5]]), r"probabilities has 1 row and labels has 2"),
     (boundary([[0.2, 0.3, 0.5]] * 2), r"probabilities has 3 columns for 2 classes"),
     (boundary([[0.5, 0.5], [0.5, 0.6]]), r"do not sum to one \(row 1: 1\.1\)"),

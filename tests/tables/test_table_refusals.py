@@ -213,9 +213,11 @@ ARGUMENTS = [
     (coded([0, 2], ["a", "b"]), r"labels holds 2 in row 1, .* among the 2 classes: .* from 0 to 1"),
     (coded([0, -2], ["a", "b"]), r"labels holds -2 in row 1, which is no position"),
     (coded([0, 1], ["1", "2"]), r"labels has 1 label that is none of the 2 classes \('0'\)"),
+    (coded([0, 1], [object(), object()]), r"classes holds <object object at .*> in row 0, which"),
     # Ids
     (ids(["a", "", "b", None]), r"column 'nr' has no id in 2 rows \(row 1, 3, from 0\): name ano"),
     (ids(["a", "b", "a", "c", "c"]), r"holds 'a' more than once \(in rows 0, 2, .* and 1 oth"),
+    (ids([object(), object()]), r"column 'nr' holds <object object at .*> in row 0, which is no"),
     (ids([1, 1.0]), r"holds '1' more than once"),
     (lambda _: RowIds(["a", "b", "a"]).places_of(["b"], "x"), r"1 id of the rows occur .* \('a'\)"),
     (lambda _: RowIds(["a"], "colour"), "kind='colour'"),

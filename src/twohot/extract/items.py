@@ -18,6 +18,7 @@ from twohot.base import (
     check_choice,
     check_codes,
     check_names,
+    check_real,
     counted,
     first_few,
     missing_texts,
@@ -88,6 +89,7 @@ class LabelledItems:
         if n_items == 0:
             raise ArgumentError("items", "is empty", "pass at least one item.")
         check_codes("labels", self.labels, n_items, len(self.classes))
+        check_real("images", self.images)
         if self.images is not None and len(self.images) != n_items:
             entries = counted(len(self.images), "entry", "entries")
             advice = "pass one for each, or None to read the items as paths."
