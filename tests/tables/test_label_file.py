@@ -43,35 +43,29 @@ def test_rows_that_are_not_named_keep_their_own_label(tmp_path):
 
 
 def test_a_label_file_may_name_new_classes_unless_each_class_has_a_superclass(tmp_path):
-    table = FeatureTable(features=X, labels=np.array([0, 1, 0, -1]), classes=("dog", "cat"))
+    codes, classes = np.array([0, 1, 0, -1]), ["dog", "cat"]
+    table = FeatureTable(features=X, labels=codes, classes=tuple(classes))
     write_features(tmp_path / "x.features", table)
-    path = write_csv(tmp_path / "l.csv", "row,label", "2,yak", "0,ant")
-    found = read_table(tmp_path / "x.features", labels=path)
-    assert found.classes == ("dog", "cat", "ant", "yak")
-    assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
-    assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
     grouped = replace(table, superclass=np.array([0, 0]), superclass_names=("pet",))
     write_features(tmp_path / "y.features", grouped)
-    np.savez(tmp_path / "y.npz", X=X, y=[0, 1, 0, -1], classes=["dog", "cat"], superclass=[0, 0])
-    for name in ("y.features", "y.npz"):
-        with pytest.raises(ValueError, match="table has superclasses, and 'ant', 'yak' are in non"):
-            read_table(tmp_path / name, labels=path)
-
-
-def test_a_label_file_may_name_new_classes_beside_an_archive(tmp_path):
-    classes = ["dog", "cat"]
-    np.savez(tmp_path / "x.npz", X=X, y=[0, 1, 0, -1], true_label=[0, 1, 1, 1], classes=classes)
+    np.savez(tmp_path / "x.npz", X=X, y=codes, classes=classes, true_label=[0, 1, 1, 1])
+    np.savez(tmp_path / "y.npz", X=X, y=codes, classes=classes, superclass=[0, 0])
     path = write_csv(tmp_path / "l.csv", "row,label", "2,yak", "0,ant")
-    found = read_table(tmp_path / "x.npz", labels=path)
-    assert found.classes == ("dog", "cat", "ant", "yak")
-    assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
+    other = write_csv(tmp_path / "o.csv", "row,label", *(f"{row},yak" for row in range(4)))
+    for suffix in ("features", "npz"):
+        found = read_table(tmp_path / f"x.{suffix}", labels=path)
+        assert found.classes == ("dog", "cat", "ant", "yak")
+        assert found.given_labels.tolist() == ["ant", "cat", "yak", None]
+        assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
+        with pytest.raises(ValueError, match="table has superclasses, and 'ant', 'yak' are in non"):
+            read_table(tmp_path / f"y.{suffix}", labels=path)
+        with pytest.raises(
+            ValueError, match="pass the labels of these rows; new classes may stand"
+        ):
+            read_table(tmp_path / f"x.{suffix}", labels=other)
     assert found.true_labels.tolist() == [0, 1, 1, 1]
-    assert found.columns_in_words.endswith("new classes: 'ant', 'yak'")
     with pytest.raises(ValueError, match="2 labels that are none of the 2 classes"):
         read_table(tmp_path / "x.npz", labels=path, classes=classes)
-    other = write_csv(tmp_path / "o.csv", "row,label", *(f"{row},yak" for row in range(4)))
-    with pytest.raises(ValueError, match="pass the labels of these rows; new classes may stand"):
-        read_table(tmp_path / "x.npz", labels=other)
 
 
 @pytest.mark.parametrize("rows", [range(4), (3, 1)])

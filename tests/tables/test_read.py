@@ -241,6 +241,7 @@ def test_npz_by_splits(split_archive):
     np.testing.assert_array_equal(train.features, X[:3])
     np.testing.assert_array_equal(test.features, X[3:].astype(np.float16))
     assert (train.labels.tolist(), test.labels.tolist()) == ([0, 1, 2], [0, 1])
+    assert (list(train.ids), list(test.ids)) == (["2", "3", "4"], ["0", "1"])
     assert table.true_labels is None
 
 

