@@ -140,10 +140,16 @@ def test_human_labels_that_do_not_fit(tmp_path, monkeypatch, file, content, mess
         load_data_set("cifar100", tmp_path, labels="human")
 
 
-def test_human_labels_that_are_not_there(tmp_path, monkeypatch):
+def test_human_labels_that_are_not_there_or_damaged(tmp_path, monkeypatch):
     archives.write_cifar100(tmp_path, monkeypatch)
     with pytest.raises(FileNotFoundError, match=r"looked for CIFAR-100_human.pt, .*cifar-10-100n"):
         load_data_set("cifar100", tmp_path, labels="human")
+    for suffix in ("npz", "npy", "pt"):
+        path = tmp_path / f"CIFAR-100_human.{suffix}"
+        path.write_bytes(b"PK\x03\x04")
+        with pytest.raises(ValueError, match=rf"human\.{suffix} is "):
+            load_data_set("cifar100", tmp_path, labels="human")
+        path.unlink()
     (tmp_path / "CIFAR-100_human.csv").write_text("label\n1\n")
     with pytest.raises(ValueError, match=r"has no 'noisy_label' but \['label'\]"):
         load_data_set("cifar100", tmp_path, labels="human")

@@ -29,6 +29,7 @@ from twohot.tables.feature_file import write_tensors as write_tensors
 from twohot.tables.formats import file_cells as file_cells
 from twohot.tables.formats import table_header as table_header
 from twohot.tables.label_file import with_used_classes as with_used_classes
+from twohot.tables.numpy_files import load_arrays as load_arrays
 from twohot.tables.numpy_files import map_array as map_array
 from twohot.tables.parquet_files import SUFFIX as SUFFIX
 from twohot.tables.parquet_files import ParquetFiles as ParquetFiles
