@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any
+from threading import Lock
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -317,7 +318,8 @@ class ParquetFeatures(PartedRows):
         self.files = files
         self.columns = tuple(columns)
         self._decoded = np.zeros(self.n_parts, dtype=bool)  # and kept in the scratch file
-        self._scratch: int | None = None  # descriptor of the file
+        self._scratch: IO[bytes] | None = None  # a file without a name
+        self._turn = Lock()  # at the place in that file
 
     def read_part(self, number: int) -> NDArray[Any]:
         """Return the rows of a row group: decoded the first time, then as they were kept."""
@@ -326,7 +328,10 @@ class ParquetFeatures(PartedRows):
             return np.empty(shape, self.dtype)
         if self._scratch is not None and self._decoded[number]:
             rows = np.empty(shape, self.dtype)
-            if _read_whole(self._scratch, rows, self._offset(number)):
+            with self._turn:
+                self._scratch.seek(self._offset(number))
+                n_read = self._scratch.readinto(rows.data.cast("B"))  # type: ignore[attr-defined]
+            if n_read == rows.nbytes:
                 return rows
         rows = self.decode(number)
         self._keep(number, rows)
@@ -341,7 +346,10 @@ class ParquetFeatures(PartedRows):
     def __getstate__(self) -> dict[str, Any]:
         # A scratch file stays where it is.
         forgotten = {"_decoded": np.zeros(self.n_parts, dtype=bool), "_scratch": None}
-        return super().__getstate__() | forgotten
+        return super().__getstate__() | forgotten | {"_turn": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state | {"_turn": Lock()})
 
     def _check_finite(self, number: int, rows: NDArray[Any]) -> None:
         try:
@@ -364,34 +372,19 @@ class ParquetFeatures(PartedRows):
     def _keep(self, number: int, rows: NDArray[Any]) -> None:
         """Write rows to the scratch file, if there is room for them."""
         try:
-            if self._scratch is None:
-                self._scratch = _scratch_file(self)
-            written = os.pwrite(self._scratch, rows.data.cast("B"), self._offset(number))
+            with self._turn:
+                if self._scratch is None:
+                    scratch = tempfile.TemporaryFile(prefix="twohot-", buffering=0)  # noqa: SIM115
+                    self._scratch = scratch
+                    weakref.finalize(self, scratch.close)
+                self._scratch.seek(self._offset(number))
+                written = self._scratch.write(rows.data.cast("B"))
         except OSError:
             return
         self._decoded[number] = written == rows.nbytes
 
     def _offset(self, number: int) -> int:
         return int(self.bounds[number]) * self.shape[1] * self.dtype.itemsize
-
-
-def _scratch_file(owner: object) -> int:
-    """Return a file without a name, which is gone with its owner."""
-    file, path = tempfile.mkstemp(prefix="twohot-", suffix=".rows")
-    Path(path).unlink()
-    weakref.finalize(owner, os.close, file)
-    return file
-
-
-def _read_whole(file: int, rows: NDArray[Any], offset: int) -> bool:
-    """Read rows from a file; return whether all of them were there."""
-    content, done = rows.data.cast("B"), 0
-    while done < rows.nbytes:
-        n_read = os.preadv(file, [content[done:]], offset + done)
-        if n_read == 0:
-            return False
-        done += n_read
-    return True
 
 
 def list_rows(column: Any, width: int, place: str) -> NDArray[Any]:
