@@ -26,7 +26,7 @@ from twohot.base import (
 )
 from twohot.tables.column_roles import LABELS, ColumnRoles, Columns, holds_features
 from twohot.tables.row_ids import COLUMN, RowIds
-from twohot.tables.table import POSITIONS, FeatureTable, code_given_and_true
+from twohot.tables.table import FeatureTable, code_given_and_true
 
 # What items are by the usual names of their column.
 ITEM_KINDS = {"path": "image", "text": "text", "item": ""}
@@ -64,7 +64,7 @@ def table_from_columns(
         problem = f"no label column among {first_few(columns)}"
         advice = "name it by {label_column}, or pass {labels}."
         raise ArgumentError("", problem, advice, label_column=..., labels=...)
-    for name in (label, roles.true_label, split, item, roles.group, roles.id):
+    for name in (label, roles.true_label, split, item, roles.group):
         if name is not None and columns[name].shape != (len(features),):
             rows = f"{len(features)} rows of features: pass one value per row."
             raise ValueError(f"{name!r} has shape {columns[name].shape} for {rows}")
@@ -81,7 +81,6 @@ def table_from_columns(
         items=items,
         item_kind=item_kind(item, items or []),
         true_labels=None if true is None else true.codes,
-        ids=POSITIONS if roles.id is None else RowIds.of_column(roles.id, columns[roles.id]),
         groups=None if roles.group is None else columns[roles.group],
     )
 

@@ -168,9 +168,7 @@ def _table(
         ids, words = joined.ids, "; ".join(filter(None, [words, joined.words]))
     # A review may have made new classes; whoever names all of them has none.
     how = {"labelled": labelled, "extend": labels is not None and classes is None}
-    table = table_from_columns(
-        features, columns, replace(roles, id=None), named, missing=missing, **how
-    )
+    table = table_from_columns(features, columns, roles, named, missing=missing, **how)
     if labels is not None and named is not None:
         known = [as_text(entry) for entry in named]
         made = new_classes(table.classes, known, grouped="superclass" in about)
