@@ -1,5 +1,6 @@
 """Backbones: the same numbers as the packages they come from, and names that are not known."""
 
+import re
 import sys
 import urllib.error
 from types import SimpleNamespace
@@ -16,11 +17,11 @@ from twohot.extract.backbones import (
     IMAGENET,
     PACKAGES,
     _backbone,
+    check_registered,
     headless,
     load_torchvision,
     load_with_torchvision,
-    registered_models,
-    surely_unknown,
+    models_source,
 )
 
 
@@ -349,12 +350,12 @@ def test_no_name_that_a_package_knows_is_refused(torchvision, monkeypatch):
     timm = load_with_torchvision("timm", "vision", "tests")
     models = torchvision.models
     names = {*models.list_models(module=models), *timm.models._registry._model_entrypoints}
-    words = {word for source in backbones._sources() for word in backbones.WORD.findall(source)}
-    assert names <= words
-    assert set(timm.list_models()) <= set(registered_models())
-    # Models may have been added by now: the packages themselves are asked.
-    assert not surely_unknown("resnet43")
+    source = models_source()
+    assert names <= set(re.findall(r"\w+", source))
+    assert set(timm.list_models()) <= set(backbones.REGISTERED.findall(source))
+    check_registered("resnet43")  # models may have been added by now: the packages are asked
     for package in PACKAGES:
         monkeypatch.delitem(sys.modules, package)
-    assert surely_unknown("resnet43")
-    assert not surely_unknown("timm/resnet50.a1_in1k")
+    check_registered("timm/resnet50.a1_in1k")
+    with pytest.raises(ValueError, match="'resnet43' is not known"):
+        check_registered("resnet43")

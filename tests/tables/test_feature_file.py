@@ -1,6 +1,7 @@
 """Feature files come back exactly, through blocks only, or say why they cannot be read."""
 
 import json
+import os
 import tracemalloc
 from itertools import pairwise
 
@@ -266,6 +267,14 @@ def test_a_file_cut_anywhere(written):
     short.write_bytes(content + b"\0")
     with pytest.raises(ValueError, match=r"is not a feature file"):
         read_features(short)
+
+
+def test_a_file_that_may_not_be_read(written):
+    written.chmod(0)
+    if os.access(written, os.R_OK):
+        pytest.skip("this user may read every file")
+    with pytest.raises(PermissionError, match=r"table\.features"):
+        read_features(written)
 
 
 def test_a_safetensors_file_of_someone_else(path):

@@ -249,6 +249,10 @@ ARGUMENTS = [
         parquet([[[0.0]], ["a"], ["b"]], ["x", "label", "label"]),
         r"x\.parquet has 2 columns named 'label': rename one",
     ),
+    (
+        lambda _: read_table(pa.Table.from_arrays([pa.array([0.0])] * 2, names=["x", "x"])),
+        r"source has two columns of one name .Expected",
+    ),
     # Feature files to be written
     (blocks(np.ones((2, 3))), r"end after 2 of 5 rows: pass as many rows as labels"),
     (blocks(np.ones((4, 3)), np.ones((2, 3))), r"at row 4 has shape \(2, 3\), which does not fit"),

@@ -100,6 +100,7 @@ def map_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file: pass the path of a feature file.")
+    path.open("rb").close()  # safetensors says that there is none where it may not be read
     try:
         # safetensors itself checks that the tensors fill the file, without a hole or an overlap.
         with safe_open(path, framework="numpy") as file:
