@@ -54,6 +54,7 @@ from twohot.base.labels import Labels as Labels
 from twohot.base.labels import check_all_labelled as check_all_labelled
 from twohot.base.labels import check_classes as check_classes
 from twohot.base.labels import check_column_order as check_column_order
+from twohot.base.labels import check_named as check_named
 from twohot.base.labels import check_some_labelled as check_some_labelled
 from twohot.base.labels import check_two_classes as check_two_classes
 from twohot.base.labels import code_labels as code_labels

@@ -1,17 +1,28 @@
 """Backbones: the same numbers as the packages they come from, and names that are not known."""
 
+import re
 import sys
 import urllib.error
+from types import SimpleNamespace
 
+import huggingface_hub
 import numpy as np
 import pytest
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
 from pictures import noise
-from twohot.extract import backbones as _torchvision
-from twohot.extract import load_backbone
-from twohot.extract.backbones import IMAGENET, _backbone, headless, load_torchvision
+from twohot.extract import backbones, load_backbone
+from twohot.extract.backbones import (
+    IMAGENET,
+    PACKAGES,
+    _backbone,
+    check_registered,
+    headless,
+    load_torchvision,
+    load_with_torchvision,
+    models_source,
+)
 
 
 def features(backbone, images):
@@ -115,16 +126,7 @@ def test_a_processor_computes_with_few_images_at_a_time(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "n_features"),
-    [
-        ("resnet50", 2048),
-        ("vit_b_16", 768),
-        ("vgg11", 4096),
-        ("convnext_tiny", 768),
-        ("swin_t", 768),
-        ("densenet121", 1024),
-        ("mobilenet_v3_small", 1024),
-    ],
+    ("name", "n_features"), [("vit_b_16", 768), ("vgg11", 4096), ("mobilenet_v3_small", 1024)]
 )
 def test_what_comes_before_the_last_layer_is_kept(torchvision, name, n_features):
     import torch  # noqa: PLC0415
@@ -148,19 +150,18 @@ def test_other_models_of_torchvision_have_their_own_transform(torchvision):
 
 
 @pytest.mark.usefixtures("random_weights")
-@pytest.mark.parametrize("name", ["test_resnet", "timm/test_resnet"])
-def test_models_of_timm_are_pooled_and_have_their_own_transform(name):
-    backbone = load_backbone(name)
+def test_models_of_timm_are_pooled_and_have_their_own_transform():
     image = Image.fromarray(noise(0, (300, 200)))
-    assert tuple(backbone.prepare(image).shape) == (3, 160, 160)
-    assert features(backbone, [image]).shape == (1, 96)
-    assert "CenterCrop(size=(160, 160))" in backbone.description["transform"]
-
-
-@pytest.mark.usefixtures("random_weights")
-def test_a_prefix_says_that_timms_model_is_meant():
-    ours, timms = load_backbone("resnet34"), load_backbone("timm/resnet34")
-    assert ours.description["transform"] != timms.description["transform"]
+    for name in ("test_resnet", "timm/test_resnet"):
+        backbone = load_backbone(name)
+        assert tuple(backbone.prepare(image).shape) == (3, 160, 160)
+        assert features(backbone, [image]).shape == (1, 96)
+        assert "CenterCrop(size=(160, 160))" in backbone.description["transform"]
+    # A prefix says that timm's model is meant where both have the name.
+    transforms = {
+        load_backbone(name).description["transform"] for name in ("resnet34", "timm/resnet34")
+    }
+    assert len(transforms) == 2
 
 
 @pytest.mark.usefixtures("random_weights")
@@ -194,41 +195,23 @@ def test_pixels_of_several_sizes():
         features(backbone, [noise(0, (8, 8)), noise(0, (9, 8))])
 
 
-@pytest.mark.usefixtures("torchvision")
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("resnet43", "backbone='resnet43' is not known: did you mean .*resnet34"),
-        ("efficientnet_light0", "did you mean efficientnet_lite0"),
-        ("timm/restnet10t", "did you mean"),
-        (
-            "resnet18.nosuch",
-            r"is not known \(Invalid pretrained tag .*leave out what follows the dot",
-        ),
-        ("?", "is not known: pass a name of torchvision or timm"),
-    ],
-)
-def test_unknown_names_list_near_ones(name, message):
-    with pytest.raises(ValueError, match=message):
-        load_backbone(name)
-
-
 @pytest.mark.usefixtures("random_weights")
-def test_a_model_without_a_last_linear_layer():
-    with pytest.raises(ValueError, match="SqueezeNet has no linear layer to remove: pass another"):
-        load_backbone("squeezenet1_1")
-
-
 @pytest.mark.parametrize(
     ("name", "kind", "message"),
     [
+        ("resnet43", "image", "backbone='resnet43' is not known: did you mean .*resnet34"),
+        ("efficientnet_light0", "image", "did you mean efficientnet_lite0"),
+        ("timm/restnet10t", "image", "did you mean"),
+        ("resnet18.nosuch", "image", r"\(Invalid pretrained tag .*leave out what follows the dot"),
+        ("?", "image", "is not known: pass a name of torchvision or timm"),
+        ("squeezenet1_1", "image", "SqueezeNet has no linear layer to remove: pass another"),
         ("resnet34", "text", "backbone='resnet34' takes images, and the items are texts"),
         ("pixels", "text", "takes images"),
         ("minilm", "image", "backbone='minilm' takes texts, and the items are images"),
         ("pixels", "sound", "kind='sound' is not known"),
     ],
 )
-def test_backbones_of_another_kind(name, kind, message):
+def test_backbones_that_cannot_be_taken(name, kind, message):
     with pytest.raises(ValueError, match=message):
         load_backbone(name, kind)
 
@@ -263,61 +246,116 @@ def test_a_missing_extra_says_how_to_install_it(monkeypatch, name, kind, missing
         load_backbone(name, kind)
 
 
-class FakeTorch:
-    """Counts the operators that are declared."""
-
-    def __init__(self):
-        self.library = self
-        self.declared = []
-
-    def Library(self, namespace, _):  # noqa: N802 (torch's name)
-        self.declared.append(namespace)
-        return self
-
-    def define(self, signature):
-        self.declared.append(signature.split("(")[0])
-
-
-@pytest.fixture
-def imports(monkeypatch):
-    """What importing torch and torchvision gives, in turn; errors are raised."""
-    outcomes = []
+def test_operators_that_torchvision_misses_are_declared_once(monkeypatch):
+    missing = RuntimeError("operator torchvision::nms does not exist")
+    outcomes, declared = [missing, "torchvision", missing, RuntimeError("another fault")], []
 
     def load_extra(module, *_):
         if module == "torch":
-            return outcomes[0]
-        outcome = outcomes.pop(1)
+            define = SimpleNamespace(define=lambda said: declared.append(said.split("(")[0]))
+            return SimpleNamespace(library=SimpleNamespace(Library=lambda *_: define))
+        outcome = outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    monkeypatch.setattr(_torchvision, "load_extra", load_extra)
-    monkeypatch.setattr(_torchvision, "_declarations", [])
-    return outcomes
-
-
-def test_operators_that_torchvision_misses_are_declared_once(imports):
-    missing = RuntimeError("operator torchvision::nms does not exist")
-    imports.extend([FakeTorch(), missing, "torchvision", missing])
+    monkeypatch.setattr(backbones, "load_extra", load_extra)
+    monkeypatch.setattr(backbones, "_declarations", [])
     assert load_torchvision("tests") == "torchvision"
-    assert imports[0].declared == ["torchvision", "nms", "qnms"]
-    with pytest.raises(RuntimeError, match="does not exist"):
-        load_torchvision("tests")
-
-
-@pytest.mark.parametrize("outcome", ["torchvision", RuntimeError("another fault")])
-def test_nothing_is_declared_otherwise(imports, outcome):
-    imports.extend([FakeTorch(), outcome])
-    if isinstance(outcome, str):
-        assert load_torchvision("tests") == "torchvision"
-    else:
-        with pytest.raises(RuntimeError, match="another fault"):
+    for _ in range(2):  # of any other fault nothing is declared, nor twice
+        with pytest.raises(RuntimeError, match=r"does not exist|another fault"):
             load_torchvision("tests")
-    assert imports[0].declared == []
+    assert declared == ["nms", "qnms"]
 
 
-def test_texts_do_not_need_torchvision(imports, monkeypatch):
-    monkeypatch.setattr(_torchvision, "find_spec", lambda _: None)
-    imports.extend([FakeTorch(), "sentence_transformers"])
-    loaded = _torchvision.load_with_torchvision("sentence_transformers", "text", "tests")
-    assert loaded == "sentence_transformers"
+def test_texts_do_not_need_torchvision(monkeypatch):
+    monkeypatch.setattr(backbones, "find_spec", lambda _: None)
+    monkeypatch.setattr(backbones, "load_extra", lambda module, *_: module)
+    assert (
+        load_with_torchvision("sentence_transformers", "text", "tests") == "sentence_transformers"
+    )
+
+
+# Whether a name is known, before anything is imported ---------------------------------------------
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """A hub that has one model, and remembers what it was asked for."""
+    questions = []
+
+    def model_info(_, place, **__):
+        questions.append(place)
+        if place == "there/model":
+            return "info"
+        if place.endswith("offline"):
+            raise ConnectionError("no route to host")
+        response = SimpleNamespace(headers={}, request=None, status_code=404)
+        raise huggingface_hub.errors.RepositoryNotFoundError("404", response=response)
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", model_info)
+    return questions
+
+
+@pytest.fixture
+def _nothing_is_imported(monkeypatch):
+    """Look like a process that has imported no package of models, and may not."""
+    for name in ("load_torchvision", "load_with_torchvision"):
+        monkeypatch.setattr(backbones, name, lambda *_: pytest.fail("imported"))
+    for package in PACKAGES:
+        monkeypatch.delitem(sys.modules, package, raising=False)
+
+
+@pytest.mark.usefixtures("_nothing_is_imported")
+@pytest.mark.parametrize(
+    ("name", "questions", "message"),
+    [
+        ("nosuch", ["sentence-transformers/nosuch", "nosuch"], "is not known, neither as a folder"),
+        ("nosuch/model", ["nosuch/model"], "is not known, neither as a folder nor"),
+        ("no such model!", [], "backbone='no such model!' is not known, neither as"),
+        ("../nosuch", [], "is not known, neither as a folder nor"),
+        ("is/offline", ["is/offline"], r"is no folder .* \(no route to host\): connect"),
+        ("there/model", ["there/model"], "imported"),
+    ],
+)
+def test_a_text_model_that_is_not_known_is_refused_by_one_question(asked, name, questions, message):
+    with pytest.raises((ValueError, OSError, pytest.fail.Exception), match=message):
+        load_backbone(name, "text")
+    assert asked == questions
+
+
+@pytest.mark.usefixtures("_nothing_is_imported")
+def test_a_model_that_was_fetched_before_needs_no_hub(asked, monkeypatch):
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: "config.json")
+    with pytest.raises(pytest.fail.Exception, match="imported"):
+        load_backbone("my/model", "text")
+    assert asked == []
+
+
+def test_a_hub_without_an_answer_is_not_waited_for_by_timm(monkeypatch):
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: 1 / 0)
+    with pytest.raises(OSError, match=r"\(division by zero\): connect, or take 'efficientnet_lit"):
+        load_backbone("timm/test_resnet")
+
+
+@pytest.mark.usefixtures("_nothing_is_imported")
+def test_an_unknown_image_model_is_refused_without_an_import():
+    with pytest.raises(ValueError, match=r"'resnet43' is not known: did you mean .*resnet34"):
+        load_backbone("resnet43")
+    with pytest.raises(pytest.fail.Exception, match="imported"):
+        load_backbone("resnet50")
+
+
+def test_no_name_that_a_package_knows_is_refused(torchvision, monkeypatch):
+    timm = load_with_torchvision("timm", "vision", "tests")
+    models = torchvision.models
+    names = {*models.list_models(module=models), *timm.models._registry._model_entrypoints}
+    source = models_source()
+    assert names <= set(re.findall(r"\w+", source))
+    assert set(timm.list_models()) <= set(backbones.REGISTERED.findall(source))
+    check_registered("resnet43")  # models may have been added by now: the packages are asked
+    for package in PACKAGES:
+        monkeypatch.delitem(sys.modules, package)
+    check_registered("timm/resnet50.a1_in1k")
+    with pytest.raises(ValueError, match="'resnet43' is not known"):
+        check_registered("resnet43")
