@@ -89,6 +89,7 @@ from twohot.base.pictures import COLOURS as COLOURS
 from twohot.base.pictures import GREEN as GREEN
 from twohot.base.pictures import METADATA as METADATA
 from twohot.base.pictures import METHOD_COLOURS as METHOD_COLOURS
+from twohot.base.pictures import ORANGE as ORANGE
 from twohot.base.pictures import SKY as SKY
 from twohot.base.pictures import VERMILION as VERMILION
 from twohot.base.pictures import group_colour as group_colour
