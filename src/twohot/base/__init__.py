@@ -1,6 +1,10 @@
 """What every room needs: checked input, error messages, labels, files, optional packages."""
 
 from twohot.base.arrays import STORED as STORED
+from twohot.base.arrays import BoolArray as BoolArray
+from twohot.base.arrays import FloatArray as FloatArray
+from twohot.base.arrays import IntArray as IntArray
+from twohot.base.arrays import Matrix as Matrix
 from twohot.base.arrays import NotFiniteError as NotFiniteError
 from twohot.base.arrays import as_numpy as as_numpy
 from twohot.base.arrays import boundary as boundary
@@ -98,8 +102,3 @@ from twohot.base.pictures import new_figure as new_figure
 from twohot.base.pictures import round_colour as round_colour
 from twohot.base.pictures import round_marker as round_marker
 from twohot.base.pictures import write_figure as write_figure
-from twohot.base.types import BoolArray as BoolArray
-from twohot.base.types import FloatArray as FloatArray
-from twohot.base.types import IntArray as IntArray
-from twohot.base.types import Matrix as Matrix
-from twohot.base.types import Round as Round

@@ -19,11 +19,11 @@ from twohot.base import (
     ArgumentError,
     FloatArray,
     Matrix,
-    Round,
     stored_file,
     whole_stored_file,
     why_not_written,
 )
+from twohot.probes.recipe import Round
 from twohot.rows import Block, Coordinates, Preparation, Rows, Terms
 from twohot.solve import Evaluation
 

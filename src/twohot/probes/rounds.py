@@ -18,13 +18,12 @@ from twohot.base import (
     FloatArray,
     IntArray,
     Matrix,
-    Round,
     boundary,
     check_class_count,
     top_shares,
 )
 from twohot.probes.checkpoint import Checkpoint
-from twohot.probes.recipe import Recipe
+from twohot.probes.recipe import Recipe, Round
 from twohot.rows import Block, ClusterLostError, Coordinates, Rows, Terms, lost_after
 from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softmax
 

@@ -23,7 +23,6 @@ from safetensors.numpy import save
 
 from twohot.base import (
     ArgumentError,
-    Round,
     cause_of,
     check_count,
     check_precision,
@@ -34,6 +33,7 @@ from twohot.base import (
     parse_json,
     whole_file,
 )
+from twohot.probes.recipe import Round
 from twohot.rows import Preparation
 
 # All that makes a fitted probe, checked: what is loaded must predict what was saved ---------------

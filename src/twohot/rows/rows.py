@@ -232,18 +232,12 @@ class Rows:
         everything = np.arange(self.n_samples)
         return self._like(type(self), self.X[:, -n_columns:], self.preparation, everything)
 
-    def of_classes(self, n_classes: int) -> "Rows":
-        """Return the same rows for outputs of another number of classes."""
-        everything = np.arange(self.n_samples)
-        return self._like(type(self), self.X, self.preparation, everything, n_classes)
-
     def _like(
         self,
         kind: type["Rows"],
         X: Matrix,
         preparation: Preparation | None,
         index: IntArray,
-        n_classes: int | None = None,
     ) -> "Rows":
         """Return rows X in a kind of store, with what stands beside some of these."""
         weights = self.given_weights
@@ -251,7 +245,7 @@ class Rows:
             X,
             preparation,
             dtype=self.dtype,
-            n_classes=self.n_classes if n_classes is None else n_classes,
+            n_classes=self.n_classes,
             weights=None if weights is None else weights[index],
             intercept=self.intercept,
             n_jobs=self.n_jobs,
