@@ -7,6 +7,8 @@ import scipy.sparse as sp
 import problems
 import twin
 from twohot import DistilledProbe, LinearProbe, PartialLabelProbe, top_candidates
+from twohot.probes.base import warn_of_long_fit
+from twohot.rows import AS_THEY_ARE, Rows
 
 DATA = problems.synthetic()
 X, Y = DATA.X, DATA.given_labels
@@ -86,12 +88,6 @@ def test_what_was_given_may_be_soft(dense):
     made = top_candidates(by_hand.predict_proba(X)).toarray()
     by_hand.fit_soft(X, (made + given) / 2)
     np.testing.assert_allclose(probe.coef_, by_hand.coef_, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.5, "half", None, True])
-def test_a_share_is_from_zero_to_one(share):
-    with pytest.raises(ValueError, match=r"given_share=.* is not allowed: pass a number from 0"):
-        PartialLabelProbe(given_share=share).fit(X, Y)
 
 
 def test_the_robust_student_starts_from_the_teacher():
@@ -196,6 +192,15 @@ def test_records_are_complete():
         assert np.isfinite(entry.value)
         # A part that all classes share would change no output, only the penalty.
         np.testing.assert_allclose(entry.coef.sum(axis=0), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_rounds", "n_passes"), [(1, 10), (3, 30)])
+def test_a_fit_of_very_many_outputs_says_how_long_it_takes(n_rounds, n_passes):
+    rows = Rows(np.broadcast_to(X[0], (3_000_000, 12)), AS_THEY_ARE, n_classes=40)
+    message = rf"X has 3,000,000 rows and y 40 classes: .* {n_passes} passes, and [1-9]\d* min or"
+    with pytest.warns(UserWarning, match=message):
+        warn_of_long_fit(rows, n_rounds)
+    assert rows.n_passes == 0
 
 
 def test_students_undo_noise_on_digits():

@@ -131,27 +131,6 @@ def test_candidates_are_kept_sparse():
     assert found.nnz == 20
 
 
-@pytest.mark.parametrize(
-    "outputs",
-    [[0.5, 0.5], [[np.nan, 1.0]], [[np.inf, 1.0]], [["a", "b"]], [[1j, 1.0]]],
-    ids=["one row", "nan", "infinity", "strings", "complex"],
-)
-def test_outputs_must_be_rows_of_finite_scores(outputs):
-    with pytest.raises(ValueError, match=r"outputs has shape.*pass one row of finite scores"):
-        top_candidates(outputs)
-
-
-@pytest.mark.parametrize("n_candidates", [0, -1, 1.5, True])
-def test_the_number_of_candidates_is_a_count(n_candidates):
-    with pytest.raises(ValueError, match=r"n_candidates=.*an integer of at least 1"):
-        top_candidates([[0.5, 0.3, 0.2]], n_candidates)
-
-
-def test_more_candidates_than_classes():
-    with pytest.raises(ValueError, match="n_candidates=4 is more than the 3 classes: pass at most"):
-        top_candidates([[0.5, 0.3, 0.2]], 4)
-
-
 # By block ----------------------------------------------------------------------------------------
 
 

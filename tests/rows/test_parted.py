@@ -5,16 +5,14 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stored import memory_map
-from twohot import AutoProbe, DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
+from twohot import DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.rows import stored as parted
 from twohot.rows.selected import SelectedRows
 from twohot.rows.stored import MOST_HELD, PartedRows, SlicedRows, in_parts
-from twohot.tables import FeatureTable, read_features, write_features
 
 NUMBERS = np.arange(60, dtype=np.float32).reshape(20, 3)
 
@@ -106,56 +104,6 @@ def test_a_file_is_read_in_parts_and_an_array_is_not(tmp_path):
     some = in_parts(SelectedRows(stored, np.arange(0, 1500, 2)))
     assert isinstance(some.X, SlicedRows)
     assert np.array_equal(some[3:9], X[6:18:2])
-
-
-@pytest.mark.parametrize(
-    "probe",
-    [
-        DistilledProbe(n_rounds=2, tol=1e-6),
-        PartialLabelProbe(given_share=0.2, fit_intercept=True),
-        DiscriminantProbe(),
-        AutoProbe(cv=2),
-    ],
-    ids=lambda probe: type(probe).__name__,
-)
-@pytest.mark.usefixtures("small_parts")
-def test_a_fit_on_a_map_is_that_in_memory_to_the_last_bit(probe, tmp_path):
-    X, y = problem()
-    expected = probe.fit(X, y).coef_
-    stored = memory_map(X, tmp_path)
-    assert np.array_equal(probe.fit(stored, y).coef_, expected)
-    assert np.array_equal(probe.predict_proba(stored), probe.predict_proba(X))
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_an_array_of_zarr(tmp_path):
-    X, y = problem()
-    stored = zarr.create_array(tmp_path / "x.zarr", shape=X.shape, chunks=(70, 40), dtype="f2")
-    stored[:] = X
-    probe = LinearProbe()
-    expected = probe.fit(X, y).coef_
-    assert np.array_equal(probe.fit(stored, y).coef_, expected)
-    assert np.array_equal(probe.predict(stored), probe.predict(X))
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_a_feature_file_is_read_in_parts(tmp_path):
-    X, y = problem()
-    names = tuple(f"class {label}" for label in range(5))
-    write_features(tmp_path / "x.features", FeatureTable(features=X, labels=y, classes=names))
-    stored = read_features(tmp_path / "x.features").features
-    assert isinstance(in_parts(stored), SlicedRows)
-    assert np.array_equal(LinearProbe().fit(stored, y).coef_, LinearProbe().fit(X, y).coef_)
-
-
-def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch):
-    X, y = problem()
-    probe = DistilledProbe(n_rounds=2, tol=1e-6)
-    expected = probe.fit(X, y).coef_
-    for entries in (2**12, 2**14):
-        monkeypatch.setattr("twohot.rows.rows.BLOCK_ENTRIES", entries)
-        found = probe.fit(X, y).coef_
-        assert np.linalg.norm(found - expected) <= 1e-5 * np.linalg.norm(expected)
 
 
 @pytest.mark.parametrize(
