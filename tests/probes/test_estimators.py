@@ -387,13 +387,6 @@ def test_the_result_is_the_same_for_any_number_of_threads(kind, dtype):
         np.testing.assert_array_equal(other.predict_proba(rows), one.predict_proba(rows))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_fitting_twice_gives_the_same(kind):
-    probe = KINDS[kind]().fit(X, Y)
-    coef = probe.coef_.copy()
-    np.testing.assert_array_equal(probe.fit(X, Y).coef_, coef)
-
-
 @pytest.mark.parametrize(
     ("stored", "dtype", "computed"),
     [
@@ -438,11 +431,6 @@ def test_one_row_is_predicted_as_among_others(kind):
     for i in (0, 17, len(X) - 1):
         np.testing.assert_allclose(probe.predict_proba(X[i : i + 1])[0], outputs[i], atol=1e-12)
         assert probe.predict(X[i : i + 1])[0] == probe.predict(X)[i]
-
-
-def test_a_row_at_the_mean_has_uniform_probabilities():
-    probe = LinearProbe().fit(X, Y)
-    np.testing.assert_allclose(probe.predict_proba(probe.preparation_.mean[np.newaxis]), 0.2)
 
 
 def test_constant_and_repeated_columns_are_no_trouble():
