@@ -22,7 +22,7 @@ DATA = {"digits": problems.digits, "synthetic": problems.synthetic}
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("loss", ["ce", "gce"])
 @pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("ridge", [1.0, 50.0])
+@pytest.mark.parametrize("ridge", [0.1, 1e4])
 def test_the_gradient_vanishes_where_a_fit_says_so(name, loss, intercept, weighted, ridge):
     data = DATA[name]()
     v = problems.random_weights(len(data.X)) if weighted else None
@@ -58,16 +58,6 @@ def test_every_round_is_certified(name, loss, dtype):
         found = twin.relative_gradient(rows, targets, entry.coef, entry.l2, loss=entry.loss)
         # In float32 the gradient itself is known to a few 1e-8 of that at zero.
         assert found <= (1.01e-6 if dtype == "float64" else 2e-6)
-
-
-@pytest.mark.parametrize("ridge", [0.1, 1e4])
-@pytest.mark.parametrize("loss", ["ce", "gce"])
-def test_weak_and_strong_penalties_are_certified_too(loss, ridge):
-    data = problems.digits(0.2)
-    entry = LinearProbe(loss=loss, ridge=ridge).fit(data.X, data.given_labels).rounds_[0]
-    rows, targets = twin.prepare(data.X), twin.one_hot(data.given_labels)
-    assert entry.converged
-    assert twin.relative_gradient(rows, targets, entry.coef, entry.l2, loss=loss) <= 1.01e-6
 
 
 @pytest.mark.parametrize("ridge", [0.1, 10.0])
@@ -149,14 +139,6 @@ def test_a_gradient_that_vanishes_at_zero_is_converged_there(loss, start):
     assert entry.gradient_norm == 0
     assert entry.n_iter == 0
     np.testing.assert_array_equal(entry.coef, 0)
-
-
-@pytest.mark.parametrize("probe", [DistilledProbe(), PartialLabelProbe()])
-def test_rows_that_are_all_alike_are_converged_at_zero(probe):
-    probe.fit(np.full((30, 4), 0.1), np.arange(30) % 3)
-    assert all(entry.converged for entry in probe.rounds_)
-    np.testing.assert_array_equal(probe.coef_, 0)
-    np.testing.assert_allclose(probe.predict_proba(np.ones((1, 4))), 1 / 3)
 
 
 @pytest.mark.parametrize("loss", ["ce", "gce"])
