@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from twohot.probes.rounds import LABELS, SOFT, LabelTargets, StoredTargets
 from twohot.rows.coordinates import Coordinates, prepare
 from twohot.rows.rows import Rows
-from twohot.solve import steps as class_steps
 from twohot.solve.loss_kernels import CHANGE, Targets
 from twohot.solve.losses import CrossEntropy, GeneralizedCrossEntropy, Loss
 from twohot.solve.objective import Objective, pose
@@ -15,6 +14,7 @@ from twohot.solve.solver import Settings, Solver
 from twohot.solve.steps import (
     KEPT_LOGITS,
     LATE_GRADIENT,
+    LEAST_FEATURES,
     MOST_LOOKS,
     SHORTER,
     ClassSteps,
@@ -30,13 +30,19 @@ LOSSES = {"ce": CrossEntropy(), "gce": GeneralizedCrossEntropy(0.7)}
 RIDGE = 0.2
 
 
-def coordinates(seed: int = 0, *, weighted: bool = False, intercept: bool = False) -> Coordinates:
+def coordinates(
+    seed: int = 0,
+    *,
+    weighted: bool = False,
+    intercept: bool = False,
+    n_features: int = N_FEATURES,
+) -> Coordinates:
     """Return raw features as a network makes them: a large mean, variances that fall, and noise."""
     generator = np.random.default_rng(seed)
     true = generator.integers(N_CLASSES, size=N_SAMPLES)
-    spread = np.arange(1, N_FEATURES + 1) ** -0.7
-    centres = 3 * generator.normal(size=(N_CLASSES, N_FEATURES)) * spread
-    X = 2 + centres[true] + 3 * generator.normal(size=(N_SAMPLES, N_FEATURES)) * spread
+    spread = np.arange(1, n_features + 1) ** -0.7
+    centres = 3 * generator.normal(size=(N_CLASSES, n_features)) * spread
+    X = 2 + centres[true] + 3 * generator.normal(size=(N_SAMPLES, n_features)) * spread
     _, made = prepare(
         X,
         center=False,
@@ -238,10 +244,7 @@ def test_logits_are_kept_only_where_that_is_cheap() -> None:
     assert kind(GeneralizedCrossEntropy(), labels, 2**30) is WholeSteps
 
 
-def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(class_steps, "LEAST_FEATURES", N_FEATURES)  # more than there are a class
+def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end() -> None:
     passes = np.array([_passes_changed_late(seed) for seed in DRAWS])
     whole, changed = passes.sum(axis=0)
     assert changed < whole
@@ -249,7 +252,8 @@ def test_a_fit_that_is_not_convex_changes_its_steps_only_at_the_end(
 
 def _passes_changed_late(seed: int) -> tuple[float, float]:
     """Return the passes of steps that never change and of those that do; compare their way."""
-    at, fits, traces = coordinates(seed), {}, {}
+    few = N_CLASSES * (LEAST_FEATURES - 1)
+    at, fits, traces = coordinates(seed, n_features=few), {}, {}
     for kept in (0, KEPT_LOGITS):
         fit, trace = solver(at, kept, tol=1e-9), []
         fit.callback = lambda *step, trace=trace: trace.append(step)
