@@ -24,7 +24,7 @@ from twohot.rows import dask_rows as chunk_passes
 from twohot.rows import dask_tasks
 from twohot.rows.chunked import open_chunks, split_index
 from twohot.rows.dask_rows import DaskRows
-from twohot.rows.dask_tasks import LocalTasks, active_tasks
+from twohot.rows.dask_tasks import Tasks, active_tasks
 from twohot.rows.rows import Rows
 
 
@@ -222,7 +222,7 @@ def test_fewer_rows_than_features_come_here():
 def test_rows_of_chunks_are_taken_in_their_order():
     with pytest.raises(ValueError, match="in their order"):
         split_index(np.array([3, 1]), np.array([0, 5]))
-    assert isinstance(active_tasks(), LocalTasks)
+    assert type(active_tasks()) is Tasks
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ tells classes apart is often not what varies most.
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg as sl
@@ -49,48 +49,30 @@ ITERATIONS = 3
 OVERSAMPLED = 1 / 8
 
 
-class Basis(Protocol):
-    """Axes as the columns of a matrix Q, the leading ones last."""
-
-    @property
-    def n_features(self) -> int:
-        """How many features, with an intercept if the rows have one."""
-        ...
-
-    def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ: coefficients on the features, from those along the axes."""
-        ...
-
-    def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moment Q: a moment along the axes, from one on the features."""
-        ...
-
-    def columns(self, first: int) -> FloatArray:
-        """Return the axes from one on, as columns."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class WholeBasis:
-    """All numbers of Q, (d, m)."""
+    """All numbers of Q, (d, m): axes as columns, the leading ones last."""
 
     matrix: FloatArray
 
     @property
     def n_features(self) -> int:
-        """How many features."""
+        """How many features, with an intercept if the rows have one."""
         return len(self.matrix)
 
     def to_rows(self, coef: FloatArray, n_jobs: int, dtype: DTypeLike = np.float64) -> FloatArray:
-        """Return coef Qᵀ, rounded at the end alone: a fit at a small penalty takes fewer passes."""
+        """Return coef Qᵀ: coefficients on the features, from those along the axes.
+
+        Rounded at the end alone: a fit at a small penalty takes fewer passes.
+        """
         return multiply(coef, self.matrix.T, n_jobs).astype(dtype, copy=False)
 
     def from_rows(self, moment: FloatArray, n_jobs: int) -> FloatArray:
-        """Return moment Q."""
+        """Return moment Q: a moment along the axes, from one on the features."""
         return multiply(moment, self.matrix, n_jobs)
 
     def columns(self, first: int) -> FloatArray:
-        """Return the axes from one on."""
+        """Return the axes from one on, as columns."""
         return self.matrix[:, first:]
 
 
@@ -126,6 +108,9 @@ class ReflectedBasis:
     def _reflect(self, vectors: FloatArray, n_jobs: int) -> FloatArray:
         factor = self.factor.astype(vectors.dtype, copy=False)
         return vectors - multiply(multiply(vectors, factor, n_jobs), factor.T, n_jobs)
+
+
+Basis: TypeAlias = WholeBasis | ReflectedBasis
 
 
 def reflected_basis(axes: FloatArray, *, intercept: bool) -> ReflectedBasis:
