@@ -83,16 +83,6 @@ def test_an_intercept_is_not_penalised():
     np.testing.assert_allclose(probe.predict_proba(X).mean(axis=0), shares, atol=1e-5)
 
 
-@pytest.mark.parametrize(("center", "normalize"), [(False, False), (True, False), (False, True)])
-def test_preparation_is_optional(center, normalize):
-    probe = LinearProbe(l2=1e-3, center=center, normalize=normalize, tol=1e-10).fit(X + 0.2, Y)
-    rows = twin.prepare(X + 0.2, center=center, normalize=normalize)
-    assert twin.relative_gradient(rows, twin.one_hot(Y), probe.coef_, 1e-3) < 1.1e-10
-    np.testing.assert_allclose(
-        probe.predict_proba(X + 0.2), twin.outputs(rows, probe.coef_), atol=1e-12
-    )
-
-
 # The penalty -------------------------------------------------------------------------------------
 
 

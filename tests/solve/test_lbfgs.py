@@ -15,51 +15,6 @@ from twohot.theory import LabelAveraging, softmax_rounds
 DATA = {"digits": problems.digits, "synthetic": problems.synthetic}
 
 
-# Certificates ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loss", ["ce", "gce"])
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("ridge", [0.1, 1e4])
-def test_the_gradient_vanishes_where_a_fit_says_so(name, loss, intercept, weighted, ridge):
-    data = DATA[name]()
-    v = problems.random_weights(len(data.X)) if weighted else None
-    probe = LinearProbe(loss=loss, ridge=ridge, fit_intercept=intercept)
-    probe.fit(data.X, data.given_labels, v)
-    (entry,) = probe.rounds_
-    assert entry.converged
-    rows, targets = twin.prepare(data.X, v=v), twin.one_hot(data.given_labels)
-    b = entry.intercept if intercept else None
-    found = twin.relative_gradient(rows, targets, entry.coef, entry.l2, b=b, v=v, loss=loss)
-    # The record tells the same number as the twin finds.
-    assert found <= 1.01e-6
-    assert found == pytest.approx(entry.gradient_norm, rel=1e-3, abs=1e-12)
-    options = {"b": entry.intercept, "v": v, "loss": loss}
-    assert entry.value == pytest.approx(twin.value(rows, targets, entry.coef, entry.l2, **options))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("loss", ["ce", "gce"])
-@pytest.mark.parametrize("name", DATA)
-def test_every_round_is_certified(name, loss, dtype):
-    data = DATA[name]()
-    X = data.X.astype(dtype)
-    probe = PartialLabelProbe(loss=loss, ridge=5.0).fit(X, data.given_labels)
-    rows = twin.prepare(X)
-    two = np.argsort(twin.outputs(rows, probe.rounds_[0].coef), axis=1)[:, -2:]
-    candidates = np.zeros((len(X), data.n_classes))
-    np.put_along_axis(candidates, two, 0.5, axis=1)
-    for entry, targets in zip(
-        probe.rounds_, (twin.one_hot(data.given_labels), candidates), strict=True
-    ):
-        assert entry.converged
-        found = twin.relative_gradient(rows, targets, entry.coef, entry.l2, loss=entry.loss)
-        # In float32 the gradient itself is known to a few 1e-8 of that at zero.
-        assert found <= (1.01e-6 if dtype == "float64" else 2e-6)
-
-
 @pytest.mark.parametrize("ridge", [0.1, 10.0])
 def test_classes_of_very_different_size_converge(ridge):
     # One class in a hundred rows, and its weight a hundredfold.
