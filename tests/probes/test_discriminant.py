@@ -104,14 +104,6 @@ def test_any_storage_gives_the_model_of_the_dense_array(stored, atol):
     np.testing.assert_allclose(logits, expected, rtol=0, atol=atol)
 
 
-def test_threads_do_not_change_the_result():
-    rows = np.random.default_rng(0).normal(size=(3000, 400)).astype(np.float32)
-    one, two = (
-        DiscriminantProbe(n_jobs=n_jobs).fit(rows, np.arange(3000) % 7).coef_ for n_jobs in (1, 2)
-    )
-    np.testing.assert_array_equal(one, two)
-
-
 def test_products_with_all_rows_are_few():
     # Rows onto axes and their second moment; to choose, rows onto axes and three for a shrinkage.
     n_products = DiscriminantProbe(shrinkage=0.1).fit(X, Y).rounds_[0].n_passes * 2

@@ -22,12 +22,8 @@ def test_round_one_is_the_teacher():
         np.testing.assert_array_equal(first.coef, teacher.coef_)
         assert first.targets == "labels"
         assert first.loss == "ce"
-
-
-def test_one_round_is_a_linear_probe():
-    np.testing.assert_array_equal(
-        DistilledProbe(n_rounds=1, **EXACT).fit(X, Y).coef_, LinearProbe(**EXACT).fit(X, Y).coef_
-    )
+    alone = DistilledProbe(n_rounds=1, **EXACT).fit(X, Y)
+    np.testing.assert_array_equal(alone.coef_, teacher.coef_)
 
 
 @pytest.mark.parametrize("n_candidates", [1, 2, 3])

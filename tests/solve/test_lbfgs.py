@@ -343,11 +343,3 @@ def test_students_take_fewer_passes_for_starting_from_their_teachers():
             from_teachers += entry.n_passes
             alone += single.n_passes - 0.5  # half a pass is the moment of the targets
     assert from_teachers < alone
-
-
-def test_a_given_start_near_the_optimum_saves_passes():
-    data = problems.synthetic()
-    probe = LinearProbe(loss="gce", start="zero").fit(data.X, data.given_labels)
-    again = LinearProbe(loss="gce", start=probe.coef_).fit(data.X, data.given_labels)
-    assert again.rounds_[0].n_passes <= 2
-    np.testing.assert_allclose(again.coef_, probe.coef_, atol=1e-6)

@@ -218,17 +218,6 @@ def test_what_a_robust_fit_leaves_is_not_known_to_cross_entropy():
     assert GeneralizedCrossEntropy().evaluate_known(case.problem, after) is None
 
 
-@pytest.mark.parametrize("loss", ["ce", "gce"])
-@pytest.mark.parametrize("kind", ["labels", "outputs", "soft"])
-def test_evaluations_are_the_same_for_any_number_of_threads(loss, kind):
-    one, three = (
-        case.objective(loss).evaluate(case.coef)
-        for case in (Case(kind, n_jobs=n, weighted=True, dtype="float32") for n in (1, 3))
-    )
-    assert one.value == three.value
-    np.testing.assert_array_equal(one.gradient, three.gradient)
-
-
 def test_gce_leaves_its_targets_as_they_are():
     # Weights are multiplied into targets; those of the user are not to be overwritten.
     for kind in ("soft", "soft csr", "labels"):
