@@ -35,7 +35,6 @@ from twohot.solve import Evaluation
 #
 # are the same in all coordinates that rows are rotated to, and in all blocks but for rounding.
 
-
 # Numbers of a row: that two of S Sᵀ agree by chance, as one may, is then out of the question.
 N_DRAWN = 4
 

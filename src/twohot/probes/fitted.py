@@ -44,7 +44,6 @@ from twohot.solve import softmax
 
 # The rounds of a probe as a list that prints as a table -------------------------------------------
 
-
 HEADINGS = ("round", "targets", "loss", "l2", "steps", "passes", "relative gradient", "converged")
 
 

@@ -109,7 +109,6 @@ class Round:
 
 # Another way to make a probe: a discriminant analysis ---------------------------------------------
 
-
 DISCRIMINANT = "discriminant"
 
 

@@ -32,7 +32,6 @@ from twohot.solve import Evaluation, Settings, Solution, Solver, Targets, softma
 # again from its coefficients, block by block, inside the pass that needs them: no targets of shape
 # (n_samples, n_classes) are ever held.
 
-
 # Outputs that differ by less than this, relative to the boundary, share its weight. Two solves
 # to the default tolerance agree to about this.
 TIE_TOLERANCE = 1e-6
@@ -272,7 +271,6 @@ def _in_words(
 
 
 # A fit that fails leaves the estimator as it was --------------------------------------------------
-
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

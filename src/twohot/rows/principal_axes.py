@@ -36,7 +36,6 @@ from twohot.rows.threads import map_on_cores
 #
 # (I - F Fᵀ) E = E - (A Y + E U) Uᵀ = -A Y Uᵀ. Only F (d, m) and one m × m matrix are held.
 
-
 # Classes whose coefficients change coordinates at once, on one thread; half as many take a quarter
 # longer.
 CHUNK_CLASSES = 64

@@ -68,7 +68,6 @@ class SelectedRows(GatheredRows):
 
 # Rows that stand for all, the same ones wherever the rows live and in blocks of any size ----------
 
-
 # Multiples of this, 2³² over the golden ratio, are spread evenly modulo 2³²; those of every second
 # or every hundredth row too, so that no order of the rows is sampled one-sidedly.
 SPREAD, RANGE = 2_654_435_769, 2**32
@@ -89,7 +88,6 @@ def is_sampled(numbers: IntArray, below: int) -> BoolArray:
 # Some rows of every label, where all rows would be too many ---------------------------------------
 # A label keeps its share of the rows, and no label is left without: a rare one keeps two of its
 # rows, one to fit on and one to be scored on, or one pair.
-
 
 FEWEST = 2  # rows of a label, if it has so many
 

@@ -89,7 +89,6 @@ class WholeSteps:
 #
 # the mean loss at the logits, what is linear in the coefficients, and the penalty.
 
-
 MOST_LOOKS = 6  # at the objective along a direction; mostly one is enough
 MOST_SHORTER = 25  # looks until any length leads down; 0.4²⁵ of a step is nothing
 GOOD_SLOPE = 0.2  # share of the slopes that may be left
@@ -156,7 +155,6 @@ def _newton(line: Line, slope: FloatArray, terms: Terms) -> FloatArray:
 # A fit that is not convex ends where a few classes at a time change their minds, one after the
 # other, while all others are done: there a length for each class saves passes even where it costs
 # as much.
-
 
 # Logits of all rows are kept if they take no more than this. So much again is what a direction
 # adds to them.
