@@ -79,21 +79,6 @@ def test_the_order_of_the_classes_does_not_matter(case, random):
     )
 
 
-@given(outputs_and_counts(distinct=True))
-def test_one_candidate_is_the_most_likely_class(case):
-    scores, _ = case
-    weights = top_candidates(scores, 1).toarray()
-    np.testing.assert_array_equal(weights, np.eye(scores.shape[1])[scores.argmax(axis=1)])
-
-
-@given(outputs_and_counts())
-def test_all_classes_as_candidates_are_uniform(case):
-    scores, _ = case
-    n_classes = scores.shape[1]
-    weights = top_candidates(scores, n_classes).toarray()
-    np.testing.assert_allclose(weights, 1 / n_classes)
-
-
 @given(outputs_and_counts(), st.floats(1e-6, 1e6))
 @settings(max_examples=50)
 def test_the_scale_of_the_scores_does_not_matter(case, scale):

@@ -1,13 +1,13 @@
 """Rows that are read in parts are the rows, whatever the parts are, and few of them are held."""
 
 import pickle
-import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prepared import peak_bytes
 from stored import memory_map
 from twohot import DiscriminantProbe, DistilledProbe, LinearProbe, PartialLabelProbe
 from twohot.rows import stored as parted
@@ -121,12 +121,8 @@ def test_a_file_is_read_in_parts_and_an_array_is_not(tmp_path):
 def test_more_rows_take_hardly_more_memory(work, tmp_path):
     X, y = problem(n_rows=15_000, n_features=256, n_classes=3)
     stored = memory_map(X, tmp_path)
-    peaks = []
-    for n_rows in (500, 3_000, 15_000):  # the first warms up
-        tracemalloc.start()
-        work(stored[:n_rows], y[:n_rows])
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+    # The first warms up.
+    peaks = [peak_bytes(lambda n=n: work(stored[:n], y[:n])) for n in (500, 3_000, 15_000)]
     # What belongs to a row (its code, norm, candidates and logits) takes some bytes, and the row
     # itself would take 512, or 1,024 in the precision of a pass. How many blocks wait for the
     # thread that reads ahead is worth a megabyte either way, a sixth of the rows that were added.

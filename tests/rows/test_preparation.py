@@ -1,6 +1,5 @@
 """Rows prepared block by block are the rows prepared all at once, whatever they are stored in."""
 
-import tracemalloc
 import warnings
 
 import numpy as np
@@ -9,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import twin
-from prepared import blocks_of, prepared_rows
+from prepared import blocks_of, peak_bytes, prepared_rows
 from stored import memory_map
 from twohot import DistilledProbe, LinearProbe
 from twohot.rows.open import fit_preparation
@@ -228,16 +227,6 @@ def test_nan_and_infinity_are_found_with_their_place(stored, bad, kind, tmp_path
     rows[131, 4] = bad
     with pytest.raises(ValueError, match=f"contains {kind} at row 131, column 4"):
         prepared_rows(STORED[stored](rows, tmp_path))
-
-
-def peak_bytes(function):
-    """Return the most that was held at once beyond what was held before."""
-    tracemalloc.start()
-    try:
-        function()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("stored", ["float32", "float16", "fortran", "csr", "memory map"])

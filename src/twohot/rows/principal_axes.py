@@ -241,13 +241,7 @@ class PrincipalAxes:
         floor = self._floor(intercept=intercept) if most is None else _floor_of(variances)
         scale = np.ones(len(axes.variances))
         scale[:n_axes] = (variances + floor) ** -0.25
-        return replace(
-            axes,
-            variances=axes.variances * scale**2,
-            mean_row=axes.mean_row * scale,
-            mean_square=float(variances @ scale[:n_axes] ** 2),
-            scale=scale if axes.scale is None else scale * axes.scale,
-        )
+        return axes._times(scale, float(variances @ scale[:n_axes] ** 2))
 
     def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
         """Return the axes, each times one power of two, along which rows are of about unit norm.
@@ -259,13 +253,17 @@ class PrincipalAxes:
         scale = np.full(len(self.variances), factor)
         if intercept:
             scale[-1] = 1.0
+        floor = None if self.floor is None else self.floor * factor**2
+        return replace(self._times(scale, self.mean_square * factor**2), floor=floor)
+
+    def _times(self, scale: FloatArray, mean_square: float) -> "PrincipalAxes":
+        """Return the axes, each times its scale, along which rows have a given mean square."""
         return replace(
             self,
             variances=self.variances * scale**2,
             mean_row=self.mean_row * scale,
-            mean_square=self.mean_square * factor**2,
+            mean_square=mean_square,
             scale=scale if self.scale is None else scale * self.scale,
-            floor=None if self.floor is None else self.floor * factor**2,
         )
 
     def _columns(self, first: int) -> FloatArray:
