@@ -241,7 +241,7 @@ class PrincipalAxes:
         floor = self._floor(intercept=intercept) if most is None else _floor_of(variances)
         scale = np.ones(len(axes.variances))
         scale[:n_axes] = (variances + floor) ** -0.25
-        return axes._times(scale, float(variances @ scale[:n_axes] ** 2))
+        return axes.scaled_by(scale, float(variances @ scale[:n_axes] ** 2))
 
     def of_unit_size(self, *, intercept: bool) -> "PrincipalAxes":
         """Return the axes, each times one power of two, along which rows are of about unit norm.
@@ -254,9 +254,9 @@ class PrincipalAxes:
         if intercept:
             scale[-1] = 1.0
         floor = None if self.floor is None else self.floor * factor**2
-        return replace(self._times(scale, self.mean_square * factor**2), floor=floor)
+        return replace(self.scaled_by(scale, self.mean_square * factor**2), floor=floor)
 
-    def _times(self, scale: FloatArray, mean_square: float) -> "PrincipalAxes":
+    def scaled_by(self, scale: FloatArray, mean_square: float) -> "PrincipalAxes":
         """Return the axes, each times its scale, along which rows have a given mean square."""
         return replace(
             self,
