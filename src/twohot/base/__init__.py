@@ -15,7 +15,6 @@ from twohot.base.arrays import check_real_rows as check_real_rows
 from twohot.base.arrays import check_soft_targets as check_soft_targets
 from twohot.base.arrays import check_start as check_start
 from twohot.base.arrays import is_polars_frame as is_polars_frame
-from twohot.base.arrays import text_columns as text_columns
 from twohot.base.arrays import top_shares as top_shares
 from twohot.base.cells import WHOLE_NUMBER as WHOLE_NUMBER
 from twohot.base.cells import as_cells as as_cells

@@ -147,9 +147,9 @@ class Rows:
         self.given_weights: Any = weights
         self.columns: dict[str, Matrix] = {}
         # With these others are made that are read alike.
-        options = {"dtype": self.dtype, "n_classes": n_classes, "intercept": intercept}
-        options |= {"n_jobs": n_jobs, "keep_small": keep_small, "block_rows": block_rows}
-        self.options: dict[str, Any] = options
+        self.options: dict[str, Any] = {"dtype": self.dtype, "n_classes": n_classes}
+        self.options |= {"intercept": intercept, "n_jobs": n_jobs}
+        self.options |= {"keep_small": keep_small, "block_rows": block_rows}
         self.block_rows = block_rows or _suited_rows(self.n_samples, self.n_columns, n_classes)
         self.n_blocks = -(-self.n_samples // self.block_rows)
         # Rows that are stored as a pass reads them are read where they are.
