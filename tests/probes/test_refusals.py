@@ -115,6 +115,7 @@ DATA_REFUSED = [
     ("X is not numeric in the column 'word': pass numbers", {"X": pl.from_pandas(FRAME)}),
     ("Expected 2D array, got 1D array", {"X": X[:, 0]}),
     ("dim 3", {"X": X[:, :, np.newaxis]}),
+    ("X has rows of different lengths: pass as many", {"X": [[1.0], [1.0, 2.0]], "y": [0, 1]}),
     ("y has 299 labels and X has 300 rows: pass one label per row", {"y": Y[:-1]}),
     ("requires y to be passed, but the target y is None", {"y": None}),
     (NO_LABEL, {"y": np.where(Y == 0, np.nan, Y)}),
@@ -146,6 +147,11 @@ DATA_REFUSED = [
 @pytest.mark.parametrize(("message", "given"), DATA_REFUSED)
 def test_data_that_are_refused(message, given):
     refuse(message, **given)
+
+
+def test_objects_that_are_no_numbers_are_refused():
+    with pytest.raises(TypeError, match=r"X is not numeric .*: pass numbers, one"):
+        LinearProbe().fit(np.full((4, 2), object()), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("call", [LinearProbe().fit, AutoProbe().fit, find_label_issues])
