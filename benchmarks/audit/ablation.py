@@ -19,7 +19,7 @@ from benchmarks.audit.data import Task, draw_task
 from benchmarks.audit.plan import Setting
 from benchmarks.pages import table
 from twohot import AutoProbe
-from twohot.base.types import FloatArray
+from twohot.base import FloatArray
 from twohot.judge import anchored
 from twohot.judge.anchored import Anchored, SoftMember, Stage, distil, fit_weights
 from twohot.judge.label_model import confusions, even_noise, shrink

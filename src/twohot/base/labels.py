@@ -21,10 +21,10 @@ import numpy as np
 from numpy.ma import is_masked
 from numpy.typing import NDArray
 
+from twohot.base.arrays import IntArray
 from twohot.base.cells import as_cells, as_text, is_missing, order_key, plain
 from twohot.base.class_structure import check_codes
 from twohot.base.messages import ArgumentError, counted, first_few
-from twohot.base.types import IntArray
 
 NO_LABEL = -1  # the code of a row without a label
 # Bytes: sorting an array of wider text would move all of it for one long label.

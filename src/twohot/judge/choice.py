@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from twohot.base import method_colours, new_figure, notebook_table
 from twohot.judge.anchored import Anchored
 from twohot.judge.library import Member, MemberRecipe, VotesRecipe
-from twohot.probes import DiscriminantRecipe, FittedProbe, Recipe, any_probe_for, recipe_from_json
+from twohot.probes import DiscriminantRecipe, FittedProbe, Recipe, probe_for, recipe_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,7 +140,7 @@ class Tried:
         if isinstance(self.recipe, VotesRecipe):
             raise TypeError("votes of the nearest rows are no probe: use another member.")
         own = {"fit_intercept": True} if isinstance(self.recipe, Recipe) else {}
-        return any_probe_for(self.recipe, **(own | parameters))
+        return probe_for(self.recipe, **(own | parameters))
 
     def record(self) -> dict[str, Any]:
         """Return all that is known as numbers and text."""

@@ -172,9 +172,9 @@ class Library:
             return 0.0
         key = f"{recipe} without fold {fold}"
         if self.checkpoint is not None:
-            found, n_passes = self.checkpoint.tried(key, 1)
-            if found:
-                ends[fold] = found[0]
+            end, n_passes = self.checkpoint.tried(key)
+            if end is not None:
+                ends[fold] = end
                 return n_passes
         start, n_passes = self._starts[recipe], 0.0
         if start is not None:
@@ -187,7 +187,7 @@ class Library:
         solution, _, more = fit_round(solver, given, recipe, last)
         ends[fold] = solution.evaluation
         if self.checkpoint is not None:
-            self.checkpoint.add_tried(key, [ends[fold]], n_passes + more)
+            self.checkpoint.add_tried(key, ends[fold], n_passes + more)
         return n_passes + more
 
     def _score(
