@@ -169,18 +169,12 @@ def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, Int
 
 def _methods(choice: Choice) -> tuple[Method, ...]:
     """Return the label model, and the best of every method by agreement."""
-    best = {entry.method: entry for entry in sorted(choice.tried, key=lambda e: e.agreement)}
     model = Method(
         "label model", choice.agreement, choice.agreement_error, chosen=True, method="label model"
     )
     return model, *(
-        Method(
-            entry.name,
-            entry.agreement,
-            entry.agreement_error,
-            method=entry.method,
-        )
-        for entry in best.values()
+        Method(entry.name, entry.agreement, entry.agreement_error, method=entry.method)
+        for entry in choice.best_by_agreement()
     )
 
 

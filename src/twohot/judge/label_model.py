@@ -211,13 +211,6 @@ def confusions(sure: FloatArray) -> FloatArray:
     return np.asarray(spread / spread.sum(axis=1, keepdims=True))
 
 
-def even_noise(n_classes: int, rate: float) -> FloatArray:
-    """Return Q of noise that turns a label into each other one alike."""
-    noise = np.full((n_classes, n_classes), rate / (n_classes - 1))
-    np.fill_diagonal(noise, 1 - rate)
-    return noise
-
-
 def shrink(counts: FloatArray, alike: FloatArray) -> FloatArray:
     """Return Q: the mean of the Dirichlet posterior of each row, given counts of anchor rows.
 
@@ -294,6 +287,13 @@ def row_likelihoods(model: LabelModel, logits: list[FloatArray], codes: IntArray
     """Return the log-likelihood of the given label of each row."""
     p = np.exp(model.log_probabilities(logits))
     return np.asarray(np.log(np.einsum("ij,ij->i", p, model.noise.T[codes]) + SMALLEST))
+
+
+def own_likelihoods(logits: FloatArray, codes: IntArray, noise: FloatArray) -> FloatArray:
+    """Return the log-likelihood of each label by one member, at its best weight for given noise."""
+    temperature = fit_even_noise(logits, codes, None).temperature
+    model = weigh([logits], codes, noise, np.array([1 / temperature]))
+    return row_likelihoods(model, [logits], codes)
 
 
 def z_score(differences: FloatArray) -> float:
