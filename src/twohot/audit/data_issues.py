@@ -2,11 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from twohot.audit.issues import LabelIssues, check_audited_rows
-from twohot.audit.neighbours import Neighbourhood, search_neighbourhood
+from twohot.audit.issues import LabelIssues
+from twohot.audit.neighbours import (
+    AuditedRows,
+    Neighbourhood,
+    audited_rows,
+    search_neighbourhood,
+)
 from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix, counted
 from twohot.judge import connected, copy_distance
 from twohot.review import AlikeClasses, RowFinding
@@ -161,7 +167,7 @@ class DataIssues:
 
 
 def find_data_issues(
-    X: Matrix, issues: LabelIssues, *, n_jobs: int | None = None, random_state: int = 0
+    X: Matrix, issues: LabelIssues, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> DataIssues:
     """Find near-duplicates, outliers, ambiguous rows and classes that look like one.
 
@@ -174,7 +180,7 @@ def find_data_issues(
         are still two.
     n_jobs : int, optional
         Threads; all cores by default.
-    random_state : int
+    random_state : int, RandomState, Generator or None
         Seed of the sample that is looked at where there are more than 50,000 rows.
 
     Returns
@@ -193,8 +199,12 @@ def find_data_issues(
     >>> [group.tolist() for group in found.conflicting]
     [[5, 7]]
     """
-    rows = check_audited_rows(X, issues)
-    nearby = search_neighbourhood(rows, n_jobs=n_jobs, random_state=random_state)
+    return look_for_issues(audited_rows(X, issues, n_jobs), issues, random_state)
+
+
+def look_for_issues(rows: AuditedRows, issues: LabelIssues, random_state: Any = 0) -> DataIssues:
+    """Return the same of rows that were checked."""
+    nearby = search_neighbourhood(rows, random_state=random_state)
     outliers, closeness = far_out(nearby)
     unsure = np.flatnonzero(issues.is_undecided & (issues.given != NO_LABEL))
     return DataIssues(

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twohot.audit.notes import share_in_words, taken_unseen
+from twohot.audit.notes import taken_unseen
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
@@ -126,7 +126,8 @@ class LabelIssues:
 
     def share_in_words(self) -> str:
         """Return how many labels are wrong, in a few words."""
-        return share_in_words(self.noise_rate, self.noise_interval)
+        least, most = self.noise_interval
+        return f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
 
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False
@@ -229,7 +230,7 @@ class LabelIssues:
         >>> [file.rsplit("/", 1)[1] for file in issues.to_parquet("issues", part_rows=5)]
         ['part-00000.parquet', 'part-00001.parquet']
         """
-        # What writes the parts takes issues, and so imports this module.
+        # It takes issues, and so imports this module; as those below do.
         from twohot.audit.issue_files import issues_to_parquet  # noqa: PLC0415
 
         return issues_to_parquet(self, folder, part_rows, force=force)
@@ -271,7 +272,6 @@ class LabelIssues:
         >>> issues.report("report.html", texts=["woof", *["meow", "wuff"] * 3, "arf"])
         <ReviewRows: 8 rows of 2 classes, 7 flagged>
         """
-        # What makes the page takes issues, and so imports this module.
         from twohot.audit.report import write_issue_report  # noqa: PLC0415
 
         return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
@@ -305,7 +305,6 @@ class LabelIssues:
         >>> issues.apply("decisions.csv").fillna("(none)").head(4).tolist()
         ['dog', '(none)', 'fox', 'dog']
         """
-        # What reads decisions takes issues, and so imports this module.
         from twohot.audit.report import reviewed_labels  # noqa: PLC0415
 
         return reviewed_labels(self, path)

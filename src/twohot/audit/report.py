@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import twohot
-from twohot.audit.data_issues import find_data_issues
-from twohot.audit.issues import LabelIssues, check_audited_rows, check_rows_of_issues, pandas_labels
-from twohot.audit.neighbours import label_evidence
+from twohot.audit.data_issues import look_for_issues
+from twohot.audit.issues import LabelIssues, check_rows_of_issues, pandas_labels
+from twohot.audit.neighbours import AuditedRows, audited_rows, label_evidence
 from twohot.base import (
     NO_LABEL,
     WHOLE_NUMBER,
@@ -25,7 +25,7 @@ from twohot.base import (
     counted,
     load_extra,
 )
-from twohot.describe import class_correlation, cluster_classes
+from twohot.describe import center_labelled, cluster_classes, correlate
 from twohot.judge import Choice, Tried
 from twohot.review import (
     ChoiceCurve,
@@ -119,18 +119,16 @@ def review_summary(
         messages=(*_messages(issues, choice, known), *issues.messages, *left_out),
         details={"twohot": twohot.__version__, **details},
     )
-    return summary if X is None else _with_features(summary, check_audited_rows(X, issues), issues)
-
-
-def _with_features(summary: ReviewSummary, X: Matrix, issues: LabelIssues) -> ReviewSummary:
-    """Return a summary with what the features say."""
-    correlation, order = _correlation(X, issues)
-    found = find_data_issues(X, issues)
+    if X is None:
+        return summary
+    rows = audited_rows(X, issues)
+    correlation, order = _correlation(rows, issues)
+    found = look_for_issues(rows, issues)
     return replace(
         summary,
         correlation=correlation,
         class_order=order,
-        evidence=label_evidence(X, issues),
+        evidence=label_evidence(rows, issues),
         findings=found.findings(),
         alike_classes=found.alike_classes,
         messages=(*summary.messages, *found.messages),
@@ -149,7 +147,9 @@ def _has_matrices(issues: LabelIssues) -> bool:
     return len(issues.classes) <= MOST_CLASSES
 
 
-def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, IntArray | None]:
+def _correlation(
+    rows: AuditedRows, issues: LabelIssues
+) -> tuple[FloatArray | None, IntArray | None]:
     """Return the correlation of the classes by the corrected labels, alike ones side by side.
 
     A class of fewer than two rows has none: it is NaN in the matrix and last in the order.
@@ -160,7 +160,11 @@ def _correlation(X: Matrix, issues: LabelIssues) -> tuple[FloatArray | None, Int
     if len(known) < FEWEST_CLASSES or not _has_matrices(issues):
         return None, None
     place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
-    means = class_correlation(X, place[labels.codes], len(known)).means
+    shown = Labels(place[labels.codes], np.arange(len(known)))
+    preparation = rows.preparation
+    if not shown.labelled.all():  # rows that are alone in their class take no part in the mean
+        preparation = center_labelled(rows.X, shown, rows.n_threads)
+    means = correlate(rows.X, shown, preparation, rows.n_threads).means
     matrix = np.full((n_classes, n_classes), np.nan)
     matrix[np.ix_(known, known)] = means
     order = np.concatenate([known[cluster_classes(means).order], np.flatnonzero(~has_pairs)])

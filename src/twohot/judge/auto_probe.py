@@ -165,15 +165,8 @@ class AutoProbe(FittedProbe):
     ) -> FloatArray:
         """Fit the probe; return what the label model says of each row without its label.
 
-        Parameters
-        ----------
-        X, y, callback, groups, checkpoint
-            As for `fit`. Of so many rows that a sample is judged, others are not allowed here.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Logits, columns in the order of `classes_`.
+        These are logits (n_samples, n_classes), columns in the order of `classes_`. Of so many rows
+        that a sample is judged, there are none.
         """
         anchored = self.fit_anchored(X, y, None, callback, groups=groups, checkpoint=checkpoint)
         if len(anchored.sample.index) < anchored.sample.whole.rows.n_samples:

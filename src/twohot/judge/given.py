@@ -76,7 +76,6 @@ def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
         folds=np.arange(n_rows) % N_FOLDS,
         n_classes=n_classes,
         whole=nowhere,
-        wide=nowhere,
         searched=nowhere,
     )
     scale = 1 / fit_even_noise(logits, codes, None).temperature

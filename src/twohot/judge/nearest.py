@@ -43,14 +43,13 @@ def nearest_rows(
     *,
     of: FloatArray | None = None,
     groups: IntArray | None = None,
-    of_groups: IntArray | None = None,
     n_jobs: int | None,
 ) -> tuple[IntArray, FloatArray]:
     """Return the k points nearest to each row, by comparing it with all of them.
 
     `points` (n_points, n_features) are in float32 about the origin: what all have in common costs
-    digits. The rows are `of`, or the points themselves, of which none is its own neighbour. Points
-    of the group of a row are never its neighbours: `groups` (n_points,), `of_groups` (n_rows,).
+    digits. The rows are `of`, or the points themselves, of which none is its own neighbour, nor any
+    that is in the same of `groups` (n_points,).
 
     Positions among the points and distances in float64, (n_rows, k), are those of the nearest
     first; equal distances are in the order of the points. A row with fewer candidates ends with
@@ -65,9 +64,9 @@ def nearest_rows(
     >>> nearest_rows(line, 2, groups=np.array([0, 0, 1]), n_jobs=1)[0].tolist()
     [[2, -1], [2, -1], [1, 0]]
     """
+    rows = points if of is None else of
     if of is None and groups is None:
         groups = np.arange(len(points))
-    rows, row_groups = (points, groups) if of is None else (of, of_groups)
     n_kept = min(k, len(points))
     half_squares = np.einsum("ij,ij->i", points, points) / 2
     index = np.full((len(rows), k), NO_NEIGHBOUR, dtype=np.intp)
@@ -77,8 +76,8 @@ def nearest_rows(
         some = _block(number)
         scores = rows[some] @ points.T
         scores -= half_squares
-        if row_groups is not None and groups is not None:
-            scores[row_groups[some, np.newaxis] == groups] = -np.inf
+        if groups is not None:
+            scores[groups[some, np.newaxis] == groups] = -np.inf
         return _best(scores, n_kept, points, rows[some])
 
     n_blocks = -(-len(rows) // BLOCK_ROWS) if n_kept else 0
