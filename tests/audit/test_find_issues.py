@@ -617,6 +617,18 @@ REFUSED = {
         r"probabilities has the negative or missing value -0.5",
     ),
     "one dimension": ({"probabilities": np.ones(300)}, r"probabilities has shape \(300,\)"),
+    "masked probabilities": (
+        {"probabilities": np.ma.masked_array(np.full((300, 5), 0.2), np.eye(300, 5) > 0)},
+        r"probabilities has masked cells, the first at \(0, 0\): fill them",
+    ),
+    "seed": (
+        {"probabilities": np.full((300, 5), 0.2), "random_state": "x"},
+        r"random_state='x' seeds nothing: pass a non-negative integer",
+    ),
+    "threads": (
+        {"probabilities": np.full((300, 5), 0.2), "n_jobs": 0},
+        r"n_jobs=0 is not a number of threads",
+    ),
     "class twice": (
         {"probabilities": np.ones((300, 5)) / 5, "classes": [0, 1, 2, 3, 3]},
         "classes names a class twice: pass each class once",

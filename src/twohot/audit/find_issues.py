@@ -172,7 +172,7 @@ def find_label_issues(
     if known is not None:
         flagged[known.rows] = known.wrong  # and of checked rows no others
     offered = offered_classes(given, labels.classes, in_order=isinstance(y, Labels))
-    notes = (*label_notes(given.present()), *repeated_index_note(row_ids))
+    notes = (*label_notes(given), *repeated_index_note(row_ids))
     return LabelIssues(
         is_label_issue=flagged,
         # 26 bytes a row, whatever the container.
