@@ -6,7 +6,6 @@ import pytest
 
 from audits import prepared_once
 from twohot import find_data_issues, find_label_issues
-from twohot.audit import data_issues
 from twohot.audit import neighbours as neighbourhood
 from twohot.audit.data_issues import class_mixing, copies, far_out
 from twohot.audit.folder import write_audit_folder
@@ -198,7 +197,7 @@ def test_a_class_in_four_parts_is_six_pairs_of_which_a_few_are_said() -> None:
     many = np.where(true == 0, 0, 1 + np.random.default_rng(0).integers(0, 4, N))
     found = find_data_issues(X, find_label_issues(X, many))
     # All pairs, although corrections give the rows of three classes to the fourth.
-    assert len(found.alike_classes) == 6 > data_issues.SHOWN_PAIRS
+    assert len(found.alike_classes) == 6 > neighbourhood.FEW
     assert all(pair.first for pair in found.alike_classes)
     assert found.messages[-1].endswith(", ….")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from twohot.audit.issues import LabelIssues, check_audited_rows
 from twohot.base import NO_LABEL, FloatArray, IntArray, Matrix, check_generator
-from twohot.judge import N_NEIGHBOURS, nearest_rows
+from twohot.judge import N_NEIGHBOURS, SAMPLE_ROWS, nearest_rows
 from twohot.review import NO_ROW, Evidence, NearestRows
 from twohot.rows import (
     Block,
@@ -27,8 +27,6 @@ from twohot.rows import (
     span_of,
 )
 
-# All pairs of so many rows take a minute or two.
-MOST_ROWS = 50_000
 # Prepared rows that are held at once, 1 GB; wider features are searched in fewer rows.
 MOST_ENTRIES = 2**28
 
@@ -69,7 +67,7 @@ class Neighbourhood:
 
 
 def search_neighbourhood(
-    rows: AuditedRows, *, most_rows: int = MOST_ROWS, random_state: Any = 0
+    rows: AuditedRows, *, most_rows: int = SAMPLE_ROWS, random_state: Any = 0
 ) -> Neighbourhood:
     """Return the nearest rows of all rows, or of as many as can be compared with each other."""
     n_rows, n_features = rows.X.shape
@@ -157,8 +155,8 @@ def labelled_moment(block: Block) -> Terms:
 
 # The most doubtful rows: more than a person looks at in a day, and few enough for a small page.
 EXPLAINED_ROWS = 2000
-# Of each class: as many as fit side by side on a card.
-N_NEAREST = 3
+# Rows of each class, copies of a row, pairs of classes: as many as fit side by side on a card.
+FEW = 3
 
 
 def label_evidence(
@@ -166,7 +164,7 @@ def label_evidence(
     issues: LabelIssues,
     *,
     n_rows: int = EXPLAINED_ROWS,
-    n_nearest: int = N_NEAREST,
+    n_nearest: int = FEW,
 ) -> Evidence:
     """Return the nearest rows of the suggested and of the given class, of the most doubtful rows.
 

@@ -22,6 +22,7 @@ from twohot.base import (
     Labels,
     Matrix,
     as_text,
+    check_writable,
     counted,
     load_extra,
 )
@@ -41,9 +42,8 @@ from twohot.review import (
 )
 from twohot.tables import FeatureTable
 
-# Fewer classes than this have no structure to show, and of more nobody can see it: a matrix has an
-# entry for each pair of classes.
-FEWEST_CLASSES, MOST_CLASSES = 3, 400
+# A matrix has an entry for each pair of classes: of more nobody can see it.
+MOST_CLASSES = 400
 
 
 NO_MATRICES = (
@@ -157,7 +157,7 @@ def _correlation(
     labels = issues.corrected(undecided=True, unlabelled=True)
     n_classes, has_pairs = labels.n_classes, labels.sizes > 1
     known = np.flatnonzero(has_pairs)
-    if len(known) < FEWEST_CLASSES or not _has_matrices(issues):
+    if len(known) < 3 or not _has_matrices(issues):
         return None, None
     place = np.where(has_pairs, np.cumsum(has_pairs) - 1, NO_LABEL)
     shown = Labels(place[labels.codes], np.arange(len(known)))
@@ -262,6 +262,7 @@ def _check_page_path(path: str | os.PathLike[str]) -> None:
         raise ArgumentError({"path": text}, "is a folder", advice)
     if not target.parent.is_dir():
         raise ArgumentError({"path": text}, "is in a folder that is not there", "make it first.")
+    check_writable(target.parent, {"path": text})
 
 
 # The labels of a table of issues after its page was reviewed, in the index of the user's data -----

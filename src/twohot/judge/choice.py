@@ -1,7 +1,6 @@
 """What AutoProbe tried and what it made of it, as a table and a picture."""
 
 from dataclasses import dataclass
-from textwrap import fill
 from typing import Any
 
 from twohot.base import method_colours, new_figure, notebook_table
@@ -189,10 +188,7 @@ def _member_from(recipe: dict[str, Any]) -> MemberRecipe:
 
 # The picture: agreement with held-out labels against the ridge, by kind --------------------------
 
-# Factor between the places of two kinds of the same ridge.
-ASIDE = 1.04
-TITLE_WIDTH = 64  # characters
-RIDGE_TICKS = (0.3, 1, 3, 10, 30, 100)  # all that is ever tried lies about here
+ASIDE = 1.04  # factor between the places of two kinds of the same ridge
 
 
 def choice_figure(choice: Choice) -> Any:
@@ -229,10 +225,11 @@ def choice_figure(choice: Choice) -> Any:
             label, height = entry.method, 100 * entry.agreement
             axes.axhline(height, color=colours[label], linestyle=":", label=label)
     axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
-    axes.set_xticks(RIDGE_TICKS, [f"{ridge:g}" for ridge in RIDGE_TICKS])
+    ridges = sorted({entry.ridge for entry in with_ridge})
+    axes.set_xticks(ridges, [f"{ridge:g}" for ridge in ridges])
     axes.minorticks_off()
     axes.axhline(100 * choice.agreement, color="0.2", label="label model")
-    axes.set_title(fill(choice.name, TITLE_WIDTH, break_on_hyphens=False), fontsize=10)
+    axes.set_title(choice.name, fontsize=10, wrap=True)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure

@@ -32,6 +32,7 @@ from twohot.base import (
 from twohot.judge.anchored import Anchored, Stage, read_noise
 from twohot.judge.folds import assign_folds, check_groups, distance_from_mean
 from twohot.judge.label_model import fit_even_noise
+from twohot.judge.labelled_rows import BLOCK_ROWS
 from twohot.judge.library import Library, Member
 from twohot.judge.nearest import VotesRecipe
 from twohot.judge.sample import N_FOLDS, Sample
@@ -48,9 +49,6 @@ SEEN = 2.326
 
 # Labels from which on a classifier that predicts all of them is refused: of fewer, chance may.
 ENOUGH_ROWS = 20
-
-# Rows whose probabilities are held at once.
-BLOCK_ROWS = 10_000
 
 
 def judge_given(probabilities: FloatArray, codes: IntArray) -> LabelVerdict:
