@@ -221,17 +221,3 @@ def test_rows_outside_of_the_sample_are_judged_as_well_as_those_in_it(monkeypatc
     # Every class has its share of the sample.
     sizes = np.bincount(data.given_labels)
     np.testing.assert_allclose(np.bincount(anchored.sample.codes) / sizes, 700 / 1200, atol=0.02)
-
-
-def test_the_sample_does_not_depend_on_the_order_of_the_rows(monkeypatch):
-    monkeypatch.setattr(sample_module, "SAMPLE_ROWS", 200)
-    order = np.random.default_rng(0).permutation(400)
-    labels = DIGITS.given_labels
-    first, again = (
-        AutoProbe(n_jobs=1).fit_coded(DIGITS.X[rows], Labels(labels[rows], np.arange(10)))
-        for rows in (np.arange(400), order)
-    )
-    np.testing.assert_array_equal(
-        np.sort(order[again.anchored.sample.index]), first.anchored.sample.index
-    )
-    np.testing.assert_allclose(again.verdict.doubt, first.verdict.doubt[order], atol=0.05)
