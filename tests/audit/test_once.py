@@ -28,6 +28,7 @@ class Calls(Counter[str]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.modules: set[str] = set()  # that were entered
         self.weighed: list[Any] = []  # members and noise that weights were fitted for
         self.asked: set[Any] = set()  # members of the library and folds that they were fitted on
 
@@ -36,6 +37,7 @@ class Calls(Counter[str]):
         if event != "call" or not code.co_filename.startswith(SOURCE):
             return
         self[code.co_qualname] += 1
+        self.modules.add(code.co_filename)
         if code.co_qualname == "weigh":
             known = frame.f_locals
             members = tuple(float(np.square(each).sum()) for each in known["members"])
@@ -81,6 +83,7 @@ def test_an_audit_does_nothing_twice(unlabelled):
     assert calls["nearest_rows"] == 2
     assert calls["as_text"] <= 10 * len(set(NAMES))  # of names of classes, and of no row
     assert issues.n_issues > 30
+    assert len(calls.modules) <= 50  # stops of a reader who follows it
 
 
 def test_each_model_is_fitted_once():

@@ -40,20 +40,12 @@ class Checked:
 
 
 def read_checked(checked: Any) -> list[tuple[Any, Any]]:
-    r"""Return pairs of a row and a verdict, of whatever a user passes.
+    r"""Return pairs of a row and a verdict, of a mapping, a file of decisions or a data frame.
 
-    Parameters
-    ----------
-    checked : mapping, path or data frame
-        A file of decisions, or a frame of its columns `id` and `decision`, and `label`,
-        `given_label` and `suggested_label` where it has them, gives a pair for every decision.
-
-    Returns
-    -------
-    list of pairs
-        Of decisions, the id of a row and its true label. True stands where a given label was kept
-        that the file does not name, False where no class of the audit is the true one: the row was
-        excluded, is of a new class, or its new label is not in the file.
+    A frame has the columns `id` and `decision` of such a file, and `label`, `given_label` and
+    `suggested_label` where it has them. Of a decision, the verdict is the true label. True stands
+    where a given label was kept that the file does not name, False where no class of the audit is
+    the true one: the row was excluded, is of a new class, or its new label is not in the file.
 
     Examples
     --------

@@ -9,14 +9,15 @@ from numpy.typing import ArrayLike
 
 from twohot.audit.checked_rows import Checked, check_checked, read_checked, with_checked
 from twohot.audit.issues import (
+    SURELY,
     LabelIssues,
     audited_ids,
     offered_classes,
     repeated_index_note,
 )
-from twohot.audit.notes import flag_notes, row_notes
 from twohot.base import (
     ArgumentError,
+    BoolArray,
     Labels,
     Matrix,
     check_count,
@@ -24,6 +25,8 @@ from twohot.base import (
     check_two_classes,
     check_within,
     code_labels,
+    counted,
+    first_few,
     label_notes,
 )
 from twohot.judge import (
@@ -46,6 +49,12 @@ NAME_COLUMNS = "pass one column per class, and name them by {classes} if y does 
 
 # Of two candidates whose probabilities differ by less than this factor neither is sure.
 CLOSE = 2.0
+
+
+NOTHING_LEARNT = (
+    "The features explain these labels no better than the class frequencies alone: do not trust "
+    "these verdicts, none is corrected automatically. Other features may help; see forecast."
+)
 
 
 def find_label_issues(
@@ -241,3 +250,47 @@ def _check_request(
         if value is not None and is_dask(X):
             problem = f"{name} is given, and X is in chunks of Dask"
             raise ArgumentError("", problem, "leave it out, or pass X as an array.")
+
+
+# What an audit says in words: what the labels cannot tell, and which rows do not count ------------
+
+
+def flag_notes(verdict: LabelVerdict, flagged: BoolArray, precision: float | None) -> list[str]:
+    """Say what the labels cannot tell of those that are flagged."""
+    if not verdict.learnt:
+        return [NOTHING_LEARNT]
+    if precision is not None and not flagged.any():
+        reason = "no other class is likelier for any row"
+        if verdict.eligible.any():
+            highest = float(np.nanmax(verdict.doubt[verdict.eligible]))
+            reason = f"the most doubtful label is wrong with a probability of {highest:.2f}"
+        return [f"No label is flagged for an expected precision of {precision:g}: {reason}."]
+    said = []
+    if verdict.interval[0] == 0 and flagged.any():
+        said.append(
+            "The labels are about as likely without any noise: what is flagged may be overlap of "
+            "the classes. Check some of the flagged rows first."
+        )
+    if flagged.any() and not (verdict.doubt[flagged] > SURELY).any():
+        said.append(
+            "Each flagged label is more probably right than wrong: none is corrected automatically."
+        )
+    return said
+
+
+def row_notes(labels: Labels, verdict: LabelVerdict) -> list[str]:
+    """Say which rows were not counted, and which were kept together."""
+    said = []
+    n_unlabelled = np.count_nonzero(~labels.labelled)
+    if n_unlabelled:
+        said.append(f"Rows without a label: {n_unlabelled}, predicted and not counted.")
+    if verdict.n_copies:
+        rows = counted(verdict.n_copies, "row")
+        said.append(f"Copies and near-duplicates: {rows}, judged without each other.")
+    single = labels.classes[labels.sizes == 1].tolist()
+    if single:
+        said.append(
+            f"Classes with one label only: {len(single)} ({first_few(single)}), kept and never "
+            "flagged, because nothing else says what they look like."
+        )
+    return said

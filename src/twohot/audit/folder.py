@@ -32,7 +32,7 @@ from twohot.audit.issue_files import (
     write_issues,
     write_labels,
 )
-from twohot.audit.notes import taken_unseen
+from twohot.audit.issues import taken_unseen
 from twohot.base import (
     ArgumentError,
     FileThereError,

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twohot.audit.notes import taken_unseen
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
+    BoolArray,
     FloatArray,
     IntArray,
     Labels,
@@ -42,6 +42,7 @@ COLUMNS = (
 )
 
 SHOWN = 10  # rows of the printed table
+SURELY = 0.5  # probability from which on a label is wrong rather than right
 # Rows of a file of `to_parquet`: some 64 MB, with names of classes.
 PART_ROWS = 1_000_000
 HEADINGS = ("id", "quality", "given", "suggested", "second")
@@ -339,6 +340,16 @@ class LabelIssues:
         return notebook_table(self._head(), HEADINGS, self._shown(), self.messages)
 
 
+def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:
+    """Return the rows whose suggestion is taken although nobody has looked.
+
+    Those that are flagged, have one suggestion (`undecided` have two), and are more probably wrong
+    than right.
+    """
+    # Without a label there is no quality, which compares as False.
+    return np.asarray(flagged & ~undecided & (label_quality < 1 - SURELY))
+
+
 def pandas_labels(labels: Labels) -> Any:
     """Return labels as a column of pandas, whose integers may be missing."""
     if labels.classes.dtype.kind not in "iu" or labels.labelled.all():
@@ -464,17 +475,12 @@ def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
 
 def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
     """Return the features that were audited, or say that they are others."""
-    _check_audit(issues)
+    if not isinstance(issues, LabelIssues):
+        problem = f"is {type(issues).__name__}, and not what an audit found"
+        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")
     rows = check_features(LinearProbe(), X, reset=True)
     if rows.shape[0] != len(issues):
         problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
         raise ArgumentError("X", problem, "pass the rows that were audited, all of them.")
     check_rows_of_issues("X", X, issues.ids)
     return rows
-
-
-def _check_audit(issues: object) -> None:
-    """Raise unless something is what an audit found."""
-    if not isinstance(issues, LabelIssues):
-        problem = f"is {type(issues).__name__}, and not what an audit found"
-        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")
