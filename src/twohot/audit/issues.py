@@ -473,7 +473,7 @@ def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
     check_same_index(name, data, "issues.to_pandas()", index)
 
 
-def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
+def check_audited_rows(X: Matrix, issues: Any) -> Matrix:
     """Return the features that were audited, or say that they are others."""
     if not isinstance(issues, LabelIssues):
         problem = f"is {type(issues).__name__}, and not what an audit found"
