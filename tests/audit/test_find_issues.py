@@ -237,7 +237,8 @@ def test_no_row_is_judged_by_a_fit_that_has_seen_its_label():
     assert memorised[:10].tolist() == [1] * 10
     issues = find_label_issues(rows, labels)
     assert issues["predicted_label"][:10].tolist() == [0] * 10
-    assert issues["is_label_issue"][:10].sum() >= 9
+    # How many are flagged depends on ten rows; their order does not.
+    assert sorted(np.argsort(-issues["probability_wrong"])[:10]) == list(range(10))
     assert not issues["is_label_issue"][10:].any()
 
 
