@@ -51,7 +51,7 @@ class Tried:
         return str(self.recipe)
 
     @property
-    def ridge(self) -> Any:
+    def ridge(self) -> float | None:
         """Strength of the penalty; None if it has none."""
         return self.recipe.ridge if isinstance(self.recipe, Recipe) else None
 
@@ -199,12 +199,14 @@ def choice_figure(choice: Choice) -> Any:
     figure = new_figure(8.0, 4.0)
     axes = figure.subplots()
     colours = method_colours(entry.method for entry in choice.tried)
-    with_ridge = sorted((e for e in choice.tried if e.ridge is not None), key=lambda e: e.ridge)
-    kinds = dict.fromkeys(entry.kind for entry in choice.tried if entry.ridge is not None)
-    for number, kind in enumerate(kinds):
-        entries = [entry for entry in with_ridge if entry.kind == kind]
+    kinds: dict[str, list[tuple[float, Tried]]] = {}
+    for entry in choice.tried:
+        if entry.ridge is not None:
+            kinds.setdefault(entry.kind, []).append((entry.ridge, entry))
+    for number, (kind, members) in enumerate(kinds.items()):
+        ordered, entries = zip(*sorted(members, key=lambda pair: pair[0]), strict=True)
         # Kinds of the same ridge stand beside each other.
-        places = [entry.ridge * ASIDE ** (number - len(kinds) // 2) for entry in entries]
+        places = [ridge * ASIDE ** (number - len(kinds) // 2) for ridge in ordered]
         heights = [100 * entry.agreement for entry in entries]
         axes.errorbar(
             places,
@@ -225,11 +227,12 @@ def choice_figure(choice: Choice) -> Any:
             label, height = entry.method, 100 * entry.agreement
             axes.axhline(height, color=colours[label], linestyle=":", label=label)
     axes.set(xscale="log", xlabel="ridge", ylabel="held-out labels predicted, % ± 1 s.e.")
-    ridges = sorted({entry.ridge for entry in with_ridge})
+    ridges = sorted({ridge for members in kinds.values() for ridge, _ in members})
     axes.set_xticks(ridges, [f"{ridge:g}" for ridge in ridges])
     axes.minorticks_off()
     axes.axhline(100 * choice.agreement, color="0.2", label="label model")
-    axes.set_title(choice.name, fontsize=10, wrap=True)
+    title = choice.name.replace(": ", ":\n").replace(" and ", "\nand ")  # each part in a line
+    axes.set_title(title, fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure
