@@ -196,6 +196,9 @@ def test_own_probabilities_and_superclasses_are_used():
     shuffled = truth.sample(frac=1, random_state=0).to_numpy()
     other = forecast(data.X, data.given_labels, probabilities=shuffled, n_jobs=1, cv=2)
     assert other.noise.rate != found.noise.rate
+    sparse = sp.csr_array(shuffled)
+    again = forecast(data.X, data.given_labels, probabilities=sparse, n_jobs=1, cv=2)
+    assert again.noise.rate == other.noise.rate
     assert other.comparison.choice == found.comparison.choice
     np.testing.assert_array_equal(found.correlation.superclass, groups)
 
