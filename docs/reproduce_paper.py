@@ -17,7 +17,7 @@ from twohot_paper.grid import ProbeGrid, titles
 from twohot_paper.grid_cells import convergence
 from twohot_paper.maker import Results
 from twohot_paper.probe_run import ProbeRun
-from twohot_paper.report import anchor, show, write_text
+from twohot_paper.report import heading_anchor, show, write_text
 from twohot_paper.reproduction import Reproduction
 
 FOLDER = Path(__file__).parent
@@ -101,7 +101,7 @@ def verdicts_of(name: str) -> list[str]:
     rows = []
     for title, sentence, place, sign, answer in found:
         text = sentence if place != NOT_IN_PAPER else title
-        link = f"[{text}](reproduction/{name}.md#{anchor(title)})"
+        link = f"[{text}](reproduction/{name}.md#{heading_anchor(title)})"
         rows.append(f"| {link} ({place}) | {sign} {answer} |")
     return rows
 

@@ -107,15 +107,17 @@ def by_parts(
     n_parts: int,
     evidence: str,
     condition: str,
-    table: Table | None = None,
-    basis: str = "",
+    **more: Any,
 ) -> ClaimVerdict:
-    """Return the verdict on a claim of several parts: confirmed for all, for some, or for none."""
+    """Return the verdict on a claim of several parts: confirmed for all, for some, or for none.
+
+    `more` has the other fields of the verdict.
+    """
     if len(kept) == n_parts:
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table, basis=basis)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, **more)
     if not kept:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table, basis=basis)
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table, basis=basis)
+        return ClaimVerdict(Answer.REFUTED, evidence, **more)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, **more)
 
 
 # Rules of claims that are not about accuracy in settings, by the id of the claim: how it is judged,

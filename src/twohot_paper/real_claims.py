@@ -49,7 +49,7 @@ def judge_best_everywhere(results: Results, data: Sequence[DataSet]) -> ClaimVer
     evidence += settings.left_out_words()
     condition = f"the data set is {' or '.join(winners)}"
     basis = f"{len(winners)} of {counted(len(rows), 'data set')}"
-    return by_parts(winners, len(rows), evidence, condition, table, basis)
+    return by_parts(winners, len(rows), evidence, condition, table=table, basis=basis)
 
 
 @rule("three-kinds-of-pairs")
@@ -82,7 +82,7 @@ def judge_three_kinds(results: Results, data: Sequence[DataSet]) -> ClaimVerdict
     )
     condition = f"the data set is {' or '.join(ordered)}"
     basis = f"{len(ordered)} of {counted(len(rows), 'data set')}"
-    return by_parts(ordered, len(rows), evidence, condition, table, basis)
+    return by_parts(ordered, len(rows), evidence, condition, table=table, basis=basis)
 
 
 @rule("larger-backbone")

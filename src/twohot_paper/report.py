@@ -135,7 +135,7 @@ class Report:
         made = {each.exhibit.file_name for each in self.shown if not each.missing} | {THEOREMS}
         lines = ["| sentence | supported if | verdict |", "|---|---|---|"]
         for claim, verdict in verdicts:
-            page, place = _page_of(claim), anchor(claim.title)
+            page, place = _page_of(claim), heading_anchor(claim.title)
             words = claim.text if claim.of_paper else claim.title
             linked = f"[{words}]({folder}/{page}.md#{place})" if page in made else words
             cells = (
@@ -217,7 +217,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def anchor(title: str) -> str:
+def heading_anchor(title: str) -> str:
     """Return what a heading is linked by: what GitHub makes of it."""
     kept = "".join(each for each in title.lower() if each.isalnum() or each in " -_")
     return kept.replace(" ", "-")

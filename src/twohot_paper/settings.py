@@ -1,4 +1,4 @@
-"""The settings in which claims about accuracies are tried, and the one rule by which they are judged.
+"""The settings in which claims about accuracies are tried, and the one rule for all of them.
 
 A claim is confirmed if its statement holds in nine of ten settings: a data set, a kind of noise and
 a noise rate. Otherwise it is confirmed only under the widest of these conditions under which the

@@ -71,7 +71,7 @@ def runs_at_half() -> list[SyntheticRun]:
     return [run for run in all_runs() if run.noise_rate == HALF]
 
 
-def eigenvalues() -> SyntheticEigenvalues:
+def eigenvalue_maker() -> SyntheticEigenvalues:
     """Return the maker of the figure of eigenvalues."""
     return maker_of("fig:eigenspectrum", SyntheticEigenvalues)
 
@@ -343,10 +343,10 @@ def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> F
 # Claims about eigenvalues, the error of the linear theory, and the penalty for q/p near 2 ---------
 
 
-@rule_of_finished("top-eigenvalues-dominate", lambda: eigenvalues().plan())
+@rule_of_finished("top-eigenvalues-dominate", lambda: eigenvalue_maker().plan())
 def judge_eigenvalues(results: Results) -> ClaimVerdict:
     """Judge whether the K leading eigenvalues of the averaging matrix leave the others behind."""
-    maker = eigenvalues()
+    maker = eigenvalue_maker()
     last, power = maker.setting.n_classes, maker.n_rounds
     factors = {
         kind: np.array([results[run].factors for run in maker.of_kind(kind)])
@@ -421,11 +421,13 @@ def judge_separation(results: Results) -> ClaimVerdict:
 def _on_matrices(kept: Sequence[str], evidence: str, table: Table | None = None) -> ClaimVerdict:
     """Return the verdict on a claim about all matrices, which holds on some."""
     words = " and ".join(MATRIX_WORDS[kind] for kind in kept)
-    return by_parts(kept, len(MATRIX_NAMES), evidence, f"for {words}", table)
+    return by_parts(kept, len(MATRIX_NAMES), evidence, f"for {words}", table=table)
 
 
 def _by_round(title: str, values: Mapping[str, Sequence[float]]) -> Table:
-    rows = tuple((MATRIX_NAMES[kind], *row) for kind, row in values.items())
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (MATRIX_NAMES[kind], *row) for kind, row in values.items()
+    )
     return Table(title, ("Gram matrix", *(f"t = {t}" for t in range(1, len(rows[0])))), rows)
 
 

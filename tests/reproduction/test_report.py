@@ -18,8 +18,8 @@ CLAIM = Claim(
     rule="Look.",
     shared_rule="And look again.",
     exhibits=("fig:mine",),
-    judge=lambda *_: None,
     order=1,
+    check=lambda *_: None,
 )
 VERDICT = ClaimVerdict(
     Answer.CONDITIONAL,
