@@ -19,8 +19,8 @@ from twohot_paper.maker import MAKERS, Maker, import_modules
 
 # Modules whose makers register themselves.
 MAKERS_IN = (
-    "figure_makers",
     "grid_makers",
+    "starts",
     "structure_makers",
     "synthetic_makers",
     "synthetic_outputs",
@@ -70,8 +70,9 @@ class Exhibit:
 
     def on_any_features(self) -> "Exhibit | None":
         """Return the exhibit that shows the same of any features, if there is one."""
+        others = {key: value for key, value in self.settings.items() if key != "data_sets"}
         same = (each for each in exhibits() if each.maker == self.maker and each.id != self.id)
-        return next((each for each in same if not each.data_sets), None)
+        return next((each for each in same if each.settings == others), None)
 
     def build(self) -> Maker:
         """Return the maker with its settings."""

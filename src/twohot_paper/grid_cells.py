@@ -33,7 +33,6 @@ SHOWN = {
 
 WRONG_LABELS = "wrong labels, %"  # a column: what became of the noise rate η
 LOST_MARK, STUCK_MARK = MARKS  # of a noise rate
-NOT_CONVERGED = "not converged"  # a column: models of which a draw did not reach the optimum
 GAIN = "gain over the teacher\n(points of test accuracy)"  # along the side of a figure
 
 
@@ -69,42 +68,33 @@ def gain_columns(read: Read, models: Mapping[str, str]) -> dict[str, tuple[str, 
     return {"teacher, %": (TEACHER, level(read)), **gains}
 
 
-def model_curve(
-    name: str, label: str, cells: Sequence[Mean | None], *, line: str = "-"
-) -> MethodCurve:
-    """Return the curve of a model, in its colour; a single draw has no spread."""
-    nan = float("nan")
-    return MethodCurve(
-        label,
-        METHOD_COLOURS.get(name, COLOURS[0]),
-        tuple(nan if cell is None else cell.mean for cell in cells),
-        tuple(nan if cell is None or cell.n < 2 else cell.std for cell in cells),
-        line,
-    )
-
-
 def model_panels(
     grid: ProbeGrid,
     results: Results,
     data: Sequence[DataSet],
     models: Mapping[str, str],
     cell: CellOf,
+    *,
+    line: str = "-",
 ) -> list[NoisePanel]:
     """Return a panel for each data set that has results, with a curve for each of some models.
 
-    `models` has what to call each model.
+    `models` has what to call each model. A single draw has no spread.
     """
-    names = titles(data)
+    names, nan = titles(data), float("nan")
     panels = []
     for each in grid.begun(results, data):
         draws = [grid.draws(results, each, rate) for rate in grid.noise_rates]
-        curves = tuple(
-            model_curve(name, label, [cell(some, name) for some in draws])
-            for name, label in models.items()
-        )
+        curves = []
+        for name, label in models.items():
+            cells = [cell(some, name) for some in draws]
+            means = tuple(nan if found is None else found.mean for found in cells)
+            stds = tuple(nan if found is None or found.n < 2 else found.std for found in cells)
+            colour = METHOD_COLOURS.get(name, COLOURS[0])
+            curves.append(MethodCurve(label, colour, means, stds, line))
+        rates = tuple(marked_rate(grid, results, each, rate) for rate in grid.noise_rates)
         where = grid_words(grid, results, each)
-        marks = tuple(rate_mark(grid, results, each, rate) for rate in grid.noise_rates)
-        panels.append(NoisePanel(names[each.key], grid.noise_rates, curves, where, marks))
+        panels.append(NoisePanel(names[each.key], grid.noise_rates, rates, tuple(curves), where))
     return panels
 
 
@@ -128,8 +118,7 @@ def model_table(
 ) -> Table:
     """Return a row for every noise rate with results, of the data sets with a noisy run.
 
-    A column is a model and what is shown of it. Models that did not converge are named in the last
-    column, if there are any.
+    A column is a model and what is shown of it.
     """
     names = titles(data)
     rows: list[tuple[Cell, ...]] = []
@@ -138,33 +127,17 @@ def model_table(
             if draws := grid.draws(results, each, rate):
                 cells = (cell(draws, name) for name, cell in columns.values())
                 wrong = grid.wrong_labels(results, each, rate)
-                shown = marked_rate(grid, each, rate)
-                rows.append((names[each.key], shown, wrong, *cells, unconverged_cell(draws)))
-    return marked_table(title, ("data set", "η", WRONG_LABELS, *columns), rows)
+                rows.append(
+                    (names[each.key], marked_rate(grid, results, each, rate), wrong, *cells)
+                )
+    return Table(title, ("data set", "η", WRONG_LABELS, *columns), tuple(rows))
 
 
-def marked_table(title: str, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Table:
-    """Return a table whose last cells are models that did not converge, if there are any."""
-    if any(row[-1] for row in rows):
-        return Table(title, (*columns, NOT_CONVERGED), tuple(rows))
-    return Table(title, tuple(columns), tuple(row[:-1] for row in rows))
-
-
-def rate_mark(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: float) -> str:
-    """Return the marks of a noise rate in a figure."""
-    stuck = unconverged_cell(grid.draws(results, data, noise_rate)) is not None
-    return LOST_MARK * grid.is_lost(data, noise_rate) + STUCK_MARK * stuck
-
-
-def marked_rate(grid: ProbeGrid, data: DataSet, noise_rate: float) -> float | str:
-    """Return a noise rate as tables have it, marked where it is beyond recovery."""
-    return f"{noise_rate:g} {LOST_MARK}" if grid.is_lost(data, noise_rate) else noise_rate
-
-
-def unconverged_cell(draws: Sequence[Models]) -> str | None:
-    """Return the models of which a draw did not reach the optimum, if there are any."""
-    names = dict.fromkeys(name for models in draws for name in unconverged(models))
-    return ", ".join(model_labels(names).values()) or None
+def marked_rate(grid: ProbeGrid, results: Results, data: DataSet, noise_rate: float) -> str:
+    """Return a noise rate with its marks: beyond recovery, or a model that did not converge."""
+    stuck = any(unconverged(models) for models in grid.draws(results, data, noise_rate))
+    marks = LOST_MARK * grid.is_lost(data, noise_rate) + STUCK_MARK * stuck
+    return f"{noise_rate:g}{marks}"
 
 
 # What a reader must know of a grid: which models did not converge, and what is not finished -------
@@ -224,5 +197,5 @@ def _unconverged_notes(
         if stuck := unconverged(result.models):
             models = ", ".join(model_labels(stuck).values())
             where = f"{names[run.data]}, {grid.corruption} noise, η = {run.noise_rate:g}"
-            notes.append(f"Not converged: {where}, seed {run.seed}: {models}.")
+            notes.append(f"Not converged ({STUCK_MARK}): {where}, seed {run.seed}: {models}.")
     return notes

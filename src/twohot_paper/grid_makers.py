@@ -1,10 +1,12 @@
-"""What the paper does not tell apart: the loss, the start, the penalty, the preparation of rows."""
+"""Figures and tables of grids of runs: gains, ablations, accuracy tables, two backbones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from twohot.base import check_choice
 from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet, two_backbones
 from twohot_paper.exact_trainer import FAMILIES, STUDENTS, TEACHER, TWO_HOT
 from twohot_paper.grid import (
@@ -18,6 +20,7 @@ from twohot_paper.grid import (
     ProbeGrid,
     absent,
     absent_note,
+    among,
     file_stems,
     titles,
 )
@@ -30,16 +33,11 @@ from twohot_paper.grid_cells import (
     gain,
     gain_columns,
     grid_notes,
-    grid_words,
     level,
     marked_rate,
-    marked_table,
-    model_curve,
     model_labels,
     model_panels,
     model_table,
-    rate_mark,
-    unconverged_cell,
 )
 from twohot_paper.maker import Made, Maker, Results, register
 from twohot_paper.probe_run import TOP, FittedModel, ProbeRun
@@ -47,44 +45,88 @@ from twohot_paper.real_figures import NoisePanel, gain_bars_figure, noise_lines_
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Cell, Mean, Table, mean_of
 
-ABLATION_RATES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
-ABLATION_SEEDS = (0,)
 LAST = STUDENTS[-1]
-PREPARED = "centred, unit norm"
 TEST = ACCURACIES["test"]
 
+# The students by number of candidates; with two, it is the paper's.
+NUMBERS = {name: student.n_candidates or 0 for name, student in FAMILIES["candidates"].items()}
+CANDIDATE_LABELS = {
+    name: f"top-{k}" + " (two-hot)" * (name == TWO_HOT)
+    for k, name in sorted((k, name) for name, k in {**NUMBERS, TWO_HOT: 2}.items())
+}
 
-@register("model ablation")
+# The models that are drawn where a family is compared with the paper's, and what to call them.
+COMPARED = {
+    "paper": model_labels((*STUDENTS, TWO_HOT)),
+    "candidates": CANDIDATE_LABELS,
+    "losses": model_labels((LAST, TWO_HOT, *FAMILIES["losses"])),
+    TUNED_TEACHER: model_labels((LAST, TWO_HOT, TUNED_TEACHER)),
+}
+
+
+@register("gains")
 @dataclass(frozen=True)
-class ModelAblationMaker(GridMaker):
-    """Other models of the same labels, beside the paper's last round and two-hot student."""
+class GainMaker(GridMaker):
+    """Bars of the gains of some models over the paper's teacher of the same labels."""
 
-    family: str = "losses"
-    noise_rates: tuple[float, ...] = ABLATION_RATES
-    seeds: tuple[int, ...] = ABLATION_SEEDS
+    family: str = "paper"  # whose models are compared with the paper's; a name in COMPARED
+    accuracy: str = "test"  # on test rows; "training": on the true labels of the training rows
+    data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
+
+    def __post_init__(self) -> None:
+        check_choice("family", self.family, tuple(COMPARED))
+        check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
 
     @property
     def families(self) -> tuple[str, ...]:
         """Whose models are compared."""
-        return (self.family, "paper")
+        return tuple(dict.fromkeys((self.family, "paper")))
+
+    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
+        """Return the grid on the data sets that are shown."""
+        return self.grid.runs(among(data, self.data_sets))
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw gains over the paper's teacher; write down the penalties where they are chosen."""
-        others = (TUNED_TEACHER,) if self.family == TUNED_TEACHER else tuple(FAMILIES[self.family])
-        models = model_labels((LAST, TWO_HOT, *others))
-        panels = model_panels(self.grid, results, data, models, gain(TEST))
-        columns = gain_columns(TEST, models)
+        """Draw the gains, with a table of them beside the accuracy of the teacher."""
+        wanted, models = among(data, self.data_sets), COMPARED[self.family]
+        read = ACCURACIES[self.accuracy]
+        panels = model_panels(self.grid, results, wanted, models, gain(read))
+        columns = gain_columns(read, models)
         if self.family == TUNED_TEACHER:
             columns["own λ / base λ"] = (TUNED_TEACHER, _penalty_ratio)
         title = (
-            f"Gain over the teacher in points of test accuracy, {self.corruption} noise, "
-            f"{self.strength} λ"
+            f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
+            f"noise, {self.strength} λ"
         )
+        tables = {"gains": model_table(title, self.grid, results, wanted, columns)}
+        if self.family == "candidates":
+            tables["best"] = _best(tables["gains"])
+        ylabel = GAIN.replace("test", self.accuracy)
         return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
-            tables={"gains": model_table(title, self.grid, results, data, columns)},
-            notes=grid_notes(self.grid, results, data),
+            figures={"gains": gain_bars_figure(panels, ylabel=ylabel)} if panels else {},
+            tables=tables,
+            notes=(*grid_notes(self.grid, results, wanted), *absent_note(data)),
         )
+
+
+def _best(gains: Table) -> Table:
+    """Return the student that gains most in every row of a table of gains."""
+    rows = []
+    for data_set, rate, _, _, *cells in gains.rows:
+        named = zip(CANDIDATE_LABELS.values(), cells, strict=True)
+        known = {label: cell for label, cell in named if isinstance(cell, Mean)}
+        two_hot = known.get(CANDIDATE_LABELS[TWO_HOT])
+        if len(known) > 1 and two_hot is not None:
+            best = max(known, key=lambda label: known[label].mean)
+            rows.append((data_set, rate, best, known[best].mean - two_hot.mean))
+    columns = ("data set", "η", "best", "lead over two-hot, points")
+    return Table("Number of candidates that gains most", columns, tuple(rows))
+
+
+def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
+    """Return how much larger the chosen penalty is than the one of the paper's teacher."""
+    both = [draw for draw in draws if name in draw and TEACHER in draw]
+    return mean_of([draw[name].l2 / draw[TEACHER].l2 for draw in both])
 
 
 @register("feature ablation")
@@ -92,13 +134,10 @@ class ModelAblationMaker(GridMaker):
 class FeatureAblationMaker(GridMaker):
     """Raw features against centred ones of unit norm, at penalties that are as strong."""
 
-    noise_rates: tuple[float, ...] = ABLATION_RATES
-    seeds: tuple[int, ...] = ABLATION_SEEDS
-
     @property
     def grids(self) -> dict[str, ProbeGrid]:
         """The runs that are compared, by what the features are."""
-        return {"raw": self.grid, PREPARED: replace(self.grid, prepared=True)}
+        return {"raw": self.grid, "centred, unit norm": replace(self.grid, prepared=True)}
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return the grids of both kinds of features."""
@@ -106,54 +145,30 @@ class FeatureAblationMaker(GridMaker):
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw test accuracies, of raw features solid and of prepared ones dashed."""
-        prepared = self.grids[PREPARED]
-        panels = [self._panel(results, data, each) for each in prepared.begun(results, data)]
-        tables = {
-            ("prepared" if grid.prepared else "raw"): _accuracies(name, grid, results, data)
-            for name, grid in self.grids.items()
-        }
-        notes = [
-            f"{name} features: {note}"
-            for name, grid in self.grids.items()
-            for note in grid_notes(grid, results, data)
-        ]
-        drawn = (
+        panels: list[NoisePanel] = []
+        tables: dict[str, Table] = {}
+        notes: list[str] = []
+        accuracies = {label: (name, level(TEST)) for name, label in _labels(PAPER_MODELS).items()}
+        for kind, grid in self.grids.items():
+            shown = _labels((TEACHER, LAST, TWO_HOT), f", {kind}")
+            line = "--" if grid.prepared else "-"
+            drawn = {each.title: each.curves for each in panels}
+            panels = [
+                replace(each, curves=drawn.get(each.title, ()) + each.curves)
+                for each in model_panels(grid, results, data, shown, level(TEST), line=line)
+            ]
+            title = f"Test accuracy (%), {kind} features"
+            stem = "prepared" if grid.prepared else "raw"
+            tables[stem] = model_table(title, grid, results, data, accuracies)
+            notes += [f"{kind} features: {note}" for note in grid_notes(grid, results, data)]
+        figures = (
             {"accuracy": noise_lines_figure(panels, ylabel="test accuracy (%)")} if panels else {}
         )
-        return Made(drawn, tables, tuple(notes))
-
-    def _panel(self, results: Results, data: Sequence[DataSet], each: DataSet) -> NoisePanel:
-        cell = level(TEST)
-        curves = []
-        for kind, grid in self.grids.items():
-            draws = [grid.draws(results, each, rate) for rate in self.noise_rates]
-            line = "--" if grid.prepared else "-"
-            curves += [
-                model_curve(
-                    name,
-                    f"{SHOWN[name]}, {kind}",
-                    [cell(some, name) for some in draws],
-                    line=line,
-                )
-                for name in (TEACHER, LAST, TWO_HOT)
-            ]
-        where = grid_words(self.grid, results, each)
-        marks = tuple(rate_mark(self.grid, results, each, rate) for rate in self.noise_rates)
-        return NoisePanel(titles(data)[each.key], self.noise_rates, tuple(curves), where, marks)
+        return Made(figures, tables, tuple(notes))
 
 
-def _accuracies(name: str, grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> Table:
-    columns = {
-        label: (model, level(TEST))
-        for model, label in model_labels((TEACHER, *STUDENTS, TWO_HOT)).items()
-    }
-    return model_table(f"Test accuracy (%), {name} features", grid, results, data, columns)
-
-
-def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
-    """Return how much larger the chosen penalty is than the one of the paper's teacher."""
-    both = [draw for draw in draws if name in draw and TEACHER in draw]
-    return mean_of([draw[name].l2 / draw[TEACHER].l2 for draw in both])
+def _labels(names: Sequence[str], more: str = "") -> dict[str, str]:
+    return {name: f"{label}{more}" for name, label in model_labels(names).items()}
 
 
 # The paper's appendix tables: test accuracy of every model, one table per data set ----------------
@@ -184,32 +199,26 @@ class AccuracyTableMaker(GridMaker):
 
     def _accuracy(self, results: Results, data: DataSet, where: str) -> Table:
         """Return a row for every noise rate, also for those that are not run."""
-        cell = level(ACCURACIES["test"])
+        cell = level(TEST)
         rows: list[tuple[Cell, ...]] = []
         for rate in self.noise_rates:
             draws = self.grid.draws(results, data, rate)
-            wrong = self.grid.wrong_labels(results, data, rate)
             cells = (cell(draws, name) for name in PAPER_MODELS)
-            rows.append(
-                (marked_rate(self.grid, data, rate), wrong, *cells, unconverged_cell(draws))
-            )
+            wrong = self.grid.wrong_labels(results, data, rate)
+            rows.append((marked_rate(self.grid, results, data, rate), wrong, *cells))
         columns = ("η", WRONG_LABELS, *(SHOWN[name] for name in PAPER_MODELS))
-        return marked_table(f"Test accuracy (%): {where}", columns, rows)
+        return Table(f"Test accuracy (%): {where}", columns, tuple(rows))
 
     def _training_rows(self, results: Results, data: DataSet, where: str) -> Table:
         columns = _measures()
         rows: list[tuple[Cell, ...]] = []
         for rate in self.noise_rates:
-            draws = self.grid.draws(results, data, rate)
-            rows += [
-                (
-                    marked_rate(self.grid, data, rate),
-                    SHOWN[name],
-                    *(cell(draws, name) for cell in columns.values()),
-                )
-                for name in PAPER_MODELS
-                if draws
-            ]
+            if draws := self.grid.draws(results, data, rate):
+                shown = marked_rate(self.grid, results, data, rate)
+                rows += [
+                    (shown, SHOWN[name], *(cell(draws, name) for cell in columns.values()))
+                    for name in PAPER_MODELS
+                ]
         return Table(f"Training rows and cost: {where}", ("η", "model", *columns), tuple(rows))
 
     def _not_run(self, data: Sequence[DataSet]) -> Table:
@@ -223,7 +232,7 @@ class AccuracyTableMaker(GridMaker):
 
 
 def _measures() -> dict[str, CellOf]:
-    """Return what is told of a model beside its test accuracy, by column."""
+    """Return what is shown of a model beside its test accuracy, by column."""
     columns = {
         "accuracy on true labels, %": level(ACCURACIES["training"]),
         "agreement with given labels, %": level(attrgetter("given_agreement")),
@@ -231,39 +240,28 @@ def _measures() -> dict[str, CellOf]:
         "rows broken": level(attrgetter("n_broken"), COUNT),
     }
     for k in TOP:
-        columns[f"noisy rows, truth in top {k}, %"] = level(_TruthInTop(k))
+        columns[f"noisy rows, truth in top {k}, %"] = level(partial(_truth_in_top, k))
     for name, field in (
         ("clean rows, output at label", "clean_true"),
         ("noisy rows, output at true label", "noisy_true"),
         ("noisy rows, output at given label", "noisy_given"),
     ):
-        columns[f"{name}, mean %"] = level(_OutputOf(field, "mean"))
-        columns[f"{name}, spread %"] = level(_OutputOf(field, "std"))
+        columns[f"{name}, mean %"] = level(partial(_output, field, "mean"))
+        columns[f"{name}, spread %"] = level(partial(_output, field, "std"))
     columns["passes"] = level(attrgetter("n_passes"), COUNT)
     columns["CPU seconds"] = level(attrgetter("cpu_seconds"), COUNT)
     return columns
 
 
-@dataclass(frozen=True)
-class _TruthInTop:
-    """Reads the share of noisy rows whose true label is among the k largest outputs."""
-
-    k: int
-
-    def __call__(self, model: FittedModel) -> float | None:
-        return None if model.truth_in_top is None else model.truth_in_top.get(str(self.k))
+def _truth_in_top(k: int, model: FittedModel) -> float | None:
+    """Return the share of noisy rows whose true label is among the k largest outputs."""
+    return None if model.truth_in_top is None else model.truth_in_top.get(str(k))
 
 
-@dataclass(frozen=True)
-class _OutputOf:
-    """Reads mean or spread of an output over rows, if there are such rows."""
-
-    field: str
-    moment: str
-
-    def __call__(self, model: FittedModel) -> float | None:
-        outputs = getattr(model, self.field)
-        return None if outputs is None else float(getattr(outputs, self.moment))
+def _output(field: str, moment: str, model: FittedModel) -> float | None:
+    """Return the mean or spread of an output over rows, if there are such rows."""
+    outputs = getattr(model, field)
+    return None if outputs is None else float(getattr(outputs, moment))
 
 
 # Gains with two backbones side by side: any feature files of one data set -------------------------
@@ -299,40 +297,31 @@ class BackboneMaker(Maker):
         ]
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the gains of every data set that has two files."""
+        """Draw the gains of every data set that has two files, if both have results."""
         groups = two_backbones(data)
         if not groups:
             return Made(notes=(NOT_RUN,))
         figures, tables = {}, {}
         notes: list[str] = []
+        models, title = COMPARED["paper"], "Gain over the teacher in points of test accuracy"
         for group in groups:
             stem = group[0].paper_name or group[0].name
-            panels = [panel for grid in self.grids for panel in _panels(grid, results, group)]
+            panels = []
+            for grid in self.grids:
+                drawn = model_panels(grid, results, group, models, gain(TEST))
+                if len(drawn) == len(group):
+                    named = zip(group, drawn, strict=True)
+                    panels += [replace(panel, title=each.name) for each, panel in named]
+                what, columns = f"{grid.corruption} noise", gain_columns(TEST, models)
+                table = model_table(f"{title}, {what}", grid, results, group, columns)
+                tables[f"{stem}_{grid.corruption}"] = table
+                notes += [f"{what}: {note}" for note in grid_notes(grid, results, group)]
             if panels:
                 figures[stem] = gain_bars_figure(
                     panels, ylabel=GAIN, n_columns=len(group), share_y=True
                 )
-            for grid in self.grids:
-                tables[f"{stem}_{grid.corruption}"] = _table(grid, results, group)
-                known = grid_notes(grid, results, group)
-                notes += [f"{grid.corruption} noise: {note}" for note in known]
             tables[f"{stem}_correlation"] = _correlations(results, group)
         return Made(figures, tables, tuple(notes))
-
-
-def _panels(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> list[NoisePanel]:
-    """Return the panels of all files, or none where one of them has no result."""
-    models = model_labels((*STUDENTS, TWO_HOT))
-    panels = model_panels(grid, results, group, models, gain(ACCURACIES["test"]))
-    if len(panels) < len(group):
-        return []
-    return [replace(panel, title=each.name) for each, panel in zip(group, panels, strict=True)]
-
-
-def _table(grid: ProbeGrid, results: Results, group: Sequence[DataSet]) -> Table:
-    columns = gain_columns(ACCURACIES["test"], model_labels((*STUDENTS, TWO_HOT)))
-    title = f"Gain over the teacher in points of test accuracy, {grid.corruption} noise"
-    return model_table(title, grid, results, group, columns)
 
 
 def _correlations(results: Results, group: Sequence[DataSet]) -> Table:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from twohot.base import (
     BLUE,
     GREEN,
     FloatArray,
-    group_colour,
     new_figure,
     round_colour,
     round_marker,
@@ -30,7 +28,6 @@ N_COLUMNS = 3  # panels side by side
 COLOURED = 0.995
 
 KINDS = (("same class", BLUE), ("same superclass", GREEN), ("other superclass", "0.55"))
-MARKERS = ("v", "o", "^")  # of a small, a base and a big penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +48,6 @@ class HistogramPanel:
     edges: tuple[float, ...]
     shares: tuple[tuple[float, ...], ...]  # (3, n_bins)
     means: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class FeatureSeparation:
-    """q/p of one data set, and the penalties at which it was trained."""
-
-    title: str
-    l2: tuple[float, ...]
-    separation: tuple[float, ...]
-    marked: tuple[tuple[float, float], ...]  # small, base and big penalty, with their q/p
 
 
 def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
@@ -116,30 +103,6 @@ def pair_histograms_figure(panels: Sequence[HistogramPanel]) -> Any:
             axes.set_xlabel("correlation of two training rows")
     handles, names = all_axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=3, frameon=False)
-    return figure
-
-
-def separations_figure(curves: Sequence[FeatureSeparation], *, target: float = 2.0) -> Any:
-    """Draw q/p against the penalty on raw features, the penalties of the experiments marked."""
-    figure = new_figure(7.0, 4.2)
-    axes = figure.subplots()
-    for number, curve in enumerate(curves):
-        colour = group_colour(number)
-        axes.plot(curve.l2, curve.separation, color=colour, label=curve.title)
-        for (l2, separation), marker in zip(curve.marked, MARKERS, strict=True):
-            axes.plot(l2, separation, marker, color=colour, markersize=6, markeredgecolor="w")
-    axes.axhline(target, color="0.4", linestyle=":", linewidth=1)
-    axes.text(curves[0].l2[0], target * 1.06, f"q/p = {target:g}", color="0.3")
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="penalty λ on raw features (▾ small, ● base, ▴ big)",
-        ylabel="separation q/p",
-    )
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(visible=True, color="0.92", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.legend(frameon=False, fontsize=9)
     return figure
 
 
@@ -227,15 +190,9 @@ class NoisePanel:
 
     title: str
     noise_rates: tuple[float, ...]
+    rate_names: tuple[str, ...]  # as their axis has them, with characters of MARKS
     curves: tuple[MethodCurve, ...]
     subtitle: str = ""  # noise, penalty and number of draws
-    marks: tuple[str, ...] = ()  # of the noise rates: characters of MARKS
-
-    @property
-    def rate_names(self) -> list[str]:
-        """The noise rates as their axis has them, with their marks."""
-        pairs = zip_longest(self.noise_rates, self.marks, fillvalue="")
-        return [f"{rate:g}{mark}" for rate, mark in pairs]
 
 
 def gain_bars_figure(
@@ -333,6 +290,6 @@ def _finish(
 
 def _meanings(panels: Sequence[NoisePanel]) -> list[str]:
     """Return what the marks in some panels mean, on a line if there are any."""
-    found = "".join(mark for panel in panels for mark in panel.marks)
+    found = "".join(name for panel in panels for name in panel.rate_names)
     words = [f"{mark} {meaning}" for mark, meaning in MARKS.items() if mark in found]
     return [", ".join(words)] if words else []

@@ -21,6 +21,7 @@ from twohot_paper.structure import (
 )
 from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
 from twohot_paper.table import Cell, Table
+from twohot_paper.theory_figures import SeparationCurve, separation_figure
 
 # The paper's table tab:cf_class_stat, of ResNet34 features: superclasses, and mean and standard
 # deviation of the correlation in one class, in one superclass, and elsewhere.
@@ -147,26 +148,25 @@ class FeatureSeparationMaker(StructureMaker):
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw q/p against the penalty, and tell it at the penalties of the experiments."""
-        curves, rows, notes = [], [], []
+        curves: dict[str, SeparationCurve] = {}
+        rows, notes = [], []
         for each, name, found in self.measured(results, data):
             levels = _levels(each, found)
             if levels is None:
                 notes.append(f"{name} has no two classes in one superclass, and no q/p.")
                 continue
-            penalties = [each.l2(strength) for strength in STRENGTHS]
-            marked = [separation_at(levels, l2=l2) for l2 in penalties]
-            curve = tuple(separation_at(levels, l2=float(l2)) for l2 in PENALTIES)
-            pairs = tuple(zip(penalties, marked, strict=True))
-            curves.append(figures.FeatureSeparation(name, tuple(PENALTIES.tolist()), curve, pairs))
+            penalties = {strength: each.l2(strength) for strength in STRENGTHS}
+            marked = {kind: (l2, separation_at(levels, l2=l2)) for kind, l2 in penalties.items()}
+            values = np.array([separation_at(levels, l2=float(l2)) for l2 in PENALTIES])
+            curves[name] = SeparationCurve(PENALTIES, values, marked)
             largest = largest_separation(levels)
             two = l2_for_separation(levels, separation=2.0) if largest > 2 else None
-            rows.append(
-                (name, found.mean_square, *(x for pair in pairs for x in pair), two, largest)
-            )
+            numbers = [number for pair in marked.values() for number in pair]
+            rows.append((name, found.mean_square, *numbers, two, largest))
         at = [text for strength in STRENGTHS for text in (f"{strength} λ", f"q/p at {strength} λ")]
         columns = ("data set", "mean ‖φ‖²", *at, "λ of q/p = 2", "largest q/p")
         table = Table("Separation q/p on raw features", columns, tuple(rows))
-        drawn = {"separation": figures.separations_figure(curves)} if curves else {}
+        drawn = {"separation": separation_figure({"Raw features": curves})} if curves else {}
         note = "λ is on raw features: on features of unit norm, λ / ‖φ‖² is as strong."
         return Made(drawn, {"separation": table}, self.notes(data, note, *notes))
 

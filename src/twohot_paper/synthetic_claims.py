@@ -6,7 +6,7 @@ claim about it is judged once all of its runs are finished and converged.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +15,9 @@ from twohot.theory import PairLevels, separation_at
 from twohot_paper.claim import Answer, ClaimVerdict, by_parts, not_testable, rule
 from twohot_paper.data_set import DataSet
 from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.maker import Maker, Results
-from twohot_paper.synthetic_makers import (
-    EigenvalueRun,
-    SyntheticAccuracy,
-    SyntheticEigenvalues,
-    SyntheticGrid,
-)
-from twohot_paper.synthetic_outputs import PAPER_LEVELS, SeparationCurves, SoftmaxErrors
+from twohot_paper.maker import Results
+from twohot_paper.synthetic_makers import EigenvalueRun
+from twohot_paper.synthetic_outputs import PAPER_LEVELS, Separation, SoftmaxErrors
 from twohot_paper.synthetic_run import SyntheticResult, SyntheticRun
 from twohot_paper.synthetic_setting import (
     MATRIX_NAMES,
@@ -31,8 +26,6 @@ from twohot_paper.synthetic_setting import (
     SyntheticSetting,
 )
 from twohot_paper.table import Cell, Table, mean_of
-
-M = TypeVar("M", bound=Maker)
 
 HALF = 0.5  # the noise rate of the figures that have one
 TIES = "spread"  # for ties; the kindest to the two-hot student
@@ -47,33 +40,25 @@ NEAR_TWO = (1.5, 2.5)
 Draw = dict[float, SyntheticResult]
 
 
-def maker_of(exhibit_id: str, kind: type[M]) -> M:
+def maker_of(exhibit_id: str) -> Any:
     """Return the maker of a figure, as its file sets it."""
     (exhibit,) = choose_exhibits([exhibit_id])
-    maker = exhibit.build()
-    if not isinstance(maker, kind):
-        raise TypeError(f"{exhibit_id} is made by {type(maker).__name__}, not {kind.__name__}")
-    return maker
-
-
-def accuracy_grid() -> SyntheticGrid:
-    """Return the runs of the figure of accuracies."""
-    return maker_of("fig:acc_gain", SyntheticAccuracy).grid
+    return exhibit.build()
 
 
 def all_runs() -> list[SyntheticRun]:
-    """Return the whole grid."""
-    return accuracy_grid().runs()
+    """Return the runs of the figure of accuracies."""
+    return list(maker_of("fig:acc_gain").runs())
 
 
 def runs_at_half() -> list[SyntheticRun]:
-    """Return the runs with half of the labels wrong."""
+    """Return those with half of the labels wrong."""
     return [run for run in all_runs() if run.noise_rate == HALF]
 
 
-def eigenvalue_maker() -> SyntheticEigenvalues:
-    """Return the maker of the figure of eigenvalues."""
-    return maker_of("fig:eigenspectrum", SyntheticEigenvalues)
+def spectrum_runs() -> list[EigenvalueRun]:
+    """Return the runs of the figure of eigenvalues."""
+    return list(maker_of("fig:eigenspectrum").runs())
 
 
 def perturbation_runs() -> list[EigenvalueRun]:
@@ -83,16 +68,6 @@ def perturbation_runs() -> list[EigenvalueRun]:
         for amplitude in AMPLITUDES
         for seed in DRAWS
     ]
-
-
-def softmax_errors() -> SoftmaxErrors:
-    """Return the maker of the figure of errors."""
-    return maker_of("fig:sm_error", SoftmaxErrors)
-
-
-def separations() -> SeparationCurves:
-    """Return the maker of the figure of q/p."""
-    return maker_of("fig:lambda_pq", SeparationCurves)
 
 
 def rule_of_finished(
@@ -343,10 +318,10 @@ def _of_rounds(found: Sequence[SyntheticResult], name: str, part: str = "") -> F
 # Claims about eigenvalues, the error of the linear theory, and the penalty for q/p near 2 ---------
 
 
-@rule_of_finished("top-eigenvalues-dominate", lambda: eigenvalue_maker().plan())
+@rule_of_finished("top-eigenvalues-dominate", spectrum_runs)
 def judge_eigenvalues(results: Results) -> ClaimVerdict:
     """Judge whether the K leading eigenvalues of the averaging matrix leave the others behind."""
-    maker = eigenvalue_maker()
+    maker = maker_of("fig:eigenspectrum")
     last, power = maker.setting.n_classes, maker.n_rounds
     factors = {
         kind: np.array([results[run].factors for run in maker.of_kind(kind)])
@@ -377,13 +352,17 @@ def judge_davis_kahan(results: Results) -> ClaimVerdict:
     return ClaimVerdict(answer, evidence)
 
 
-@rule_of_finished("softmax-error-negligible", lambda: softmax_errors().plan())
-def judge_error(results: Results) -> ClaimVerdict:
+@rule("softmax-error-negligible")
+def judge_error(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether the error of the linear theory is negligible for many samples."""
-    maker = softmax_errors()
+    maker: SoftmaxErrors = maker_of("fig:sm_error")
     errors = {
-        kept: max(max(results[run].errors) for run in runs if run.n_per_class >= MANY)
-        for kept, runs in (("the penalty", maker.at_penalty()), ("the ridge", maker.at_ridge()))
+        kept: max(
+            max(of_size)
+            for size, (_, of_size) in zip(maker.n_per_class, found, strict=True)
+            if size >= MANY
+        )
+        for kept, found in (("the penalty", maker.at_penalty()), ("the ridge", maker.at_ridge()))
     }
     setting = maker.setting
     levels = PairLevels(setting.n_classes, MANY, setting.same_class, setting.same_superclass)
@@ -395,27 +374,29 @@ def judge_error(results: Results) -> ClaimVerdict:
     )
     small = [kept for kept, error in errors.items() if error <= NEGLIGIBLE]
     condition = f"{' and '.join(small)} is kept as samples become more"
-    return by_parts(small, len(errors), evidence, condition)
+    basis = f"{2 * len(maker.n_per_class)} exact solves"
+    return by_parts(small, len(errors), evidence, condition, basis=basis)
 
 
-@rule_of_finished("separation-near-two", lambda: separations().plan())
-def judge_separation(results: Results) -> ClaimVerdict:
+@rule("separation-near-two")
+def judge_separation(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether the claimed penalties bring q/p near 2."""
-    maker = separations()
     low, high = NEAR_TWO
     near, parts = [], []
-    for norm in maker.squared_norms:
-        found = [results[maker.run_of(name, norm)].at_marked[0] for name in PAPER_LEVELS]
+    for norm in maker_of("fig:lambda_pq").squared_norms:
+        of_norm = [Separation.of(name, norm) for name in PAPER_LEVELS]
+        found = [each.at(each.claimed) for each in of_norm]
         parts.append(f"{min(found):.3g} to {max(found):.3g} at squared norm {norm:g}")
         if low <= min(found) and max(found) <= high:
             near.append(norm)
     evidence = f"q/p of the six data sets at the penalties of the text: {'; '.join(parts)}."
+    basis = f"formulas of {len(PAPER_LEVELS)} data sets"
     if 1.0 in near:
-        return ClaimVerdict(Answer.CONFIRMED, evidence)
+        return ClaimVerdict(Answer.CONFIRMED, evidence, basis=basis)
     if not near:
-        return ClaimVerdict(Answer.REFUTED, evidence)
+        return ClaimVerdict(Answer.REFUTED, evidence, basis=basis)
     condition = f"features have a squared norm of about {near[0]:g}, not 1 as the text assumes"
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition)
+    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, basis=basis)
 
 
 def _on_matrices(kept: Sequence[str], evidence: str, table: Table | None = None) -> ClaimVerdict:

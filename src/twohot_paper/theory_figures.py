@@ -23,8 +23,14 @@ class SeparationCurve:
     marked: dict[str, tuple[float, float]]  # penalty and q/p of points with a name
 
 
-# How the points of a curve are drawn: the penalty the text claims, and the one that was used.
-POINT_STYLES = {"claimed": ("o", "w"), "used": ("s", None)}
+# Marker and face of penalties: those that the text claims, that were used, and of the experiments.
+POINT_STYLES = {
+    "claimed": ("o", "w"),
+    "used": ("s", None),
+    "small": ("v", None),
+    "base": ("o", None),
+    "big": ("^", None),
+}
 
 
 def eigenvalue_figure(panels: Mapping[str, FloatArray], n_classes: int) -> Any:
@@ -66,10 +72,12 @@ def separation_figure(
 ) -> Any:
     """Draw q/p against the penalty, one line per data set, with points and the target marked."""
     figure, axes_row = new_panels(4.6 * len(panels) + 1.9, 4.1, 1, len(panels), share_y=True)
+    kinds: dict[str, None] = {}
     for axes, (title, curves) in zip(axes_row[0], panels.items(), strict=True):
         styles = zip(cycle(COLOURS), cycle(LINES), strict=False)
         for (name, curve), (colour, line) in zip(curves.items(), styles, strict=False):
             axes.plot(curve.l2, curve.separation, color=colour, linestyle=line, label=name)
+            kinds |= dict.fromkeys(curve.marked)
             for kind, (l2, separation) in curve.marked.items():
                 marker, face = POINT_STYLES[kind]
                 fill = face or colour
@@ -81,7 +89,8 @@ def separation_figure(
         axes.set_yticks([], minor=True)
     axes_row[0][0].set_ylabel("separation q/p")
     last = axes_row[0][-1]
-    for kind, (marker, face) in POINT_STYLES.items():
+    for kind in kinds:
+        marker, face = POINT_STYLES[kind]
         last.plot([], [], marker, color="0.3", markerfacecolor=face or "0.3", label=f"λ {kind}")
     last.plot([], [], color="0.35", linestyle=":", label=f"q/p = {target:g}")
     last.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)

@@ -4,6 +4,7 @@ import numpy as np
 
 from twohot.describe import cluster_classes
 from twohot_paper import real_figures as figures
+from twohot_paper.theory_figures import SeparationCurve, separation_figure
 
 
 def class_panel(title, level=0.2):
@@ -43,8 +44,11 @@ def test_histograms_are_densities_with_a_line_at_each_mean():
 
 def test_penalties_of_the_experiments_are_marked_on_their_curve():
     marked = ((2e-4, 1.2), (5e-4, 1.4), (1e-3, 1.8))
-    curve = figures.FeatureSeparation("a", (1e-4, 1e-3, 1e-2), (1.1, 1.8, 6.0), marked)
-    (axes,) = figures.separations_figure([curve]).axes
+    kinds = dict(zip(("small", "base", "big"), marked, strict=True))
+    curve = SeparationCurve(np.array([1e-4, 1e-3, 1e-2]), np.array([1.1, 1.8, 6.0]), kinds)
+    (axes,) = separation_figure({"Raw features": {"a": curve}}).axes
     points = [line.get_xydata()[0].tolist() for line in axes.lines if len(line.get_xdata()) == 1]
     assert points == [list(pair) for pair in marked]
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["a", "λ small", "λ base", "λ big", "q/p = 2"]
     assert axes.lines[0].get_label() == "a"

@@ -15,7 +15,7 @@ def panel(title="Flowers-102"):
         MethodCurve("student", "#0072B2", (1.0, NAN, 3.0), (0.2, NAN, NAN)),
         MethodCurve("two-hot", "#E69F00", (-2.0, 1.0, 4.0), (NAN, NAN, NAN), "--"),
     )
-    return NoisePanel(title, (0.0, 0.5, 0.9), curves)
+    return NoisePanel(title, (0.0, 0.5, 0.9), ("0", "0.5", "0.9"), curves)
 
 
 def bars_of(axes):
@@ -49,7 +49,7 @@ def test_every_panel_has_its_title_and_no_panel_is_left_over():
 
 def test_panels_of_a_row_may_share_their_scale():
     high = MethodCurve("student", "#0072B2", (50.0, 1.0, 1.0), (NAN,) * 3)
-    panels = [panel(), NoisePanel("high", (0.0, 0.5, 0.9), (high,))]
+    panels = [panel(), replace(panel(), curves=(high,))]
     figure = gain_bars_figure(panels, ylabel="gain", n_columns=2, share_y=True)
     assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
 
@@ -63,7 +63,7 @@ def test_lines_run_through_the_means():
 
 
 def test_marks_of_noise_rates_are_explained_below():
-    marked = replace(panel(), marks=("", "†", ""))
+    marked = replace(panel(), rate_names=("0", "0.5†", "0.9"))
     (axes,) = gain_bars_figure([marked], ylabel="gain").axes
     assert [tick.get_text()[-1] for tick in axes.get_xticklabels()][1] == "†"
     assert axes.get_xlabel().endswith("\n† beyond recovery")

@@ -252,7 +252,8 @@ def test_claims_without_data_are_open_and_not_hidden(tmp_path):
     work = Reproduction(choose_exhibits(["all"]), {}, Log(tmp_path / "runs.jsonl"))
     verdicts = {claim.id: verdict for claim, verdict in work.judge(work.results())}
     assert verdicts.keys() == {claim.id for claim in all_claims()}
-    assert {verdict.answer for verdict in verdicts.values()} == {Answer.NOT_TESTABLE}
+    found = {name for name, verdict in verdicts.items() if verdict.answer != Answer.NOT_TESTABLE}
+    assert found == {"softmax-error-negligible", "separation-near-two"}  # by formulas
 
 
 def pairs(*means):

@@ -1,123 +1,23 @@
-"""Gain of partial-label students on the teacher's top k labels, for several k."""
+"""How far the two-hot student depends on where its fit starts.
+
+Generalised cross-entropy is not convex: a fit ends at a stationary point, and which one that is
+depends on the start. Cross-entropy has one optimum, so that no other model needs this.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from twohot.base import FloatArray, check_choice
+from twohot.base import FloatArray
 from twohot.probes import LABELS, LabelTargets, Recipe, fit_round
 from twohot.solve import CrossEntropy, GeneralizedCrossEntropy, Settings, Solver, softmax
 from twohot_paper.data_set import DataSet
-from twohot_paper.exact_trainer import FAMILIES, MAX_ITER, STUDENTS, TWO_HOT, prepared_data
-from twohot_paper.grid import GridMaker, ProbeGrid, absent_note, among, only_one_note, titles
-from twohot_paper.grid_cells import (
-    ACCURACIES,
-    GAIN,
-    gain,
-    gain_columns,
-    grid_notes,
-    model_labels,
-    model_panels,
-    model_table,
-)
+from twohot_paper.exact_trainer import MAX_ITER, prepared_data
+from twohot_paper.grid import ProbeGrid, among, only_one_note, titles
 from twohot_paper.maker import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.probe_run import ProbeRun, draw_labels
-from twohot_paper.real_figures import gain_bars_figure
-from twohot_paper.table import Mean, Table
-
-NUMBERS = {name: student.n_candidates or 0 for name, student in FAMILIES["candidates"].items()}
-
-# The students by number of candidates; with two, it is the paper's.
-CANDIDATE_LABELS = {
-    name: f"top-{k}" + " (two-hot)" * (name == TWO_HOT)
-    for k, name in sorted((k, name) for name, k in {**NUMBERS, TWO_HOT: 2}.items())
-}
-
-
-@register("candidates")
-@dataclass(frozen=True)
-class CandidateMaker(GridMaker):
-    """Bars of the students by their number of candidates."""
-
-    data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
-
-    @property
-    def families(self) -> tuple[str, ...]:
-        """Whose models are compared."""
-        return ("candidates", "paper")
-
-    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grids of both families."""
-        return self.grid.runs(among(data, self.data_sets))
-
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the gains, and count at which noise rates each number of candidates is best."""
-        wanted = among(data, self.data_sets)
-        read = ACCURACIES["test"]
-        panels = model_panels(self.grid, results, wanted, CANDIDATE_LABELS, gain(read))
-        title = f"Gain over the teacher in points of test accuracy, {self.corruption} noise"
-        table = model_table(title, self.grid, results, wanted, gain_columns(read, CANDIDATE_LABELS))
-        return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=GAIN)} if panels else {},
-            tables={"gains": table, "best": _best(table)},
-            notes=(*grid_notes(self.grid, results, wanted), *absent_note(data)),
-        )
-
-
-def _best(gains: Table) -> Table:
-    """Return the student that gains most in every row of a table of gains."""
-    rows = []
-    for data_set, rate, _, _, *cells in gains.rows:  # a column of remarks may follow
-        known = {
-            label: cell
-            for label, cell in zip(CANDIDATE_LABELS.values(), cells, strict=False)
-            if isinstance(cell, Mean)
-        }
-        two_hot = known.get(CANDIDATE_LABELS[TWO_HOT])
-        if len(known) > 1 and two_hot is not None:
-            best = max(known, key=lambda label: known[label].mean)
-            rows.append((data_set, rate, best, known[best].mean - two_hot.mean))
-    columns = ("data set", "η", "best", "lead over two-hot, points")
-    return Table("Number of candidates that gains most", columns, tuple(rows))
-
-
-# Gain of every student over its teacher against the noise rate, one panel per data set ------------
-
-
-@register("gains")
-@dataclass(frozen=True)
-class GainMaker(GridMaker):
-    """Bars of the paper's students: rounds 2 to 5, and the two-hot student."""
-
-    accuracy: str = "test"  # on test rows; "training": on the true labels of the training rows
-
-    def __post_init__(self) -> None:
-        check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
-
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the gains, with a table of them beside the accuracy of the teacher."""
-        read = ACCURACIES[self.accuracy]
-        students = model_labels((*STUDENTS, TWO_HOT))
-        panels = model_panels(self.grid, results, data, students, gain(read))
-        title = (
-            f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
-            f"noise, {self.strength} λ"
-        )
-        ylabel = GAIN.replace("test", self.accuracy)
-        return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=ylabel)} if panels else {},
-            tables={
-                "gains": model_table(title, self.grid, results, data, gain_columns(read, students))
-            },
-            notes=(*grid_notes(self.grid, results, data), *absent_note(data)),
-        )
-
-
-# How far the two-hot student depends on where its fit starts --------------------------------------
-# Generalised cross-entropy is not convex: a fit ends at a stationary point, and which one that is
-# depends on the start. Cross-entropy has one optimum, so that no other model needs this.
-
+from twohot_paper.table import Table
 
 STARTS = ("teacher", "zero", "random 1", "random 2", "random 3")
 DIGITS = 6  # of what is recorded: solvers differ beyond
@@ -194,9 +94,6 @@ def _start(name: str, teacher: FloatArray) -> str | FloatArray:
 
 
 register_runs(RunKind(StartsRun, StartsResult, measure_starts))
-
-
-# Where the fits of the two-hot student end that start elsewhere -----------------------------------
 
 
 @register("starts of the two-hot student")
