@@ -43,42 +43,34 @@ BETWEEN_LINES = 10.0
 
 @contextmanager
 def show_progress(n_runs: int) -> Iterator[Callable[[RunProgress], None]]:
-    """Show the progress of so many runs; yield what is to be called after each."""
+    """Show the progress of so many runs; yield what is to be called after each.
+
+    Where there is no terminal, a line follows the first run and the last, and others in between.
+    """
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _lines()
-        return
+    started, last_line = time.monotonic(), float("-inf")
+    columns = [TextColumn("Runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     with Progress(
-        TextColumn("Runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        *(*columns, TextColumn("left"), TimeRemainingColumn()),
         console=console,
-        disable=n_runs == 0,
+        disable=n_runs == 0 or not console.is_terminal,
         speed_estimate_period=LONGEST_RUN,
-    ) as progress:
-        task = progress.add_task("", total=n_runs)
-        yield lambda _: progress.update(task, advance=1)
+    ) as bar:
+        task = bar.add_task("", total=n_runs)
 
+        def tell(progress: RunProgress) -> None:
+            nonlocal last_line
+            bar.update(task, advance=1)
+            now = time.monotonic()
+            is_soon = now - last_line < BETWEEN_LINES and progress.n_done < progress.n_runs
+            if console.is_terminal or is_soon:
+                return
+            last_line = now
+            left = (now - started) / progress.n_done * (progress.n_runs - progress.n_done)
+            so_far = f"{progress.n_done} of {progress.n_runs} runs done"
+            say(f"{so_far}, about {left / 60:.1f} minutes left", stderr=True)
 
-def _lines() -> Callable[[RunProgress], None]:
-    """Return what prints a line after the first run and the last, and after others in between."""
-    started = time.monotonic()
-    last_line = float("-inf")
-
-    def tell(progress: RunProgress) -> None:
-        nonlocal last_line
-        now = time.monotonic()
-        if now - last_line < BETWEEN_LINES and progress.n_done < progress.n_runs:
-            return
-        last_line = now
-        left = (now - started) / progress.n_done * (progress.n_runs - progress.n_done)
-        so_far = f"{progress.n_done} of {progress.n_runs} runs done"
-        say(f"{so_far}, about {left / 60:.1f} minutes left", stderr=True)
-
-    return tell
+        yield tell
 
 
 LIST = "list"

@@ -74,7 +74,7 @@ class Claim:
     brief: str = ""  # the rule in a few words, for a list; the rule itself if there are none
     shared_rule: str = ""  # the rest of the rule, which many claims have in common
     advice: str = ""  # what a practitioner should do
-    exhibits: tuple[str, ...] = ()  # ids of the figures that show it
+    exhibits: tuple[str, ...]  # ids of the figures that show it
     order: int  # place among the sections of the report
     # Runs whose results it needs, beside those of its figures.
     runs: Runs = field(repr=False, default=no_runs)
@@ -84,6 +84,11 @@ class Claim:
     def of_paper(self) -> bool:
         """Whether a sentence of the paper is judged, and not a question of our own."""
         return self.place != NOT_IN_PAPER
+
+    @property
+    def page(self) -> str:
+        """The file name, without suffix, of the first exhibit that shows it."""
+        return self.exhibits[0].replace(":", "-")
 
     @property
     def whole_rule(self) -> str:

@@ -144,10 +144,9 @@ def _any_of(names: Sequence[str]) -> str:
 
 def _is_called(exhibit: Exhibit, name: str) -> bool:
     if name in GROUPS:
-        return _in_group(exhibit, name)
-    number = _number(name)
-    numbers = {_number(exhibit.place), _number(exhibit.place).rstrip("abc")} if number else set()
-    return name == exhibit.id or number in numbers
+        return name == "all" or (exhibit.needs == "nothing") == (name == "synthetic")
+    of_place, number = _number(exhibit.place), _number(name)
+    return name == exhibit.id or (bool(number) and number in {of_place, of_place.rstrip("abc")})
 
 
 def _number(place: str) -> str:
@@ -158,19 +157,14 @@ def _number(place: str) -> str:
 
 def _nearest(name: str) -> str:
     """Return advice on a name that is unknown: what is called nearly so, by id or by place."""
-    known = {exhibit.id.lower(): exhibit.id for exhibit in exhibits()}
-    known |= {group: group for group in GROUPS}
+    known = {group: group for group in GROUPS}
     for exhibit in exhibits():
+        known[exhibit.id.lower()] = exhibit.id
         if number := _number(exhibit.place):
             known.setdefault(number, f"{number.capitalize()} ({exhibit.id})")
-    sought = _number(name) or name.lower()
-    near = [known[each] for each in get_close_matches(sought, known, n=3, cutoff=0.4)]
-    advice = f"did you mean {' or '.join(near)}?" if near else ""
-    return f"{advice} `twohot reproduce list` shows all.".strip()
-
-
-def _in_group(exhibit: Exhibit, group: str) -> bool:
-    return group == "all" or (exhibit.needs == "nothing") == (group == "synthetic")
+    near = get_close_matches(_number(name) or name.lower(), known, n=3, cutoff=0.4)
+    advice = f"did you mean {' or '.join(map(known.get, near))}? " if near else ""
+    return f"{advice}`twohot reproduce list` shows all."
 
 
 def _checked(name: str, kind: Any, values: dict[str, Any]) -> Any:

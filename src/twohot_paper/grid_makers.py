@@ -4,16 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any
 
 from twohot.base import check_choice
 from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet, two_backbones
 from twohot_paper.exact_trainer import FAMILIES, STUDENTS, TEACHER, TWO_HOT
 from twohot_paper.grid import (
-    CORRUPTIONS,
-    NOISE_RATES,
     PAPER_MODELS,
-    SEEDS,
     TUNED_TEACHER,
     GridMaker,
     Models,
@@ -39,10 +35,9 @@ from twohot_paper.grid_cells import (
     model_panels,
     model_table,
 )
-from twohot_paper.maker import Made, Maker, Results, register
+from twohot_paper.maker import Made, Results, register
 from twohot_paper.probe_run import TOP, FittedModel, ProbeRun
 from twohot_paper.real_figures import NoisePanel, gain_bars_figure, noise_lines_figure
-from twohot_paper.structure import StructureRun
 from twohot_paper.table import Cell, Mean, Table, mean_of
 
 LAST = STUDENTS[-1]
@@ -72,6 +67,7 @@ class GainMaker(GridMaker):
     family: str = "paper"  # whose models are compared with the paper's; a name in COMPARED
     accuracy: str = "test"  # on test rows; "training": on the true labels of the training rows
     data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
+    two_backbones: bool = False  # files of the same rows alone, the backbones side by side
 
     def __post_init__(self) -> None:
         check_choice("family", self.family, tuple(COMPARED))
@@ -84,11 +80,11 @@ class GainMaker(GridMaker):
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return the grid on the data sets that are shown."""
-        return self.grid.runs(among(data, self.data_sets))
+        return self.grid.runs(self._wanted(data))
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw the gains, with a table of them beside the accuracy of the teacher."""
-        wanted, models = among(data, self.data_sets), COMPARED[self.family]
+        wanted, models = self._wanted(data), COMPARED[self.family]
         read = ACCURACIES[self.accuracy]
         panels = model_panels(self.grid, results, wanted, models, gain(read))
         columns = gain_columns(read, models)
@@ -101,12 +97,15 @@ class GainMaker(GridMaker):
         tables = {"gains": model_table(title, self.grid, results, wanted, columns)}
         if self.family == "candidates":
             tables["best"] = _best(tables["gains"])
-        ylabel = GAIN.replace("test", self.accuracy)
-        return Made(
-            figures={"gains": gain_bars_figure(panels, ylabel=ylabel)} if panels else {},
-            tables=tables,
-            notes=(*grid_notes(self.grid, results, wanted), *absent_note(data)),
-        )
+        ylabel, share_y = GAIN.replace("test", self.accuracy), self.two_backbones
+        drawn = gain_bars_figure(panels, ylabel=ylabel, share_y=share_y) if panels else None
+        notes = (*grid_notes(self.grid, results, wanted), *absent_note(data))
+        return Made({"gains": drawn} if drawn else {}, tables, notes)
+
+    def _wanted(self, data: Sequence[DataSet]) -> list[DataSet]:
+        if self.two_backbones:
+            return [each for group in two_backbones(data) for each in group]
+        return among(data, self.data_sets)
 
 
 def _best(gains: Table) -> Table:
@@ -262,75 +261,3 @@ def _output(field: str, moment: str, model: FittedModel) -> float | None:
     """Return the mean or spread of an output over rows, if there are such rows."""
     outputs = getattr(model, field)
     return None if outputs is None else float(getattr(outputs, moment))
-
-
-# Gains with two backbones side by side: any feature files of one data set -------------------------
-
-
-NOT_RUN = "Not run: needs two feature files of the same rows, of two backbones."
-
-
-@register("backbones")
-@dataclass(frozen=True)
-class BackboneMaker(Maker):
-    """A row of panels per corruption, a column per feature file."""
-
-    corruptions: tuple[str, ...] = CORRUPTIONS
-    strength: str = "base"
-    noise_rates: tuple[float, ...] = NOISE_RATES
-    seeds: tuple[int, ...] = SEEDS
-
-    @property
-    def grids(self) -> list[ProbeGrid]:
-        """The runs that are compared, by corruption."""
-        return [
-            ProbeGrid(each, self.strength, noise_rates=self.noise_rates, seeds=self.seeds)
-            for each in self.corruptions
-        ]
-
-    def runs(self, data: Sequence[DataSet]) -> list[Any]:
-        """Return the grids of all files that share a data set, and how their classes correlate."""
-        files = [each for group in two_backbones(data) for each in group]
-        return [
-            *(StructureRun(each.key) for each in files),
-            *(run for grid in self.grids for run in grid.runs(files)),
-        ]
-
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw the gains of every data set that has two files, if both have results."""
-        groups = two_backbones(data)
-        if not groups:
-            return Made(notes=(NOT_RUN,))
-        figures, tables = {}, {}
-        notes: list[str] = []
-        models, title = COMPARED["paper"], "Gain over the teacher in points of test accuracy"
-        for group in groups:
-            stem = group[0].paper_name or group[0].name
-            panels = []
-            for grid in self.grids:
-                drawn = model_panels(grid, results, group, models, gain(TEST))
-                if len(drawn) == len(group):
-                    named = zip(group, drawn, strict=True)
-                    panels += [replace(panel, title=each.name) for each, panel in named]
-                what, columns = f"{grid.corruption} noise", gain_columns(TEST, models)
-                table = model_table(f"{title}, {what}", grid, results, group, columns)
-                tables[f"{stem}_{grid.corruption}"] = table
-                notes += [f"{what}: {note}" for note in grid_notes(grid, results, group)]
-            if panels:
-                figures[stem] = gain_bars_figure(
-                    panels, ylabel=GAIN, n_columns=len(group), share_y=True
-                )
-            tables[f"{stem}_correlation"] = _correlations(results, group)
-        return Made(figures, tables, tuple(notes))
-
-
-def _correlations(results: Results, group: Sequence[DataSet]) -> Table:
-    """Return the mean correlation in a class, which a better backbone makes larger."""
-    names = titles(group)
-    rows = []
-    for each in group:
-        found = results.get(StructureRun(each.key))
-        means = (None, None) if found is None else (found.same_class.mean, found.elsewhere.mean)
-        rows.append((names[each.key], len(each.X), each.X.shape[1], *means))
-    columns = ("feature file", "training rows", "features", "same class", "other superclass")
-    return Table("Mean correlation of two training rows", columns, tuple(rows))

@@ -3,10 +3,12 @@
 One record serves two pages: `index.html` beside the figures, and Markdown for documentation.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import twohot
@@ -21,6 +23,7 @@ from twohot_paper.table import markdown_cell
 
 PAGES = page_templates("twohot_paper")
 PAGES.filters["quote"] = quote
+TEXTS = PAGES.overlay(autoescape=False)  # templates of Markdown
 
 # Signs before a verdict, so that colour is not all that tells.
 SIGNS = {
@@ -66,6 +69,10 @@ class Report:
             for stem in each.made.figures
         ]
 
+    def chosen(self, *, of_paper: bool) -> list[tuple[Claim, ClaimVerdict]]:
+        """Return the verdicts on sentences of the paper, or those on questions of our own."""
+        return [pair for pair in self.verdicts if pair[0].of_paper is of_paper]
+
     def counts(self) -> list[tuple[Answer, int]]:
         """Return how many claims have each answer."""
         answers = [verdict.answer for _, verdict in self.verdicts]
@@ -77,112 +84,25 @@ class Report:
 
     def to_markdown(self, preface: str, folder: str) -> str:
         """Return the page of verdicts as Markdown, with links to the pages in a folder."""
-        paper, ours = (
-            [pair for pair in self.verdicts if pair[0].of_paper is of_paper]
-            for of_paper in (True, False)
-        )
-        return _joined(
-            [
-                preface,
-                f"## Verdicts\n\n{self._legend()}",
-                *_rules([claim for claim, _ in self.verdicts]),
-                self._verdict_table(paper, folder),
-                "## Questions of our own\n\nNo sentence of the paper is judged." if ours else "",
-                self._verdict_table(ours, folder) if ours else "",
-                _exhibits(self, folder),
-            ]
-        )
-
-    def _legend(self) -> str:
-        return "; ".join(f"{sign} {answer}" for answer, sign in self.signs.items()) + "."
+        shared = [claim.shared_rule for claim, _ in self.verdicts]
+        rule = max(shared, key=len, default="")  # the longest, of which the others are parts
+        made = {each.exhibit.file_name for each in self.shown if not each.missing}
+        return self._markdown("verdicts.md", preface=preface, folder=folder, rule=rule, made=made)
 
     def pages(self) -> dict[str, str]:
-        """Return a page for every exhibit that was made, and one for claims without any, by name.
+        """Return a page for every exhibit that was made, by the names of their files.
 
         A claim is on the page of the first exhibit that shows it.
         """
-        pages = {}
-        for each in self.shown:
-            if not each.missing:
-                pages[each.exhibit.file_name] = _joined(
-                    [_exhibit_page(each), *self._claims_of(each)]
-                )
-        without = [pair for pair in self.verdicts if _page_of(pair[0]) == THEOREMS]
-        if without:
-            sections = [self._section(*pair) for pair in without]
-            pages[THEOREMS] = _joined(["# Theorems and formulas", *sections])
-        return pages
+        return {
+            each.exhibit.file_name: self._markdown("exhibit.md", shown=each)
+            for each in self.shown
+            if not each.missing
+        }
 
-    def _claims_of(self, shown: Shown) -> list[str]:
-        name = shown.exhibit.file_name
-        return [self._section(*pair) for pair in self.verdicts if _page_of(pair[0]) == name]
-
-    def _section(self, claim: Claim, verdict: ClaimVerdict) -> str:
-        parts = [
-            f"## {claim.title}",
-            f"> {claim.text}\n>\n> — {claim.place}",
-            f"**{self.signs[verdict.answer]} {_sentence(verdict.with_basis)}.** {verdict.evidence}",
-            f"*Rule.* {claim.whole_rule}",
-            ""
-            if verdict.table is None
-            else f"{verdict.table.title}:\n\n{verdict.table.to_markdown()}",
-            f"*In practice.* {verdict.advice}" if verdict.advice else "",
-        ]
-        return _joined(parts)
-
-    def _verdict_table(self, verdicts: Sequence[tuple[Claim, ClaimVerdict]], folder: str) -> str:
-        """Return a row for each verdict: the sentence that is judged, the rule, the answer."""
-        made = {each.exhibit.file_name for each in self.shown if not each.missing} | {THEOREMS}
-        lines = ["| sentence | supported if | verdict |", "|---|---|---|"]
-        for claim, verdict in verdicts:
-            page, place = _page_of(claim), heading_anchor(claim.title)
-            words = claim.text if claim.of_paper else claim.title
-            linked = f"[{words}]({folder}/{page}.md#{place})" if page in made else words
-            cells = (
-                f"{linked} ({claim.place})" if claim.of_paper else linked,
-                claim.brief or claim.rule,
-                f"{self.signs[verdict.answer]} {verdict.in_short}",
-            )
-            lines.append("| " + " | ".join(map(markdown_cell, cells)) + " |")
-        return "\n".join(lines)
-
-
-# The page of claims that no exhibit shows.
-THEOREMS = "theorems"
-
-
-def _page_of(claim: Claim) -> str:
-    return claim.exhibits[0].replace(":", "-") if claim.exhibits else THEOREMS
-
-
-def _joined(parts: Iterable[str]) -> str:
-    return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
-
-
-def _rules(claims: Sequence[Claim]) -> list[str]:
-    """Return the sentences of the rules that several claims share, each once."""
-    shared = sorted({claim.shared_rule for claim in claims if claim.shared_rule}, key=len)
-    if not shared:
-        return []
-    whole = shared[-1]  # the longest, of which the others are parts
-    return [f"Claims about settings: {whole}"]
-
-
-def _exhibit_page(shown: Shown) -> str:
-    """Return the part of a page that is about the exhibit itself."""
-    exhibit, made = shown.exhibit, shown.made
-    runs = f"; {shown.n_finished} of {shown.n_runs} runs finished" if shown.n_runs else ""
-    figures = [f"![{shown.title}]({exhibit.file_name}/{quote(stem)}.svg)" for stem in made.figures]
-    tables = [f"{table.title}:\n\n{table.to_markdown()}" for table in made.tables.values()]
-    return _joined(
-        [
-            f"# {shown.title}",
-            f"{exhibit.id}; {exhibit.place}{runs}.",
-            "\n".join(f"* {note}" for note in made.notes),
-            *figures,
-            *tables,
-        ]
-    )
+    def _markdown(self, template: str, **parts: Any) -> str:
+        text = TEXTS.get_template(template).render(report=self, **parts)
+        return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def show(work: Reproduction) -> Report:
@@ -213,24 +133,13 @@ def _described(data: DataSet) -> str:
     return f"{name}: {rows} of {data.X.shape[1]} features, {data.n_classes} classes"
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def heading_anchor(title: str) -> str:
     """Return what a heading is linked by: what GitHub makes of it."""
     kept = "".join(each for each in title.lower() if each.isalnum() or each in " -_")
     return kept.replace(" ", "-")
 
 
-def _exhibits(report: Report, folder: str) -> str:
-    words = []
-    for each in report.shown:
-        name = each.exhibit.file_name
-        linked = each.exhibit.id if each.missing else f"[{each.exhibit.id}]({folder}/{name}.md)"
-        runs = f"{each.n_finished}/{each.n_runs}" if each.n_runs else "–"
-        words.append(f"{linked} {f'(needs {each.missing})' if each.missing else runs}")
-    return f"## Every figure and table\n\nWith runs finished: {', '.join(words)}."
+TEXTS.filters |= {"cell": markdown_cell, "anchor": heading_anchor}
 
 
 # What a reproduction writes: figures as SVG and PNG, tables as CSV, Markdown and LaTeX ------------

@@ -11,7 +11,7 @@ from twohot_paper import Log, Progress, Record, run_plan, unfinished
 from twohot_paper.accuracy_claims import AccuracyRule
 from twohot_paper.claim import RULES, Claim, ClaimVerdict, not_testable
 from twohot_paper.data_set import DataSet, two_backbones
-from twohot_paper.exhibit import Exhibit, exhibits, load_makers
+from twohot_paper.exhibit import Exhibit, load_makers
 from twohot_paper.json_values import from_json
 from twohot_paper.maker import RUN_KINDS, Made, Maker, Results, import_modules
 from twohot_paper.probe_run import ProbeRun, expected_seconds
@@ -97,13 +97,9 @@ class Reproduction:
         return replace(made, tables={name: each for name, each in made.tables.items() if each.rows})
 
     def claims(self) -> list[Claim]:
-        """Return the claims all of whose figures are among these, in the order of the report.
-
-        Claims without a figure go with all figures that need no data.
-        """
+        """Return the claims all of whose figures are among these, in the order of the report."""
         shown = {exhibit.id for exhibit in self.exhibits}
-        synthetic = {exhibit.id for exhibit in exhibits() if exhibit.needs == "nothing"}
-        found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits or synthetic)]
+        found = [claim for claim in all_claims() if shown.issuperset(claim.exhibits)]
         return sorted(found, key=lambda claim: claim.order)
 
     def judge(self, results: Results) -> list[tuple[Claim, ClaimVerdict]]:

@@ -8,7 +8,7 @@ from twohot_paper import Log, run_plan
 from twohot_paper.data_set import read_data_set, two_backbones
 from twohot_paper.exhibit import exhibits, load_makers
 from twohot_paper.grid_cells import SHOWN
-from twohot_paper.grid_makers import COMPARED, NOT_RUN
+from twohot_paper.grid_makers import COMPARED
 from twohot_paper.maker import MAKERS, RUN_KINDS
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Mean
@@ -22,7 +22,6 @@ SMALLEST = {"noise_rates": (0.5,), "seeds": (0,)}
 CASES = {
     "gains": SMALL,
     "accuracy tables": SMALL,
-    "backbones": SMALL | {"corruptions": ("superclass",)},
     "feature ablation": SMALLEST,
     "correlation maps": {},
     "dendrograms": {},
@@ -46,7 +45,7 @@ def measured(tmp_path_factory):
     others = [MAKERS["gains"](family=family, **SMALLEST) for family in COMPARED]
     # One file is enough for what compares no files.
     plan = dict.fromkeys(run for maker in [*makers, *others] for run in maker.runs(data[:1]))
-    plan |= dict.fromkeys(makers[list(CASES).index("backbones")].runs(data))
+    plan |= dict.fromkeys(makers[0].runs(data))
     records = run_plan(plan, log, lambda run: RUN_KINDS[type(run)].measure(run, paths))
     assert [record.error for record in records if record.error] == []
     finished = log.finished_of_kinds({kind.run: kind.result for kind in RUN_KINDS.values()})
@@ -153,20 +152,17 @@ def test_a_tuned_teacher_tells_its_penalty(measured):
 
 def test_files_of_one_data_set_are_compared_and_others_not(measured, tmp_path):
     data, results = measured
-    made = MAKERS["backbones"](**CASES["backbones"]).make(results, data)
-    shown = [axes.get_title() for axes in made.figures["Flowers-102"].axes]
+    maker = MAKERS["gains"](two_backbones=True, **SMALL)
+    shown = [axes.get_title() for axes in maker.make(results, data).figures["gains"].axes]
     where = "superclass noise, base λ = 0.0005, 2 draws"
-    assert shown == [f"flowers102_a\n{where}", f"flowers102_b\n{where}"]
-    correlations = made.tables["Flowers-102_correlation"].rows
-    assert correlations[0][3] == results[StructureRun(data[0].key)].same_class.mean
+    assert shown == [f"Flowers-102 (flowers102_{name})\n{where}" for name in "ab"]
     # Classes that are mere numbers say nothing of a data set that the paper does not have.
     others = [
         read_data_set(write_small_data(tmp_path, name, classes=tuple("012345")))
         for name in ("birds", "trees")
     ]
     assert two_backbones([data[0], *others]) == []
-    assert MAKERS["backbones"]().make(results, others).notes == (NOT_RUN,)
-    assert MAKERS["backbones"]().runs(others) == []
+    assert maker.runs(others) == []
 
 
 def test_evolution_takes_the_largest_file_and_four_of_its_classes(measured):

@@ -72,9 +72,8 @@ def test_questions_of_our_own_stand_apart_from_verdicts_on_the_paper():
 
 
 def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
-    bare = replace(CLAIM, title="Bare", exhibits=())
-    pages = replace(REPORT, verdicts=[*REPORT.verdicts, (bare, VERDICT)]).pages()
-    assert pages.keys() == {"fig-mine", "theorems"}
+    pages = REPORT.pages()
+    assert pages.keys() == {"fig-mine"}
     page = pages["fig-mine"]
     assert page.startswith("# Mine: of cats\n")
     assert "fig:mine; Figure 1; 1 of 2 runs finished." in page
@@ -86,7 +85,6 @@ def test_every_exhibit_that_is_made_has_a_page_with_its_claims():
     )
     assert "*Rule.* Look. And look again." in page
     assert "*In practice.* Do." in page
-    assert "## Bare" in pages["theorems"]
 
 
 def test_html_escapes_what_comes_from_outside():
