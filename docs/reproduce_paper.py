@@ -11,10 +11,8 @@ from twohot.base.pictures import write_figure
 from twohot_paper import Log, Progress
 from twohot_paper.claim import NOT_IN_PAPER
 from twohot_paper.data_set import STRENGTHS, DataSet, find_feature_files, read_data_sets
-from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.grid import ProbeGrid, titles
-from twohot_paper.grid_cells import convergence
-from twohot_paper.maker import Results
+from twohot_paper.exhibit import Results, choose_exhibits
+from twohot_paper.grid import ProbeGrid, convergence, titles
 from twohot_paper.probe_run import ProbeRun
 from twohot_paper.report import heading_anchor, show, write_text
 from twohot_paper.reproduction import Reproduction

@@ -17,12 +17,7 @@ from benchmarks.sgd.comparison import (
     trainer_pairs,
 )
 from twohot.base import counted
-from twohot_paper.claim import NOT_IN_PAPER, Answer, Claim, ClaimVerdict, not_testable
-from twohot_paper.data_set import DataSet
-from twohot_paper.grid import unconverged
-from twohot_paper.maker import Results
-from twohot_paper.probe_run import FittedModel
-from twohot_paper.settings import (
+from twohot_paper.accuracy_claims import (
     CONVERGED_ONLY,
     NEARLY_ALL,
     ONE_FILE,
@@ -33,6 +28,11 @@ from twohot_paper.settings import (
     judge_settings,
     settings_of,
 )
+from twohot_paper.claim import NOT_IN_PAPER, Answer, Claim, ClaimVerdict, not_testable
+from twohot_paper.data_set import DataSet
+from twohot_paper.exhibit import Results
+from twohot_paper.grid import unconverged
+from twohot_paper.probe_run import FittedModel
 from twohot_paper.table import Cell, Mean, Table, mean_of
 
 # A reduction of cost that may be called significant: to a half.

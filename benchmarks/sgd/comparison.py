@@ -9,10 +9,17 @@ import numpy as np
 from benchmarks.sgd.trainer import N_EPOCHS, RATES, SgdResult, SgdRun
 from twohot.base import METHOD_COLOURS, counted, new_figure
 from twohot_paper.data_set import DataSet
-from twohot_paper.exact_trainer import ROUNDS, STUDENTS, TEACHER, TWO_HOT
+from twohot_paper.exhibit import Made, Results
 from twohot_paper.grid import only_one_note, titles
-from twohot_paper.maker import Made, Results
-from twohot_paper.probe_run import CLEAN, FittedModel, ProbeResult
+from twohot_paper.probe_run import (
+    CLEAN,
+    ROUNDS,
+    STUDENTS,
+    TEACHER,
+    TWO_HOT,
+    FittedModel,
+    ProbeResult,
+)
 from twohot_paper.real_figures import row_first
 from twohot_paper.table import Cell, Table
 

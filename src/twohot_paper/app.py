@@ -25,8 +25,7 @@ from twohot_command.terminal import print_table, say
 from twohot_paper import Log
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import SUFFIXES, DataSet, find_feature_files, read_data_sets
-from twohot_paper.exhibit import GROUPS, choose_exhibits, exhibits
-from twohot_paper.maker import Results
+from twohot_paper.exhibit import GROUPS, Results, choose_exhibits, exhibits
 from twohot_paper.report import Report, show, write_made, write_text
 from twohot_paper.reproduction import Reproduction
 from twohot_paper.runs import Progress as RunProgress

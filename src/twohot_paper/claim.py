@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from twohot_paper.data_set import DataSet
-from twohot_paper.maker import Results
+from twohot_paper.exhibit import Results
 from twohot_paper.table import Table
 
 # The place of a question of our own, which no sentence of the paper answers.

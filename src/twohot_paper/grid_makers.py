@@ -7,10 +7,15 @@ from operator import attrgetter
 
 from twohot.base import check_choice
 from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet, two_backbones
-from twohot_paper.exact_trainer import FAMILIES, STUDENTS, TEACHER, TWO_HOT
+from twohot_paper.exhibit import Made, Results, register
 from twohot_paper.grid import (
+    ACCURACIES,
+    GAIN,
     PAPER_MODELS,
+    SHOWN,
     TUNED_TEACHER,
+    WRONG_LABELS,
+    CellOf,
     GridMaker,
     Models,
     ProbeGrid,
@@ -18,14 +23,6 @@ from twohot_paper.grid import (
     absent_note,
     among,
     file_stems,
-    titles,
-)
-from twohot_paper.grid_cells import (
-    ACCURACIES,
-    GAIN,
-    SHOWN,
-    WRONG_LABELS,
-    CellOf,
     gain,
     gain_columns,
     grid_notes,
@@ -34,9 +31,9 @@ from twohot_paper.grid_cells import (
     model_labels,
     model_panels,
     model_table,
+    titles,
 )
-from twohot_paper.maker import Made, Results, register
-from twohot_paper.probe_run import TOP, FittedModel, ProbeRun
+from twohot_paper.probe_run import FAMILIES, STUDENTS, TEACHER, TOP, TWO_HOT, FittedModel, ProbeRun
 from twohot_paper.real_figures import NoisePanel, gain_bars_figure, noise_lines_figure
 from twohot_paper.table import Cell, Mean, Table, mean_of
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from twohot.base import counted
+from twohot_paper.accuracy_claims import one_file_each, settings_of
 from twohot_paper.claim import Answer, ClaimVerdict, by_parts, not_testable, rule
 from twohot_paper.data_set import DataSet, of_backbone
-from twohot_paper.exact_trainer import TEACHER, TWO_HOT
+from twohot_paper.exhibit import Results
 from twohot_paper.grid import titles
-from twohot_paper.maker import Results
-from twohot_paper.settings import one_file_each, settings_of
+from twohot_paper.probe_run import TEACHER, TWO_HOT
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Table, mean_of
 

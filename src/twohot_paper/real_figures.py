@@ -1,4 +1,4 @@
-"""How the classes of several data sets correlate, one panel each: maps, histograms, dendrograms."""
+"""How the classes of several data sets correlate, one panel each: maps and dendrograms."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from twohot.base import (
-    BLUE,
-    GREEN,
     FloatArray,
     new_figure,
     round_colour,
@@ -27,8 +25,6 @@ N_COLUMNS = 3  # panels side by side
 # can be. A few pairs of near twins would leave all else white.
 COLOURED = 0.995
 
-KINDS = (("same class", BLUE), ("same superclass", GREEN), ("other superclass", "0.55"))
-
 
 @dataclass(frozen=True, eq=False)
 class ClassPanel:
@@ -38,16 +34,6 @@ class ClassPanel:
     classes: tuple[str, ...]
     means: FloatArray  # (n_classes, n_classes), mean correlations
     superclasses: "Superclasses"
-
-
-@dataclass(frozen=True)
-class HistogramPanel:
-    """Shares of three kinds of pairs by their correlation: of a class, of a superclass, others."""
-
-    title: str
-    edges: tuple[float, ...]
-    shares: tuple[tuple[float, ...], ...]  # (3, n_bins)
-    means: tuple[float | None, ...]
 
 
 def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
@@ -78,31 +64,6 @@ def dendrograms_figure(panels: Sequence[ClassPanel]) -> Any:
         draw_dendrogram(axes, panel.superclasses, panel.classes, leaf_font_size=8)
         title = f"{panel.title}: {len(panel.classes)} classes, superclasses: {_count(panel)}"
         axes.set(ylabel="merge distance", title=title)
-    return figure
-
-
-def pair_histograms_figure(panels: Sequence[HistogramPanel]) -> Any:
-    """Draw how often every correlation is found, for the three kinds of pairs of rows."""
-    figure, all_axes = _grid(len(panels), 4.2, 2.6)
-    for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
-        edges = np.array(panel.edges)
-        for (name, colour), shares, mean in zip(KINDS, panel.shares, panel.means, strict=True):
-            density = np.array(shares) / np.diff(edges)
-            axes.stairs(density, edges, fill=True, color=colour, alpha=0.25)
-            axes.stairs(density, edges, color=colour, linewidth=1.3, label=name)
-            if mean is not None:
-                axes.axvline(mean, color=colour, linestyle="--", linewidth=1)
-        seen = edges[:-1][np.max(panel.shares, axis=0) > 1e-4]
-        axes.set_xlim(seen.min(initial=-0.1), seen.max(initial=0.1) + np.diff(edges)[0])
-        axes.set_title(panel.title, fontsize=11, parse_math=False)
-        axes.set_yticks([])
-        axes.spines[["top", "right", "left"]].set_visible(False)
-        if number % N_COLUMNS == 0:
-            axes.set_ylabel("density of pairs")
-        if number + N_COLUMNS >= len(panels):
-            axes.set_xlabel("correlation of two training rows")
-    handles, names = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 

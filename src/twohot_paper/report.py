@@ -15,8 +15,7 @@ import twohot
 from twohot.base import page_templates, whole_file, write_figure
 from twohot_paper.claim import Answer, Claim, ClaimVerdict
 from twohot_paper.data_set import DataSet
-from twohot_paper.exhibit import Exhibit
-from twohot_paper.maker import Made, Results
+from twohot_paper.exhibit import Exhibit, Made, Results
 from twohot_paper.probe_run import ProbeRun
 from twohot_paper.reproduction import Reproduction
 from twohot_paper.table import markdown_cell

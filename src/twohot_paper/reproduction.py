@@ -11,10 +11,17 @@ from twohot_paper import Log, Progress, Record, run_plan, unfinished
 from twohot_paper.accuracy_claims import AccuracyRule
 from twohot_paper.claim import RULES, Claim, ClaimVerdict, not_testable
 from twohot_paper.data_set import DataSet, two_backbones
-from twohot_paper.exhibit import Exhibit, load_makers
-from twohot_paper.json_values import from_json
-from twohot_paper.maker import RUN_KINDS, Made, Maker, Results, import_modules
+from twohot_paper.exhibit import (
+    RUN_KINDS,
+    Exhibit,
+    Made,
+    Maker,
+    Results,
+    import_modules,
+    load_makers,
+)
 from twohot_paper.probe_run import ProbeRun, expected_seconds
+from twohot_paper.runs import from_json
 
 # Modules of rules, which register themselves.
 RULES_IN = ("real_claims", "synthetic_claims")

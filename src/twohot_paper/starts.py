@@ -13,10 +13,9 @@ from twohot.base import FloatArray
 from twohot.probes import LABELS, LabelTargets, Recipe, fit_round
 from twohot.solve import CrossEntropy, GeneralizedCrossEntropy, Settings, Solver, softmax
 from twohot_paper.data_set import DataSet
-from twohot_paper.exact_trainer import MAX_ITER, prepared_data
+from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.grid import ProbeGrid, among, only_one_note, titles
-from twohot_paper.maker import Made, Maker, Results, RunKind, register, register_runs
-from twohot_paper.probe_run import ProbeRun, draw_labels
+from twohot_paper.probe_run import MAX_ITER, ProbeRun, draw_labels, prepared_data
 from twohot_paper.table import Table
 
 STARTS = ("teacher", "zero", "random 1", "random 2", "random 3")

@@ -1,7 +1,6 @@
-"""How the classes of a data set correlate: what the maps, histograms and tables are drawn from.
+"""How the classes of a data set correlate: what the maps and tables are drawn from.
 
-Correlations are inner products of centred rows of unit norm, over all pairs of training rows. The
-histogram alone is of a sample of rows where there are many.
+Correlations are inner products of centred rows of unit norm, over all pairs of training rows.
 
 As in the authors' code, superclasses of maps, dendrograms and label noise are cut at .8 of the
 largest merge distance, and those of the statistics of pairs at .9.
@@ -12,9 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from twohot.base import ArgumentError, FloatArray, IntArray
+from twohot.base import ArgumentError
 from twohot.describe import (
     PAPER_STATISTICS_CUT,
     PairGroup,
@@ -24,24 +22,18 @@ from twohot.describe import (
 )
 from twohot.noise import corrupt_labels, symmetric
 from twohot.probes import DistilledProbe
-from twohot.rows import fit_preparation
-from twohot_paper.data_set import DataSet, read_data_set
-from twohot_paper.maker import RunKind, register_runs
+from twohot_paper.data_set import read_data_set
+from twohot_paper.exhibit import RunKind, register_runs
 
 # Digits of correlations in records: far below what a colour can show.
 DIGITS = 4
-
-# Rows whose pairs are counted: 50 million pairs show the shape, and take seconds.
-HISTOGRAM_ROWS = 10_000
-BIN_EDGES = np.linspace(-1, 1, 101)
-BLOCK_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class StructureRun:
     """What a run is known by."""
 
-    version: ClassVar[int] = 2  # statistics of superclasses cut at .9
+    version: ClassVar[int] = 3  # statistics of superclasses cut at .9, without histograms
 
     data: str  # key of the data set
 
@@ -53,7 +45,6 @@ class PairKind:
     n_pairs: int
     mean: float | None  # None if there is no pair
     std: float | None
-    histogram: tuple[float, ...]  # share of the sampled pairs in each of the bins
 
 
 @dataclass(frozen=True)
@@ -83,21 +74,12 @@ class StructureResult:
 
 
 def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureResult:
-    """Measure the correlations of one data set.
-
-    Parameters
-    ----------
-    run : StructureRun
-    paths : mapping
-        Where the data sets are, by their keys.
-    """
+    """Measure the correlations of one data set; `paths` are those of the data sets by key."""
     data = read_data_set(paths[run.data])
     means = class_correlation(data.X, data.labels, n_jobs=1).means
     found = cluster_classes(means)
     wider = cluster_classes(means, cut=PAPER_STATISTICS_CUT).superclass
     pairs = pair_statistics(data.X, data.labels, wider)
-    groups = (pairs.same_class, pairs.same_superclass, pairs.elsewhere)
-    kinds = [_pair_kind(*each) for each in zip(groups, _histograms(data, wider), strict=True)]
     return StructureResult(
         n_samples=len(data.X),
         mean_square=data.mean_square,
@@ -106,51 +88,18 @@ def measure_structure(run: StructureRun, paths: Mapping[str, str]) -> StructureR
         statistics_superclass=tuple(wider.tolist()),
         order=tuple(found.order.tolist()),
         linkage=tuple(map(tuple, found.linkage.round(6).tolist())),
-        same_class=kinds[0],
-        same_superclass=kinds[1],
-        elsewhere=kinds[2],
+        same_class=_pair_kind(pairs.same_class),
+        same_superclass=_pair_kind(pairs.same_superclass),
+        elsewhere=_pair_kind(pairs.elsewhere),
     )
 
 
 register_runs(RunKind(StructureRun, StructureResult, measure_structure))
 
 
-def _pair_kind(group: PairGroup, counts: NDArray[np.int64]) -> PairKind:
-    shares = counts / max(counts.sum(), 1)
+def _pair_kind(group: PairGroup) -> PairKind:
     known = group.n_pairs > 0
-    return PairKind(
-        group.n_pairs,
-        group.mean if known else None,
-        group.std if known else None,
-        tuple(shares.round(7).tolist()),
-    )
-
-
-def _histograms(data: DataSet, superclass: IntArray) -> NDArray[np.int64]:
-    """Return how many pairs of different rows fall into each bin, (3, n_bins), by kind."""
-    n_rows = min(len(data.X), HISTOGRAM_ROWS)
-    chosen = np.sort(np.random.default_rng(0).choice(len(data.X), n_rows, replace=False))
-    rows, labels = _prepared(data, chosen), data.labels[chosen]
-    groups = np.asarray(superclass)[labels]
-    n_bins = len(BIN_EDGES) - 1
-    counts = np.zeros(3 * n_bins, dtype=np.int64)
-    for first in range(0, n_rows, BLOCK_ROWS):
-        block = slice(first, first + BLOCK_ROWS)
-        # Each pair once: the rows of a block with themselves and all that follow.
-        correlations = rows[block] @ rows[first:].T
-        kind = (labels[block, np.newaxis] != labels[first:]).astype(np.int64)
-        kind += groups[block, np.newaxis] != groups[first:]
-        bins = ((correlations + 1) * (n_bins / 2)).astype(np.int64).clip(0, n_bins - 1)
-        later = np.triu(np.ones(correlations.shape, dtype=bool), k=1)
-        counts += np.bincount((kind * n_bins + bins)[later], minlength=3 * n_bins)
-    return counts.reshape(3, n_bins)
-
-
-def _prepared(data: DataSet, chosen: IntArray) -> FloatArray:
-    """Return some rows, centred by the mean of all and scaled to unit norm."""
-    preparation = fit_preparation(data.X, center=True, normalize=True, weights=None, n_jobs=1)
-    raw = data.X[chosen]
-    return preparation.apply(raw, np.empty(raw.shape, np.float32))
+    return PairKind(group.n_pairs, group.mean if known else None, group.std if known else None)
 
 
 # Outputs of every round on the training rows of a few classes -------------------------------------
@@ -187,14 +136,7 @@ class EvolutionResult:
 
 
 def measure_evolution(run: EvolutionRun, paths: Mapping[str, str]) -> EvolutionResult:
-    """Fit all rounds on noisy labels, and return their outputs on the same rows.
-
-    Parameters
-    ----------
-    run : EvolutionRun
-    paths : mapping
-        Where the data sets are, by their keys.
-    """
+    """Fit all rounds on noisy labels, and return their outputs on the same rows."""
     data = read_data_set(paths[run.data])
     if not set(run.classes) <= set(data.classes):
         unknown = [name for name in run.classes if name not in data.classes]

@@ -1,4 +1,4 @@
-"""How classes correlate: maps, histograms, dendrograms, the paper's table, and q/p."""
+"""How classes correlate: maps, dendrograms and the paper's table; outputs by round."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from twohot.describe import Superclasses
-from twohot.theory import PairLevels, l2_for_separation, largest_separation, separation_at
 from twohot_paper import real_figures as figures
-from twohot_paper.data_set import STRENGTHS, DataSet
+from twohot_paper.data_set import DataSet
+from twohot_paper.exhibit import Made, Maker, Results, register
 from twohot_paper.grid import absent_note, among, only_one_note, titles
-from twohot_paper.maker import Made, Maker, Results, register
 from twohot_paper.structure import (
-    BIN_EDGES,
     EvolutionResult,
     EvolutionRun,
     PairKind,
     StructureResult,
     StructureRun,
 )
-from twohot_paper.synthetic_figures import LabelledOutputs, output_plane_figure
+from twohot_paper.synthetic_figures import (
+    LabelledOutputs,
+    output_plane_figure,
+)
 from twohot_paper.table import Cell, Table
-from twohot_paper.theory_figures import SeparationCurve, separation_figure
 
 # The paper's table tab:cf_class_stat, of ResNet34 features: superclasses, and mean and standard
 # deviation of the correlation in one class, in one superclass, and elsewhere.
@@ -33,8 +33,6 @@ PAPER_STATISTICS = {
     "Food-101": (2, (0.17, 0.15), (0.01, 0.12), (-0.02, 0.12)),
     "StanfordCars": (2, (0.21, 0.16), (0.06, 0.14), (-0.07, 0.13)),
 }
-
-PENALTIES = np.logspace(-7, -1, 121)  # on raw features; the paper's are in the middle
 
 
 @dataclass(frozen=True)
@@ -107,82 +105,31 @@ class DendrogramMaker(StructureMaker):
 @register("pair correlations")
 @dataclass(frozen=True)
 class PairMaker(StructureMaker):
-    """The three kinds of pairs: the paper's table, and histograms."""
+    """The three kinds of pairs: the paper's table."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Write the table beside the paper's numbers, and draw the histograms."""
+        """Write the table beside the paper's numbers."""
         measured = self.measured(results, data)
-        panels = [
-            figures.HistogramPanel(
-                name,
-                tuple(BIN_EDGES.tolist()),
-                tuple(kind.histogram for kind in found.kinds),
-                tuple(kind.mean for kind in found.kinds),
-            )
-            for _, name, found in measured
-        ]
         rows = [
             (name, found.n_superclasses, *map(_mean_and_std, found.kinds), *_published(each))
             for each, name, found in measured
         ]
-        kinds = [name for name, _ in figures.KINDS]
-        columns = ("superclasses", *kinds)
+        columns = ("superclasses", "same class", "same superclass", "other superclass")
         table = Table(
             "Correlation of two training rows, mean ± std over pairs",
             ("data set", *columns, *(f"paper: {each}" for each in columns)),
             tuple(rows),
         )
-        drawn = {"histograms": figures.pair_histograms_figure(panels)} if panels else {}
         notes = (
             "The paper's numbers are of ResNet34 features; ± is the spread over pairs of rows.",
             "Superclasses are cut at 0.9 of the largest merge distance, as in the authors' code.",
             "For noise and maps they are cut at 0.8.",
         )
-        return Made(drawn, {"correlations": table}, self.notes(data, *notes))
-
-
-@register("separation of features")
-@dataclass(frozen=True)
-class FeatureSeparationMaker(StructureMaker):
-    """q/p from the correlations and the norm of the features at hand."""
-
-    def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Draw q/p against the penalty, and tell it at the penalties of the experiments."""
-        curves: dict[str, SeparationCurve] = {}
-        rows, notes = [], []
-        for each, name, found in self.measured(results, data):
-            levels = _levels(each, found)
-            if levels is None:
-                notes.append(f"{name} has no two classes in one superclass, and no q/p.")
-                continue
-            penalties = {strength: each.l2(strength) for strength in STRENGTHS}
-            marked = {kind: (l2, separation_at(levels, l2=l2)) for kind, l2 in penalties.items()}
-            values = np.array([separation_at(levels, l2=float(l2)) for l2 in PENALTIES])
-            curves[name] = SeparationCurve(PENALTIES, values, marked)
-            largest = largest_separation(levels)
-            two = l2_for_separation(levels, separation=2.0) if largest > 2 else None
-            numbers = [number for pair in marked.values() for number in pair]
-            rows.append((name, found.mean_square, *numbers, two, largest))
-        at = [text for strength in STRENGTHS for text in (f"{strength} λ", f"q/p at {strength} λ")]
-        columns = ("data set", "mean ‖φ‖²", *at, "λ of q/p = 2", "largest q/p")
-        table = Table("Separation q/p on raw features", columns, tuple(rows))
-        drawn = {"separation": separation_figure({"Raw features": curves})} if curves else {}
-        note = "λ is on raw features: on features of unit norm, λ / ‖φ‖² is as strong."
-        return Made(drawn, {"separation": table}, self.notes(data, note, *notes))
+        return Made(tables={"correlations": table}, notes=self.notes(data, *notes))
 
 
 def _clustering(found: StructureResult) -> Superclasses:
     return Superclasses(np.array(found.superclass), np.array(found.order), np.array(found.linkage))
-
-
-def _levels(data: DataSet, found: StructureResult) -> PairLevels | None:
-    same_class, same_superclass = found.same_class.mean, found.same_superclass.mean
-    if same_class is None or same_superclass is None or same_superclass >= same_class:
-        return None
-    n_per_class = found.n_samples / data.n_classes
-    return PairLevels(
-        data.n_classes, n_per_class, same_class, same_superclass, squared_norm=found.mean_square
-    )
 
 
 def _mean_and_std(kind: PairKind) -> str | None:

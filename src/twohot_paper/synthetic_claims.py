@@ -14,15 +14,15 @@ from twohot.base import FloatArray, counted
 from twohot.theory import PairLevels, separation_at
 from twohot_paper.claim import Answer, ClaimVerdict, by_parts, not_testable, rule
 from twohot_paper.data_set import DataSet
-from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.maker import Results
+from twohot_paper.exhibit import Results, choose_exhibits
 from twohot_paper.synthetic_makers import EigenvalueRun
 from twohot_paper.synthetic_outputs import PAPER_LEVELS, Separation, SoftmaxErrors
-from twohot_paper.synthetic_run import SyntheticResult, SyntheticRun
 from twohot_paper.synthetic_setting import (
     MATRIX_NAMES,
     MATRIX_WORDS,
     SyntheticMatrix,
+    SyntheticResult,
+    SyntheticRun,
     SyntheticSetting,
 )
 from twohot_paper.table import Cell, Table, mean_of

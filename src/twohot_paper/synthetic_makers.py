@@ -14,22 +14,25 @@ import scipy.linalg
 from twohot.base import FloatArray
 from twohot.noise import asymmetric, superclass_noise, symmetric
 from twohot_paper.data_set import DataSet
-from twohot_paper.maker import Made, Maker, Results, RunKind, register, register_runs
+from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.synthetic_figures import (
     SMALL_NOISE,
     NoiseCurves,
     accuracy_figure,
+    corruption_figure,
+    eigenvalue_figure,
     small_noise_figure,
 )
-from twohot_paper.synthetic_run import TIE_RULES, SyntheticResult, SyntheticRun
 from twohot_paper.synthetic_setting import (
     MATRIX_NAMES,
+    TIE_RULES,
     SyntheticMatrix,
+    SyntheticResult,
+    SyntheticRun,
     SyntheticSetting,
     known_matrix,
 )
 from twohot_paper.table import Cell, Table, mean_of
-from twohot_paper.theory_figures import corruption_figure, eigenvalue_figure
 
 SEEDS = (0, 1, 2, 3, 4)
 

@@ -15,23 +15,26 @@ from twohot.theory import (
     softmax_error,
 )
 from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
-from twohot_paper.maker import Made, Maker, Results, RunKind, register, register_runs
+from twohot_paper.exhibit import Made, Maker, Results, RunKind, register, register_runs
 from twohot_paper.synthetic_figures import (
     LabelledOutputs,
     OutputBand,
+    SeparationCurve,
     label_output_figure,
     output_plane_figure,
+    separation_figure,
+    softmax_error_figure,
 )
 from twohot_paper.synthetic_makers import MatrixMaker, SyntheticAccuracy
-from twohot_paper.synthetic_run import DIGITS, SyntheticResult
 from twohot_paper.synthetic_setting import (
+    DIGITS,
     MATRIX_NAMES,
     SyntheticMatrix,
+    SyntheticResult,
     SyntheticSetting,
     known_matrix,
 )
 from twohot_paper.table import Cell, Table
-from twohot_paper.theory_figures import SeparationCurve, separation_figure, softmax_error_figure
 
 # What is looked at, by kind of sample: the name of the label, and the field that has its output.
 LABELS_OF = {

@@ -25,7 +25,7 @@ from benchmarks.sgd.trainer import (
     one_thread,
 )
 from twohot import DistilledProbe
-from twohot_paper.json_values import as_json, from_json
+from twohot_paper.runs import as_json, from_json
 from twohot_paper.probe_run import draw_labels
 
 N_CLASSES, N_FEATURES = 4, 6

@@ -7,18 +7,22 @@ import pytest
 
 from small_data import small_data
 from twohot.base.messages import ArgumentError
-from twohot_paper.exact_trainer import TEACHER
 from twohot_paper.grid import (
+    ACCURACIES,
     NOISE_RATES,
     TUNED_TEACHER,
     ProbeGrid,
     absent,
     among,
     file_stems,
+    gain,
+    grid_notes,
+    level,
+    model_panels,
+    model_table,
     titles,
 )
-from twohot_paper.grid_cells import ACCURACIES, gain, grid_notes, level, model_panels, model_table
-from twohot_paper.probe_run import CLEAN, FittedModel, ProbeResult, ProbeRun, Spread
+from twohot_paper.probe_run import CLEAN, TEACHER, FittedModel, ProbeResult, ProbeRun, Spread
 from twohot_paper.table import Mean
 
 SOME = Spread(0.5, 0.1)

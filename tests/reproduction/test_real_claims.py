@@ -11,20 +11,27 @@ from twohot_paper.accuracy_claims import (
     MARGIN,
     STATEMENTS,
     ahead,
+    one_file_each,
 )
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import read_data_set
-from twohot_paper.exact_trainer import FAMILIES, ROUNDS, TEACHER, TWO_HOT
 from twohot_paper.exhibit import choose_exhibits
 from twohot_paper.grid import ProbeGrid
-from twohot_paper.probe_run import FittedModel, ProbeResult, Spread
+from twohot_paper.probe_run import (
+    FAMILIES,
+    ROUNDS,
+    TEACHER,
+    TWO_HOT,
+    FittedModel,
+    ProbeResult,
+    Spread,
+)
 from twohot_paper.real_claims import (
     judge_best_everywhere,
     judge_larger_backbone,
     judge_three_kinds,
 )
 from twohot_paper.reproduction import Reproduction, all_claims
-from twohot_paper.settings import one_file_each
 from twohot_paper.structure import PairKind, StructureResult, StructureRun
 
 MODEL = FittedModel(
@@ -257,7 +264,7 @@ def test_claims_without_data_are_open_and_not_hidden(tmp_path):
 
 
 def pairs(*means):
-    kinds = [PairKind(10, mean, 0.1, ()) for mean in means]
+    kinds = [PairKind(10, mean, 0.1) for mean in means]
     return StructureResult(10, 1.0, ((1.0,),), (0, 1), (0, 1), (0, 1), (), *kinds)
 
 

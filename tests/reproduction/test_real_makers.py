@@ -6,10 +6,9 @@ import pytest
 from small_data import small_data, write_small_data
 from twohot_paper import Log, run_plan
 from twohot_paper.data_set import read_data_set, two_backbones
-from twohot_paper.exhibit import exhibits, load_makers
-from twohot_paper.grid_cells import SHOWN
+from twohot_paper.exhibit import MAKERS, RUN_KINDS, exhibits, load_makers
+from twohot_paper.grid import SHOWN
 from twohot_paper.grid_makers import COMPARED
-from twohot_paper.maker import MAKERS, RUN_KINDS
 from twohot_paper.structure import StructureRun
 from twohot_paper.table import Mean
 
@@ -26,7 +25,6 @@ CASES = {
     "correlation maps": {},
     "dendrograms": {},
     "pair correlations": {},
-    "separation of features": {},
     "evolution": {"n_rounds": 3, "rounds": (1, 3)},
 }
 

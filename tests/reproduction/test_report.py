@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from twohot_paper.claim import NOT_IN_PAPER, Answer, Claim, ClaimVerdict
-from twohot_paper.exhibit import Exhibit
-from twohot_paper.maker import Made
+from twohot_paper.exhibit import Exhibit, Made
 from twohot_paper.report import Report, Shown
 from twohot_paper.table import Table
 

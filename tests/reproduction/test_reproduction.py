@@ -12,8 +12,7 @@ from benchmarks.sgd.trainer import SgdResult, SgdRun
 from small_data import write_small_data
 from twohot_paper import Log, Record, identity
 from twohot_paper.data_set import read_data_set
-from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.maker import RUN_KINDS
+from twohot_paper.exhibit import RUN_KINDS, choose_exhibits
 from twohot_paper.probe_run import PRODUCT_SECONDS
 from twohot_paper.reproduction import Reproduction
 from twohot_paper.runs import kind_name

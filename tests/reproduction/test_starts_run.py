@@ -1,7 +1,7 @@
 """Fits of the two-hot student that start elsewhere."""
 
 from small_data import small_data
-from twohot_paper.json_values import as_json, from_json
+from twohot_paper.runs import as_json, from_json
 from twohot_paper.starts import STARTS, StartsMaker, StartsResult, StartsRun, measure_starts
 
 

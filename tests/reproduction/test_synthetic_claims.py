@@ -15,7 +15,7 @@ from twohot_paper.synthetic_claims import (
     lowest_without_exception,
 )
 from twohot_paper.synthetic_makers import EigenvalueResult
-from twohot_paper.synthetic_run import SyntheticModel, SyntheticResult, SyntheticRun
+from twohot_paper.synthetic_setting import SyntheticModel, SyntheticResult, SyntheticRun
 
 BY_ID = {claim.id: claim for claim in all_claims()}
 CLAIMS = {name: claim for name, claim in BY_ID.items() if claim.runs([])}  # that need runs

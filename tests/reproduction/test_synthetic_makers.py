@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from twohot_paper.exhibit import choose_exhibits
-from twohot_paper.json_values import as_json, from_json
-from twohot_paper.maker import RUN_KINDS, Maker
+from twohot_paper.exhibit import RUN_KINDS, Maker, choose_exhibits
+from twohot_paper.runs import as_json, from_json
 from twohot_paper.synthetic_makers import (
     LabelCorruption,
     SyntheticAccuracy,
