@@ -20,7 +20,6 @@ from twohot_paper.probe_run import (
     FittedModel,
     ProbeResult,
 )
-from twohot_paper.real_figures import row_first
 from twohot_paper.table import Cell, Table
 
 # The same models by two trainers: what SGD and the exact solver reach, and what each costs --------
@@ -159,7 +158,6 @@ def _legend(figure: Any, grid: Any) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     n_columns = min(3, grid.shape[1])
-    handles = row_first(handles, n_columns)
     legend = figure.legend(
         handles.values(),
         handles.keys(),

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from twohot.base import COLOURS, METHOD_COLOURS, check_choice, counted
 from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet
-from twohot_paper.exhibit import Maker, Results, RunKind, register_runs
+from twohot_paper.exhibit import Results, RunKind, register_runs
 from twohot_paper.probe_run import (
     CLEAN,
     FAMILIES,
@@ -59,6 +59,10 @@ class ProbeGrid:
             check_choice("family", family, tuple(FAMILIES))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
+        """Return the runs that are wanted of some data sets: all, but for some makers."""
+        return self.of(data)
+
+    def of(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return all runs: the first draw on every data set, then the next."""
         runs = (
             self.run(each, rate, seed, family)
@@ -103,7 +107,7 @@ class ProbeGrid:
         Beside the chance of the draw, superclass noise leaves a class clean that is alone in its
         superclass.
         """
-        runs = [run for run in self.runs([data]) if run.noise_rate == noise_rate]
+        runs = [run for run in self.of([data]) if run.noise_rate == noise_rate]
         shares = {run.seed: results[run].noise_rate for run in runs if run in results}
         return mean_of([*shares.values()], factor=100)
 
@@ -121,14 +125,14 @@ class ProbeGrid:
         Runs without noise are those of all corruptions, and show nothing of this one.
         """
         noisy = replace(self, noise_rates=tuple(rate for rate in self.noise_rates if rate))
-        return [each for each in data if any(run in results for run in noisy.runs([each]))]
+        return [each for each in data if any(run in results for run in noisy.of([each]))]
 
     def notes(self, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
         """Return what is not finished."""
         notes = []
         names = titles(data)
         for each in data:
-            runs = self.runs([each])
+            runs = self.of([each])
             n_missing = sum(run not in results for run in runs)
             if n_missing:
                 counts = f"{n_missing} of {counted(len(runs), 'run')}"
@@ -183,35 +187,6 @@ def only_one_note(chosen: DataSet, data: Sequence[DataSet], paper_name: str) -> 
 def _named(family: str, models: Models) -> Models:
     """Return the models of a family under names that differ from those of other families."""
     return {TUNED_TEACHER: models[TEACHER]} if family == TUNED_TEACHER else models
-
-
-# What the makers of all figures and tables of a grid have in common: its settings and its runs ----
-
-
-@dataclass(frozen=True)
-class GridMaker(Maker):
-    """Base of the makers that show one corruption at one penalty."""
-
-    corruption: str = "superclass"
-    strength: str = "base"
-    noise_rates: tuple[float, ...] = NOISE_RATES
-    seeds: tuple[int, ...] = SEEDS
-
-    @property
-    def families(self) -> tuple[str, ...]:
-        """Whose models are compared."""
-        return ("paper",)
-
-    @property
-    def grid(self) -> ProbeGrid:
-        """The runs that are shown."""
-        return ProbeGrid(
-            self.corruption, self.strength, self.families, self.noise_rates, self.seeds
-        )
-
-    def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
-        """Return the grid."""
-        return self.grid.runs(data)
 
 
 # What figures and tables show of a grid: gains and levels of models, mean ± std over draws --------
@@ -354,7 +329,7 @@ NOT_FREQUENT = "There the true label is not the most frequent one of its class."
 
 def grid_notes(grid: ProbeGrid, results: Results, data: Sequence[DataSet]) -> tuple[str, ...]:
     """Return how far the models of a grid are solved, which are not, and what is not finished."""
-    found = {run: results[run] for run in grid.runs(data) if run in results}
+    found = {run: results[run] for run in grid.of(data) if run in results}
     if not found:
         return grid.notes(results, data)
     solved = f"Models solved to convergence: {convergence(found.values())}. {NO_CHOICE}"

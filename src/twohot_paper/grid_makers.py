@@ -6,8 +6,8 @@ from functools import partial
 from operator import attrgetter
 
 from twohot.base import check_choice
-from twohot_paper.data_set import PAPER_PENALTIES, STRENGTHS, DataSet, two_backbones
-from twohot_paper.exhibit import Made, Results, register
+from twohot_paper.data_set import DataSet, two_backbones
+from twohot_paper.exhibit import Made, Maker, Results, register
 from twohot_paper.grid import (
     ACCURACIES,
     GAIN,
@@ -16,10 +16,8 @@ from twohot_paper.grid import (
     TUNED_TEACHER,
     WRONG_LABELS,
     CellOf,
-    GridMaker,
     Models,
     ProbeGrid,
-    absent,
     absent_note,
     among,
     file_stems,
@@ -58,45 +56,39 @@ COMPARED = {
 
 @register("gains")
 @dataclass(frozen=True)
-class GainMaker(GridMaker):
+class GainMaker(ProbeGrid, Maker):
     """Bars of the gains of some models over the paper's teacher of the same labels."""
 
-    family: str = "paper"  # whose models are compared with the paper's; a name in COMPARED
     accuracy: str = "test"  # on test rows; "training": on the true labels of the training rows
     data_sets: tuple[str, ...] = ()  # names of the paper's; all that are at hand if none is named
     two_backbones: bool = False  # files of the same rows alone, the backbones side by side
 
     def __post_init__(self) -> None:
-        check_choice("family", self.family, tuple(COMPARED))
+        super().__post_init__()
         check_choice("accuracy", self.accuracy, tuple(ACCURACIES))
-
-    @property
-    def families(self) -> tuple[str, ...]:
-        """Whose models are compared."""
-        return tuple(dict.fromkeys((self.family, "paper")))
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return the grid on the data sets that are shown."""
-        return self.grid.runs(self._wanted(data))
+        return self.of(self._wanted(data))
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw the gains, with a table of them beside the accuracy of the teacher."""
-        wanted, models = self._wanted(data), COMPARED[self.family]
+        wanted, models = self._wanted(data), COMPARED[self.families[0]]
         read = ACCURACIES[self.accuracy]
-        panels = model_panels(self.grid, results, wanted, models, gain(read))
+        panels = model_panels(self, results, wanted, models, gain(read))
         columns = gain_columns(read, models)
-        if self.family == TUNED_TEACHER:
+        if TUNED_TEACHER in self.families:
             columns["own λ / base λ"] = (TUNED_TEACHER, _penalty_ratio)
         title = (
             f"Gain over the teacher in points of {self.accuracy} accuracy, {self.corruption} "
             f"noise, {self.strength} λ"
         )
-        tables = {"gains": model_table(title, self.grid, results, wanted, columns)}
-        if self.family == "candidates":
+        tables = {"gains": model_table(title, self, results, wanted, columns)}
+        if "candidates" in self.families:
             tables["best"] = _best(tables["gains"])
         ylabel, share_y = GAIN.replace("test", self.accuracy), self.two_backbones
         drawn = gain_bars_figure(panels, ylabel=ylabel, share_y=share_y) if panels else None
-        notes = (*grid_notes(self.grid, results, wanted), *absent_note(data))
+        notes = (*grid_notes(self, results, wanted), *absent_note(data))
         return Made({"gains": drawn} if drawn else {}, tables, notes)
 
     def _wanted(self, data: Sequence[DataSet]) -> list[DataSet]:
@@ -127,17 +119,17 @@ def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
 
 @register("feature ablation")
 @dataclass(frozen=True)
-class FeatureAblationMaker(GridMaker):
+class FeatureAblationMaker(ProbeGrid, Maker):
     """Raw features against centred ones of unit norm, at penalties that are as strong."""
 
     @property
     def grids(self) -> dict[str, ProbeGrid]:
         """The runs that are compared, by what the features are."""
-        return {"raw": self.grid, "centred, unit norm": replace(self.grid, prepared=True)}
+        return {"raw": self, "centred, unit norm": replace(self, prepared=True)}
 
     def runs(self, data: Sequence[DataSet]) -> list[ProbeRun]:
         """Return the grids of both kinds of features."""
-        return [run for grid in self.grids.values() for run in grid.runs(data)]
+        return [run for grid in self.grids.values() for run in grid.of(data)]
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Draw test accuracies, of raw features solid and of prepared ones dashed."""
@@ -177,31 +169,29 @@ COUNT = 1.0  # factor of what is no share
 
 @register("accuracy tables")
 @dataclass(frozen=True)
-class AccuracyTableMaker(GridMaker):
+class AccuracyTableMaker(ProbeGrid, Maker):
     """Tables of one corruption and one penalty."""
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
-        """Write two tables per data set with a noisy run, and one of those not at hand."""
+        """Write two tables per data set with a noisy run."""
         names, stems = titles(data), file_stems(data)
         tables = {}
-        for each in self.grid.begun(results, data):
-            where = f"{names[each.key]}, {self.corruption} noise, λ = {self.grid.l2(each):g}"
+        for each in self.begun(results, data):
+            where = f"{names[each.key]}, {self.corruption} noise, λ = {self.l2(each):g}"
             tables[f"{stems[each.key]}_accuracy"] = self._accuracy(results, each, where)
             tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
-        if absent(data):
-            tables["not_run"] = self._not_run(data)
-        notes = grid_notes(self.grid, results, data)
-        return Made(tables=tables, notes=(*notes, *absent_note(data)))
+        notes = (*grid_notes(self, results, data), *absent_note(data))
+        return Made(tables=tables, notes=notes)
 
     def _accuracy(self, results: Results, data: DataSet, where: str) -> Table:
         """Return a row for every noise rate, also for those that are not run."""
         cell = level(TEST)
         rows: list[tuple[Cell, ...]] = []
         for rate in self.noise_rates:
-            draws = self.grid.draws(results, data, rate)
+            draws = self.draws(results, data, rate)
             cells = (cell(draws, name) for name in PAPER_MODELS)
-            wrong = self.grid.wrong_labels(results, data, rate)
-            rows.append((marked_rate(self.grid, results, data, rate), wrong, *cells))
+            wrong = self.wrong_labels(results, data, rate)
+            rows.append((marked_rate(self, results, data, rate), wrong, *cells))
         columns = ("η", WRONG_LABELS, *(SHOWN[name] for name in PAPER_MODELS))
         return Table(f"Test accuracy (%): {where}", columns, tuple(rows))
 
@@ -209,22 +199,13 @@ class AccuracyTableMaker(GridMaker):
         columns = _measures()
         rows: list[tuple[Cell, ...]] = []
         for rate in self.noise_rates:
-            if draws := self.grid.draws(results, data, rate):
-                shown = marked_rate(self.grid, results, data, rate)
+            if draws := self.draws(results, data, rate):
+                shown = marked_rate(self, results, data, rate)
                 rows += [
                     (shown, SHOWN[name], *(cell(draws, name) for cell in columns.values()))
                     for name in PAPER_MODELS
                 ]
         return Table(f"Training rows and cost: {where}", ("η", "model", *columns), tuple(rows))
-
-    def _not_run(self, data: Sequence[DataSet]) -> Table:
-        rows = tuple(
-            (name, self.corruption, PAPER_PENALTIES[name] * STRENGTHS[self.strength], "no features")
-            for name in absent(data)
-        )
-        return Table(
-            "Tables of the paper that are not run", ("data set", "noise", "λ", "why"), rows
-        )
 
 
 def _measures() -> dict[str, CellOf]:

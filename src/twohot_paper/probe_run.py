@@ -167,17 +167,10 @@ def assess(
     before: FloatArray | None,
     **cost: float | bool | None,
 ) -> FittedModel:
-    """Return what a model is worth, from its outputs on training and test rows.
+    """Return what a model is worth, from its probabilities on training and test rows.
 
-    Parameters
-    ----------
-    labels : NoisyLabels
-    outputs, test_outputs : array of shape (n_rows, n_classes)
-        Probabilities.
-    before : array of shape (n_rows, n_classes), optional
-        Training outputs of the model that this one learnt from.
-    **cost
-        The fields of `FittedModel` that the trainer knows.
+    `before` has the training outputs of the model that this one learnt from, if any, and `cost` the
+    fields of `FittedModel` that the trainer knows.
     """
     right = outputs.argmax(axis=1) == labels.true
     was_right = right if before is None else before.argmax(axis=1) == labels.true
@@ -305,14 +298,7 @@ def prepared_data(path: str, *, prepared: bool) -> PreparedData:
 
 
 def measure_exactly(run: ProbeRun, paths: Mapping[str, str]) -> ProbeResult:
-    """Fit the models of a run and judge them.
-
-    Parameters
-    ----------
-    run : ProbeRun
-    paths : mapping
-        Where the data sets are, by their keys.
-    """
+    """Fit the models of a run and judge them; `paths` are those of the data sets by key."""
     rows = prepared_data(paths[run.data], prepared=run.prepared)
     labels = draw_labels(rows.data, run)
     rows.coordinates.rows.attach(LABELS, labels.given)

@@ -1,7 +1,7 @@
 """How the classes of several data sets correlate, one panel each: maps and dendrograms."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,20 +95,6 @@ def new_panels(
         axes.grid(visible=True, color="0.92", linewidth=0.6)
         axes.set_axisbelow(True)
     return figure, panels
-
-
-def row_first(handles: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
-    """Return entries of a legend in the order that makes them read along its rows.
-
-    A legend of several columns is filled column by column.
-
-    Examples
-    --------
-    >>> list(row_first(dict.fromkeys("abcde"), 3))  # shown: a b c, and below d e
-    ['a', 'd', 'b', 'e', 'c']
-    """
-    names = [name for column in range(n_columns) for name in [*handles][column::n_columns]]
-    return {name: handles[name] for name in names}
 
 
 def round_name(number: int) -> str:
@@ -244,7 +230,6 @@ def _finish(
         # A key with its colour is about so wide, in inches; more of them begin another line.
         key_width = 0.8 + 0.08 * max(map(len, names))
         n_keys = max(1, min(len(names), int(figure.get_figwidth() / key_width)))
-        names = row_first(names, n_keys)
         legend = {"loc": "outside upper center", "ncols": n_keys, "frameon": False}
         figure.legend(names.values(), names.keys(), fontsize=10, **legend)
 

@@ -148,15 +148,6 @@ def kind_name(kind: type) -> str:
     return kind.__name__ if version_number == 1 else f"{kind.__name__} {version_number}"
 
 
-def kind_of(run: object) -> str:
-    """Return what kind of run this is."""
-    kind = type(run)
-    parameters = getattr(kind, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
-        raise ArgumentError({"run": run}, "can change", "make its class a frozen dataclass.")
-    return kind_name(kind)
-
-
 def identity(run: object) -> str:
     """Return the text that stands for a run, the same in every process.
 
@@ -171,7 +162,10 @@ def identity(run: object) -> str:
     >>> identity(Fit("digits", 10))
     '0d8638a86344b9d3'
     """
-    text = canonical({"kind": kind_of(run), "run": as_json(run)})
+    parameters = getattr(type(run), "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
+        raise ArgumentError({"run": run}, "can change", "make its class a frozen dataclass.")
+    text = canonical({"kind": kind_name(type(run)), "run": as_json(run)})
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
@@ -223,7 +217,7 @@ class Log:
 
     def append(self, record: Record[Any, Any]) -> None:
         """Write a record down; on return it is on the disk."""
-        head = {"format": FORMAT, "id": identity(record.run), "kind": kind_of(record.run)}
+        head = {"format": FORMAT, "id": identity(record.run), "kind": kind_name(type(record.run))}
         line = json.dumps(head | as_json(record)).encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
@@ -233,14 +227,9 @@ class Log:
             os.fsync(file.fileno())
 
     def records(self, run: type[R], result: type[T]) -> list[Record[R, T]]:
-        """Return the records of one kind of run in the order of the file, the failed ones too.
+        """Return the records of one class of runs in the order of the file, the failed ones too.
 
-        Parameters
-        ----------
-        run : type
-            The class of the runs.
-        result : type
-            What their results are read as: a dataclass, or any type that `from_json` knows.
+        Results are read as a dataclass, or any type that `from_json` knows.
         """
         return self._records({run: result})
 
@@ -249,13 +238,7 @@ class Log:
         return self.finished_of_kinds({run: result})
 
     def finished_of_kinds(self, results: Mapping[type, type]) -> list[Record[Any, Any]]:
-        """Return what `finished` does, for several kinds of run in one reading of the file.
-
-        Parameters
-        ----------
-        results : mapping
-            The classes of the runs, with what the results of each are read as.
-        """
+        """Return the same for several classes of runs, with the type of the results of each."""
         records = (record for record in self._records(results) if record.error is None)
         return list({identity(record.run): record for record in records}.values())
 
@@ -307,14 +290,11 @@ class Log:
         """Cut off a torn line; end one that lacks nothing but its end."""
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 1, 0))
-        if file.read() in (b"", b"\n"):
-            return
-        file.seek(0)
-        whole = self._whole(file.read())
-        if whole == size:
-            file.write(b"\n")
-        else:
+        if file.read() not in (b"", b"\n"):
+            file.seek(0)
+            whole = self._whole(file.read())
             file.truncate(whole)
+            file.write(b"\n" * (whole == size))
 
     def _refusal(self, problem: str) -> ArgumentError:
         advice = "name another log, or move this one away; it was left as it is."

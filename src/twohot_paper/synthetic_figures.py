@@ -24,14 +24,8 @@ class SeparationCurve:
     marked: dict[str, tuple[float, float]]  # penalty and q/p of points with a name
 
 
-# Marker and face of penalties: those that the text claims, that were used, and of the experiments.
-POINT_STYLES = {
-    "claimed": ("o", "w"),
-    "used": ("s", None),
-    "small": ("v", None),
-    "base": ("o", None),
-    "big": ("^", None),
-}
+# How the points of a curve are drawn: the penalty the text claims, and the one that was used.
+POINT_STYLES = {"claimed": ("o", "w"), "used": ("s", None)}
 
 
 def eigenvalue_figure(panels: Mapping[str, FloatArray], n_classes: int) -> Any:
