@@ -13,10 +13,9 @@ from twohot_paper.claim import NOT_IN_PAPER
 from twohot_paper.data_set import STRENGTHS, DataSet, find_feature_files, read_data_sets
 from twohot_paper.exhibit import Results, choose_exhibits
 from twohot_paper.grid import ProbeGrid, convergence, titles
+from twohot_paper.grid_makers import StartsRun
 from twohot_paper.probe_run import ProbeRun
-from twohot_paper.report import heading_anchor, show, write_text
-from twohot_paper.reproduction import Reproduction
-from twohot_paper.starts import StartsRun
+from twohot_paper.reproduction import Reproduction, heading_anchor, show, write_text
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "reproduction" / "runs.jsonl"

@@ -1,14 +1,8 @@
 """The settings in which claims about accuracies are tried, and the one rule for all of them.
 
-A claim is confirmed if its statement holds in nine of ten settings: a data set, a kind of noise and
-a noise rate. Otherwise it is confirmed only under the widest of these conditions under which the
-statement does, if that covers 15 % of the settings: a range of noise rates; all kinds of noise, or
-all data sets, in each of which it holds in nine of ten settings, of three or more. Of conditions
-that cover equally many settings, all are named.
-
-A data set of which there are several files counts once. A setting with a model that did not
-converge is left out: what such a model shows is where the solver stopped. Claims about accuracy
-leave out noise beyond recovery too.
+A setting is a data set, a kind of noise and a noise rate. The rule is `RULE`, which pages print. Of
+conditions that cover equally many settings, all are named. What a model shows that did not converge
+is where the solver stopped, and where noise is beyond recovery no method can gain but by chance.
 """
 
 from collections import Counter
@@ -91,7 +85,7 @@ def judge_settings(
     if len(judged) < fewest:
         finished = f"{len(judged)} of the settings that it needs are finished"
         return not_testable(f"{finished}, and a verdict takes at least {fewest}.{left_out}")
-    held = sum(each.holds for each in judged)
+    held = _held(judged)
     evidence = f"It holds in {held} of {len(judged)} settings.{left_out}"
     shown = partial(ClaimVerdict, table=_table(judged, title), basis=_basis(judged))
     if held >= NEARLY_ALL * len(judged):
@@ -107,27 +101,32 @@ def judge_settings(
 def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -> str:
     """Return in how many of the covered settings it holds, and in how many of the others."""
     others = [each for each in judged if each not in covered]
-    inside, outside = (
-        f"{sum(each.holds for each in part)} of {len(part)}" for part in (covered, others)
-    )
+    inside, outside = (f"{_held(part)} of {len(part)}" for part in (covered, others))
     return f"{inside}, elsewhere {outside}"
 
 
 def _counts_by_group(judged: Sequence[JudgedSetting]) -> str:
     """Return in how many settings it holds by data set, kind of noise and rate, in sentences."""
     sentences = []
-    for words, key in (
-        ("data set", "data"),
-        ("kind of noise", "corruption"),
-        ("noise rate", "noise_rate"),
-    ):
-        groups: dict[Any, list[bool]] = {}
-        for each in judged:
-            groups.setdefault(getattr(each.setting, key), []).append(each.holds)
+    words = {"data": "data set", "corruption": "kind of noise", "noise_rate": "noise rate"}
+    for key, what in words.items():
+        groups = _grouped(judged, key)
+        counts = [f"{name} {_held(group)} of {len(group)}" for name, group in groups.items()]
         if len(groups) > 1:
-            counts = [f"{name} {sum(held)} of {len(held)}" for name, held in sorted(groups.items())]
-            sentences.append(f" By {words}: {', '.join(counts)}.")
+            sentences.append(f" By {what}: {', '.join(counts)}.")
     return "".join(sentences)
+
+
+def _grouped(judged: Sequence[JudgedSetting], key: str) -> dict[Any, list[JudgedSetting]]:
+    """Return the settings by a field of theirs, in its order."""
+    groups: dict[Any, list[JudgedSetting]] = {}
+    for each in judged:
+        groups.setdefault(getattr(each.setting, key), []).append(each)
+    return dict(sorted(groups.items()))
+
+
+def _held(judged: Sequence[JudgedSetting]) -> int:
+    return sum(each.holds for each in judged)
 
 
 def _basis(judged: Sequence[JudgedSetting]) -> str:
@@ -135,7 +134,7 @@ def _basis(judged: Sequence[JudgedSetting]) -> str:
     kinds = sorted({each.setting.corruption for each in judged})
     every = len(kinds) == len(CORRUPTIONS)
     noises = "all noises" if every else f"{_listed(kinds)} noise"
-    held = f"{noises}: {sum(each.holds for each in judged)} of {counted(len(judged), 'setting')}"
+    held = f"{noises}: {_held(judged)} of {counted(len(judged), 'setting')}"
     draws = {each.value.n for each in judged if each.value is not None}
     if not draws:
         return held
@@ -157,7 +156,7 @@ def _widest(judged: Sequence[JudgedSetting]) -> list[tuple[str, list[JudgedSetti
 
 
 def _nearly_all_hold(judged: Sequence[JudgedSetting]) -> bool:
-    return sum(each.holds for each in judged) >= NEARLY_ALL * len(judged)
+    return _held(judged) >= NEARLY_ALL * len(judged)
 
 
 def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[JudgedSetting]]]:
@@ -167,12 +166,9 @@ def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[Jud
         covered = [each for each in judged if low <= each.setting.noise_rate <= high]
         yield f"the noise rate is {_range_words(low, high, rates)}", covered
     for words, key in (("noise is", "corruption"), ("the data set is", "data")):
-        groups: dict[str, list[JudgedSetting]] = {}
-        for each in judged:
-            groups.setdefault(getattr(each.setting, key), []).append(each)
         held = {
             name: group
-            for name, group in sorted(groups.items())
+            for name, group in _grouped(judged, key).items()
             if len(group) >= FEWEST_COVERED and _nearly_all_hold(group)
         }
         covered = [each for each in judged if getattr(each.setting, key) in held]

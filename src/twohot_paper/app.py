@@ -26,8 +26,7 @@ from twohot_paper import Log
 from twohot_paper.claim import Answer
 from twohot_paper.data_set import SUFFIXES, DataSet, find_feature_files, read_data_sets
 from twohot_paper.exhibit import GROUPS, Results, choose_exhibits, exhibits
-from twohot_paper.report import Report, show, write_made, write_text
-from twohot_paper.reproduction import Reproduction
+from twohot_paper.reproduction import Report, Reproduction, show, write_made, write_text
 from twohot_paper.runs import Progress as RunProgress
 
 # How far the runs of a plan are: a bar in a terminal, a line now and then elsewhere ---------------

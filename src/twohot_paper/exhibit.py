@@ -89,8 +89,7 @@ def register_runs(kind: RunKind) -> None:
 # Modules whose makers register themselves.
 MAKERS_IN = (
     "grid_makers",
-    "starts",
-    "structure_makers",
+    "structure",
     "synthetic_makers",
     "synthetic_outputs",
 )

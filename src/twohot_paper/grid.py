@@ -253,8 +253,6 @@ def model_panels(
     data: Sequence[DataSet],
     models: Mapping[str, str],
     cell: CellOf,
-    *,
-    line: str = "-",
 ) -> list[NoisePanel]:
     """Return a panel for each data set that has results, with a curve for each of some models.
 
@@ -270,7 +268,7 @@ def model_panels(
             means = tuple(nan if found is None else found.mean for found in cells)
             stds = tuple(nan if found is None or found.n < 2 else found.std for found in cells)
             colour = METHOD_COLOURS.get(name, COLOURS[0])
-            curves.append(MethodCurve(label, colour, means, stds, line))
+            curves.append(MethodCurve(label, colour, means, stds))
         rates = tuple(marked_rate(grid, results, each, rate) for rate in grid.noise_rates)
         where = grid_words(grid, results, each)
         panels.append(NoisePanel(names[each.key], grid.noise_rates, rates, tuple(curves), where))

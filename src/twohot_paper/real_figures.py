@@ -67,11 +67,15 @@ def dendrograms_figure(panels: Sequence[ClassPanel]) -> Any:
     return figure
 
 
-def _grid(n_panels: int, width: float, height: float) -> tuple[Any, list[Any]]:
+def _grid(
+    n_panels: int, width: float, height: float, *, legend: float = 0.3, share_y: bool = False
+) -> tuple[Any, list[Any]]:
+    """Return a figure of so many panels in rows, each of so many inches; a legend may be above."""
     n_columns = min(n_panels, N_COLUMNS)
     n_rows = math.ceil(n_panels / n_columns)
-    figure = new_figure(max(width * n_columns, 5.5), height * n_rows + 0.3)
-    grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    figure = new_figure(max(width * n_columns, 5.5), height * n_rows + legend)
+    share = "row" if share_y else "none"
+    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharey=share).ravel()
     for axes in grid[n_panels:]:
         axes.set_visible(False)
     return figure, list(grid[:n_panels])
@@ -109,11 +113,10 @@ def round_lines(rows: FloatArray) -> Iterator[tuple[int, FloatArray, dict[str, A
         yield number, row, style
 
 
-# Numbers against the noise rate, one panel per data set: grouped bars, or lines -------------------
+# Numbers against the noise rate, one panel per data set: grouped bars ----------------------------
 
 
-NOISE_COLUMNS = 3  # panels side by side
-PANEL_WIDTH, PANEL_HEIGHT = 4.3, 2.9  # inches
+PANEL_SIZE = 4.3, 2.9  # inches
 BARS_WIDTH = 0.84  # of the place of a noise rate; the rest is the gap to the next
 
 NOISE_RATE = "noise rate η (share of wrong labels)"
@@ -128,7 +131,6 @@ class MethodCurve:
     colour: str
     means: tuple[float, ...]  # NaN where there is no result
     stds: tuple[float, ...]  # NaN where there is a single draw
-    line: str = "-"
 
 
 @dataclass(frozen=True)
@@ -142,18 +144,12 @@ class NoisePanel:
     subtitle: str = ""  # noise, penalty and number of draws
 
 
-def gain_bars_figure(
-    panels: Sequence[NoisePanel],
-    *,
-    ylabel: str,
-    n_columns: int = NOISE_COLUMNS,
-    share_y: bool = False,
-) -> Any:
+def gain_bars_figure(panels: Sequence[NoisePanel], *, ylabel: str, share_y: bool = False) -> Any:
     """Draw a group of bars for every noise rate, from zero up for a gain and down for a loss.
 
     `share_y` gives the panels of a row one scale.
     """
-    figure, all_axes = _panels(len(panels), n_columns, share_y=share_y)
+    figure, all_axes = _grid(len(panels), *PANEL_SIZE, legend=0.5, share_y=share_y)
     for axes, panel in zip(all_axes, panels, strict=True):
         places = np.arange(len(panel.noise_rates))
         width = BARS_WIDTH / max(len(panel.curves), 1)
@@ -165,40 +161,8 @@ def gain_bars_figure(
         axes.axhline(0, color="0.3", linewidth=0.8)
         axes.set_xticks(places, panel.rate_names)
         axes.set_xlim(-0.6, len(places) - 0.4)
-    _finish(figure, all_axes, panels, ylabel, n_columns)
+    _finish(figure, all_axes, panels, ylabel)
     return figure
-
-
-def noise_lines_figure(panels: Sequence[NoisePanel], *, ylabel: str) -> Any:
-    """Draw one line per method, with error bars."""
-    figure, all_axes = _panels(len(panels), NOISE_COLUMNS)
-    for axes, panel in zip(all_axes, panels, strict=True):
-        for curve in panel.curves:
-            axes.plot(
-                panel.noise_rates,
-                curve.means,
-                color=curve.colour,
-                linestyle=curve.line,
-                marker="o",
-                markersize=3.5,
-                label=curve.label,
-            )
-            _error_bars(axes, np.array(panel.noise_rates), curve)
-        axes.set_xticks(panel.noise_rates, panel.rate_names)
-    _finish(figure, all_axes, panels, ylabel, NOISE_COLUMNS)
-    return figure
-
-
-def _panels(n_panels: int, n_columns: int, *, share_y: bool = False) -> tuple[Any, list[Any]]:
-    n_columns = min(n_panels, n_columns)
-    n_rows = math.ceil(n_panels / n_columns)
-    # A legend above takes half an inch.
-    figure = new_figure(max(PANEL_WIDTH * n_columns, 5.5), PANEL_HEIGHT * n_rows + 0.5)
-    share = "row" if share_y else "none"
-    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharey=share).ravel()
-    for axes in grid[n_panels:]:
-        axes.set_visible(False)
-    return figure, list(grid[:n_panels])
 
 
 def _error_bars(axes: Any, places: Any, curve: MethodCurve) -> None:
@@ -208,11 +172,9 @@ def _error_bars(axes: Any, places: Any, curve: MethodCurve) -> None:
         )
 
 
-def _finish(
-    figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylabel: str, n_columns: int
-) -> None:
+def _finish(figure: Any, all_axes: list[Any], panels: Sequence[NoisePanel], ylabel: str) -> None:
     """Name the axes, and say once what the colours are."""
-    n_columns = min(len(panels), n_columns)
+    n_columns = min(len(panels), N_COLUMNS)
     names: dict[str, Any] = {}
     for number, (axes, panel) in enumerate(zip(all_axes, panels, strict=True)):
         title = "\n".join(filter(None, (panel.title, panel.subtitle)))

@@ -6,6 +6,8 @@ claim about it is judged once all of its runs are finished and converged.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -102,22 +104,6 @@ def draws(results: Results, *, at: float | None = None) -> dict[str, list[Draw]]
     return {kind: list(by_seed.values()) for kind, by_seed in found.items()}
 
 
-def highest_without_exception(rates: Mapping[float, bool]) -> float | None:
-    """Return the highest rate up to which all hold; None if the lowest does not."""
-    highest = None
-    for rate in sorted(rates):
-        if not rates[rate]:
-            break
-        highest = rate
-    return highest
-
-
-def lowest_without_exception(rates: Mapping[float, bool]) -> float | None:
-    """Return the lowest rate from which all hold; None if the highest does not."""
-    lowest = highest_without_exception({-rate: holds for rate, holds in rates.items()})
-    return None if lowest is None else 0.0 - lowest
-
-
 # Claims about accuracy: rounds, the two-hot student, the teacher's top two -----------------------
 
 
@@ -139,49 +125,44 @@ def judge_wider_regime(results: Results) -> ClaimVerdict:
 
 def _limits(draw: Draw) -> list[float]:
     """Return, per round, the highest rate up to which all samples are right; -1 if none."""
-    n_rounds = len(next(iter(draw.values())).rounds)
-    found = [
-        highest_without_exception(
-            {rate: each.rounds[t].accuracy == 1 for rate, each in draw.items()}
-        )
-        for t in range(n_rounds)
-    ]
-    return [-1.0 if limit is None else limit for limit in found]
+    rates = sorted(draw)
+    right = np.array([[each.accuracy == 1 for each in draw[rate].rounds] for rate in rates])
+    n_right = np.logical_and.accumulate(right).sum(axis=0)  # (n_rounds,) lowest rates
+    return [rates[n - 1] if n else -1.0 for n in n_right]
 
 
 def _widens(limits: list[float]) -> bool:
     return limits == sorted(limits) and limits[-1] > limits[0]
 
 
-@rule_of_finished("two-hot-all-right-synthetic", all_runs)
-def judge_two_hot_right(results: Results) -> ClaimVerdict:
-    """Judge whether the two-hot student is right wherever the truth is the commonest label."""
-    what = "two-hot student's training accuracy (%)"
-    return _where_truth_leads(results, what, lambda each: each.two_hot[TIES].accuracy, least=1)
+def _lead(result: SyntheticResult) -> float:
+    """Return how far the two-hot student is ahead of the best round."""
+    return result.two_hot[TIES].accuracy - max(each.accuracy for each in result.rounds)
 
 
-@rule_of_finished("two-hot-beats-rounds-synthetic", all_runs)
-def judge_two_hot_best(results: Results) -> ClaimVerdict:
-    """Judge whether the two-hot student is at least as accurate as every round."""
+# What is shown of a claim that is made wherever C_kk > C_kk', and the least that confirms it.
+WHERE_TRUTH_LEADS: dict[str, tuple[str, Callable[[SyntheticResult], float], float]] = {
+    "two-hot-all-right-synthetic": (
+        "two-hot student's training accuracy (%)",
+        lambda each: each.two_hot[TIES].accuracy,
+        1,
+    ),
+    "two-hot-beats-rounds-synthetic": (
+        "two-hot student minus the best round, training accuracy (points)",
+        _lead,
+        0,
+    ),
+    "truth-in-top-two-synthetic": (
+        "samples with the truth in the teacher's top two (%)",
+        lambda each: each.truth_in_top_two,
+        1,
+    ),
+}
 
-    def lead(result: SyntheticResult) -> float:
-        return result.two_hot[TIES].accuracy - max(each.accuracy for each in result.rounds)
 
-    what = "two-hot student minus the best round, training accuracy (points)"
-    return _where_truth_leads(results, what, lead, least=0)
-
-
-@rule_of_finished("truth-in-top-two-synthetic", all_runs)
-def judge_top_two(results: Results) -> ClaimVerdict:
-    """Judge whether the true label is among the teacher's two largest outputs."""
-    what = "samples with the truth in the teacher's top two (%)"
-    return _where_truth_leads(results, what, lambda each: each.truth_in_top_two, least=1)
-
-
-def _where_truth_leads(
-    results: Results, what: str, shown: Callable[[SyntheticResult], float], least: float
-) -> ClaimVerdict:
-    """Judge a promise that is made wherever C_kk > C_kk', matrix by matrix and rate by rate."""
+def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
+    """Judge a claim wherever the truth is the most frequent label, by matrix and by rate."""
+    what, shown, least = WHERE_TRUTH_LEADS[claim]
     kept: dict[str, dict[float, bool]] = {}
     rows: list[tuple[Cell, ...]] = []
     at_half = {}
@@ -214,12 +195,15 @@ def _range(kind: str, rates: dict[float, bool]) -> str:
     """
     if all(rates.values()):
         return f"the Gram matrix is {MATRIX_WORDS[kind]}"
-    low, high = lowest_without_exception(rates), highest_without_exception(rates)
-    if low is not None and sum(rate >= low for rate in rates) * 2 >= len(rates):
-        return f"η ≥ {low:g} on {MATRIX_WORDS[kind]}"
-    if high is not None and sum(rate <= high for rate in rates) * 2 >= len(rates):
-        return f"η ≤ {high:g} on {MATRIX_WORDS[kind]}"
+    for sign, ordered in (("≥", sorted(rates, reverse=True)), ("≤", sorted(rates))):
+        held = [*takewhile(rates.__getitem__, ordered)]
+        if len(held) * 2 >= len(rates):
+            return f"η {sign} {held[-1]:g} on {MATRIX_WORDS[kind]}"
     return ""
+
+
+for _claim in WHERE_TRUTH_LEADS:
+    rule_of_finished(_claim, all_runs)(partial(judge_where_truth_leads, _claim))
 
 
 # Claims about outputs, with half of the labels wrong ----------------------------------------------

@@ -1,4 +1,4 @@
-"""Tables of results, written as CSV, Markdown and LaTeX."""
+"""Tables of results, written as CSV, Markdown and HTML."""
 
 import csv
 import html
@@ -24,29 +24,6 @@ Cell: TypeAlias = str | int | float | Mean | None
 
 NOT_RUN = "–"
 SIGNIFICANT = ".4g"
-
-# What LaTeX takes for a command.
-LATEX = {
-    "\\": r"\textbackslash{}",
-    **{each: f"\\{each}" for each in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "†": r"$\dagger$",
-    "–": "--",
-    "η": r"$\eta$",
-    "λ": r"$\lambda$",
-    "φ": r"$\phi$",
-    "‖": r"$\|$",
-    "²": r"$^2$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "−": r"$-$",
-    "|": r"\textbar{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "\n": " ",
-}
 
 
 def mean_of(values: Sequence[float], factor: float = 1.0) -> Mean | None:
@@ -102,25 +79,6 @@ class Table:
         body = "".join(f"<tr>{row}</tr>\n" for row in rows)
         return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
 
-    def to_latex(self) -> str:
-        """Return the table as LaTeX, with the rules of booktabs."""
-        head, *rows = (
-            " & ".join(map(_latex, line)) + r" \\" for line in (self.columns, *self._texts())
-        )
-        columns = "l" + "r" * (len(self.columns) - 1)
-        return "\n".join(
-            [
-                r"\begin{table}[ht]",
-                r"\centering",
-                rf"\caption{{{_latex(self.title)}}}",
-                rf"\begin{{tabular}}{{{columns}}}",
-                *(r"\toprule", head, r"\midrule", *rows, r"\bottomrule"),
-                r"\end{tabular}",
-                r"\end{table}",
-                "",
-            ]
-        )
-
     def to_csv(self) -> str:
         """Return the table as CSV: a mean in three columns, its deviation and draws beside it."""
         columns = [*zip(*self.rows, strict=True)] or [()] * len(self.columns)
@@ -159,7 +117,3 @@ def _text(cell: Cell) -> str:
     if isinstance(cell, Mean):
         return f"{cell.mean:.1f} ± {cell.std:.1f}" if cell.n > 1 else f"{cell.mean:.1f}"
     return f"{cell:{SIGNIFICANT}}" if isinstance(cell, float) else str(cell)
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(character, character) for character in text)

@@ -21,7 +21,6 @@ SMALLEST = {"noise_rates": (0.5,), "seeds": (0,)}
 CASES = {
     "gains": SMALL,
     "accuracy tables": SMALL,
-    "feature ablation": SMALLEST,
     "correlation maps": {},
     "dendrograms": {},
     "pair correlations": {},
@@ -40,7 +39,8 @@ def measured(tmp_path_factory):
     paths = {key: path for _, places in files for key, path in places.items()}
     log = Log(folder / "runs.jsonl")
     makers = [MAKERS[name](**settings) for name, settings in CASES.items()]
-    others = [MAKERS["gains"](families=(family, "paper"), **SMALLEST) for family in COMPARED]
+    others = [MAKERS["gains"](prepared=True, **SMALLEST)]
+    others += [MAKERS["gains"](families=(family, "paper"), **SMALLEST) for family in COMPARED]
     # One file is enough for what compares no files.
     plan = dict.fromkeys(run for maker in [*makers, *others] for run in maker.runs(data[:1]))
     plan |= dict.fromkeys(makers[0].runs(data))
@@ -57,7 +57,7 @@ def write(made):
     return "\n".join(
         text
         for table in made.tables.values()
-        for text in (table.to_markdown(), table.to_latex(), table.to_csv())
+        for text in (table.to_markdown(), table.to_html(), table.to_csv())
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from twohot_paper.claim import NOT_IN_PAPER, Answer, Claim, ClaimVerdict
 from twohot_paper.exhibit import Exhibit, Made
-from twohot_paper.report import Report, Shown
+from twohot_paper.reproduction import Report, Shown
 from twohot_paper.table import Table
 
 EXHIBIT = Exhibit("fig:mine", "Mine", "Figure 1", "nothing", 1.0, "gains")

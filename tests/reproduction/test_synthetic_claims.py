@@ -9,11 +9,7 @@ import pytest
 from twohot_paper.claim import RULES, Answer, Claim, by_parts
 from twohot_paper.probe_run import Spread
 from twohot_paper.reproduction import all_claims
-from twohot_paper.synthetic_claims import (
-    all_runs,
-    highest_without_exception,
-    lowest_without_exception,
-)
+from twohot_paper.synthetic_claims import all_runs
 from twohot_paper.synthetic_makers import EigenvalueResult
 from twohot_paper.synthetic_setting import SyntheticModel, SyntheticResult, SyntheticRun
 
@@ -191,14 +187,3 @@ def test_claims_about_formulas_need_no_runs(name: str, condition: str) -> None:
 )
 def test_a_claim_of_parts_holds_for_all_some_or_none(kept: list[str], answer: Answer) -> None:
     assert by_parts(kept, 2, "Seen.", "for a").answer is answer
-
-
-def test_rates_without_exception() -> None:
-    rates = {0.0: False, 0.1: True, 0.2: True, 0.3: False}
-    assert highest_without_exception(rates) is None
-    assert lowest_without_exception(rates) is None
-    del rates[0.3]
-    assert lowest_without_exception(rates) == 0.1
-    rates[0.0] = True
-    assert highest_without_exception(rates) == 0.2
-    assert lowest_without_exception({}) is None
