@@ -29,9 +29,6 @@ from twohot_paper.exhibit import GROUPS, Results, choose_exhibits, exhibits
 from twohot_paper.reproduction import Report, Reproduction, show, write_made, write_text
 from twohot_paper.runs import Progress as RunProgress
 
-# How far the runs of a plan are: a bar in a terminal, a line now and then elsewhere ---------------
-
-
 # Seconds: the time left is estimated from what ended within the last of them.
 LONGEST_RUN = 4 * 3600.0
 
@@ -154,16 +151,14 @@ def _check_places(output: Path, log: Path | None) -> None:
 def _say_unused(wanted: list[str], paths: list[Path]) -> None:
     if paths:
         files = first_few(paths, write=str)
-        verb = "is" if len(paths) == 1 else "are"
-        need = "needs" if len(wanted) == 1 else "need"
+        need, verb = "need" + "s" * (len(wanted) == 1), "is" if len(paths) == 1 else "are"
         say(f"{', '.join(wanted)} {need} no features: {files} {verb} not used.", stderr=True)
 
 
 def _read(features: list[Path], folder: Path | None) -> dict[str, DataSet]:
-    for path in features:
-        if path.is_dir():
-            advice = "pass {features_dir} to take all of its feature files."
-            raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
+    for path in filter(Path.is_dir, features):
+        advice = "pass {features_dir} to take all of its feature files."
+        raise ArgumentError({"features": path}, "is a folder", advice, features_dir=path)
     found = [*features, *([] if folder is None else find_feature_files(folder))]
     with Console(stderr=True).status("Reading features …"):
         data = read_data_sets(found)

@@ -62,12 +62,6 @@ MAKERS: dict[str, type[Maker]] = {}
 RUN_KINDS: dict[type, RunKind] = {}
 
 
-def import_modules(names: Sequence[str]) -> None:
-    """Import modules of this package, which register what they hold."""
-    for name in names:
-        importlib.import_module(f"twohot_paper.{name}")
-
-
 def register(name: str) -> Callable[[M], M]:
     """Register a maker under the name by which TOML files call it."""
 
@@ -86,13 +80,7 @@ def register_runs(kind: RunKind) -> None:
 # A TOML file, named after the label in the paper: its keys are the fields of `Exhibit` ------------
 
 
-# Modules whose makers register themselves.
-MAKERS_IN = (
-    "grid_makers",
-    "structure",
-    "synthetic_makers",
-    "synthetic_outputs",
-)
+MAKERS_IN = ("grid_makers", "structure", "synthetic_makers", "synthetic_outputs")
 
 NEEDS = ("nothing", "features", "two backbones")
 
@@ -203,7 +191,8 @@ def choose_exhibits(names: Sequence[str]) -> list[Exhibit]:
 @cache
 def load_makers() -> None:
     """Import every module of makers, which registers them."""
-    import_modules(MAKERS_IN)
+    for name in MAKERS_IN:
+        importlib.import_module(f"twohot_paper.{name}")
 
 
 def _any_of(names: Sequence[str]) -> str:

@@ -164,15 +164,10 @@ def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:
     return [each for each in data if not paper_names or each.paper_name in paper_names]
 
 
-def absent(data: Sequence[DataSet]) -> list[str]:
-    """Return the data sets of the paper that are not at hand."""
-    at_hand = {each.paper_name for each in data}
-    return [name for name in PAPER_PENALTIES if name not in at_hand]
-
-
 def absent_note(data: Sequence[DataSet]) -> tuple[str, ...]:
     """Return a note on the data sets of the paper that are not at hand, if there are any."""
-    names = ", ".join(absent(data))
+    at_hand = {each.paper_name for each in data}
+    names = ", ".join(name for name in PAPER_PENALTIES if name not in at_hand)
     return (f"Not run, because there are no features: {names}.",) if names else ()
 
 

@@ -315,24 +315,16 @@ class StartsMaker(Maker):
         """Write the table."""
         rows = [
             (
-                fit.start,
-                fit.value,
-                fit.gradient_norm,
-                round(100 * fit.test_accuracy, 2),
-                round(fit.largest_difference, 3),
-                round(100 * fit.agreement, 1),
+                *(fit.start, fit.value, fit.gradient_norm, round(100 * fit.test_accuracy, 2)),
+                *(round(fit.largest_difference, 3), round(100 * fit.agreement, 1)),
             )
             for run in self.runs(data)
             if run in results
             for fit in results[run].fits
         ]
         columns = (
-            "start",
-            "objective",
-            "relative gradient",
-            "test accuracy, %",
-            "largest difference of a probability",
-            "same predictions, %",
+            *("start", "objective", "relative gradient", "test accuracy, %"),
+            *("largest difference of a probability", "same predictions, %"),
         )
         chosen = self._data(data)
         title = "Stationary points of the two-hot student, by start"

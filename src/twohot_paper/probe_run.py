@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from twohot.base import FloatArray, IntArray
 from twohot.noise import asymmetric, corrupt_labels, superclass_noise, symmetric
 from twohot.probes import LABELS, LabelTargets, Recipe, fit_round
-from twohot.rows import Coordinates, Preparation, prepare
+from twohot.rows import Coordinates, prepare
 from twohot.solve import (
     CrossEntropy,
     Evaluation,
@@ -287,7 +287,7 @@ def prepared_data(path: str, *, prepared: bool) -> PreparedData:
         intercept=False,
         block_rows=BLOCK_ROWS,
     )
-    test_rows = _prepare_test(data.X_test, preparation)
+    test_rows = preparation.apply(data.X_test, np.empty(data.X_test.shape, np.float64))
     if coordinates.axes.basis is not None:
         test_rows = np.asarray(test_rows @ coordinates.axes.reading(intercept=False))
         coordinates = coordinates.in_axes()
@@ -401,7 +401,3 @@ def _own_penalty(rows: PreparedData, labels: NoisyLabels, run: ProbeRun) -> floa
 
 def _outputs(rows: FloatArray, coef: FloatArray) -> FloatArray:
     return softmax(rows @ coef.T.astype(np.float32))[0]
-
-
-def _prepare_test(X: Any, preparation: Preparation) -> FloatArray:
-    return preparation.apply(X, np.empty(X.shape, np.float64))

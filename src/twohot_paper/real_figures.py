@@ -45,12 +45,9 @@ def correlation_maps_figure(panels: Sequence[ClassPanel]) -> Any:
         superclass = panel.superclasses.superclass
         order = map_order(panel.superclasses, superclass)
         image = draw_map(axes, panel.means, superclass, order, limit)
-        n_classes = f"{len(order)} classes"
-        axes.set_title(
-            f"{panel.title}\n{n_classes}, superclasses: {_count(panel)}",
-            fontsize=10,
-            parse_math=False,
-        )
+        n_groups = panel.superclasses.n_superclasses
+        title = f"{panel.title}\n{len(order)} classes, superclasses: {n_groups}"
+        axes.set_title(title, fontsize=10, parse_math=False)
         axes.set(xticks=[], yticks=[])
     figure.colorbar(image, ax=all_axes, extend="both", shrink=0.7, label="mean correlation")
     return figure
@@ -62,7 +59,8 @@ def dendrograms_figure(panels: Sequence[ClassPanel]) -> Any:
     figure = new_figure(min(max(8.0, 0.15 * most), 20.0), 4.0 * len(panels))
     for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
         draw_dendrogram(axes, panel.superclasses, panel.classes, leaf_font_size=8)
-        title = f"{panel.title}: {len(panel.classes)} classes, superclasses: {_count(panel)}"
+        n_groups = panel.superclasses.n_superclasses
+        title = f"{panel.title}: {len(panel.classes)} classes, superclasses: {n_groups}"
         axes.set(ylabel="merge distance", title=title)
     return figure
 
@@ -79,10 +77,6 @@ def _grid(
     for axes in grid[n_panels:]:
         axes.set_visible(False)
     return figure, list(grid[:n_panels])
-
-
-def _count(panel: ClassPanel) -> int:
-    return panel.superclasses.n_superclasses
 
 
 # What figures of several panels share: the empty panels, the lines of rounds, their names ---------

@@ -1,5 +1,6 @@
 """Figures, tables and claims on the data sets at hand: runs, verdicts and the report."""
 
+import importlib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,15 +24,11 @@ from twohot_paper.exhibit import (
     Made,
     Maker,
     Results,
-    import_modules,
     load_makers,
 )
 from twohot_paper.probe_run import ProbeRun, expected_seconds
 from twohot_paper.runs import from_json
 from twohot_paper.table import markdown_cell
-
-# Modules of rules, which register themselves.
-RULES_IN = ("real_claims", "synthetic_claims")
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +153,8 @@ def measure_run(run: Any, paths: Mapping[str, str]) -> Any:
 @cache
 def all_claims() -> tuple[Claim, ...]:
     """Return every claim of the TOML files, each with its rule."""
-    import_modules(RULES_IN)
+    for module in ("real_claims", "synthetic_claims"):  # which register their rules
+        importlib.import_module(f"twohot_paper.{module}")
     folder = files("twohot_paper") / "claims"
     texts = [each.read_text("utf-8") for each in folder.iterdir() if each.name.endswith(".toml")]
     return tuple(_claim(**each) for text in texts for each in tomllib.loads(text)["claim"])

@@ -191,12 +191,9 @@ OPENING = b'{"format": '  # of every line: it tells a torn one from a file of an
 
 
 class Log:
-    """The records in a file; the file may not be there yet.
+    """The records in a file of JSON lines, which may not be there yet.
 
-    Parameters
-    ----------
-    path : path
-        The file, JSON lines. Runs whose lines are removed by hand are done again.
+    Runs whose lines are removed by hand are done again.
 
     Examples
     --------
@@ -359,10 +356,7 @@ def run_plan(
     callback : callable, optional
         Called with a `Progress` after every run.
 
-    Returns
-    -------
-    list of Record
-        Those of this call, in the order in which they ended.
+    Returns the records of this call, in the order in which they ended.
 
     Examples
     --------

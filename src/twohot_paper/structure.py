@@ -188,12 +188,12 @@ register_runs(RunKind(EvolutionRun, EvolutionResult, measure_evolution))
 # The paper's table tab:cf_class_stat, of ResNet34 features: superclasses, and mean and standard
 # deviation of the correlation in one class, in one superclass, and elsewhere.
 PAPER_STATISTICS = {
-    "CIFAR-100": (3, (0.25, 0.16), (0.02, 0.12), (-0.03, 0.10)),
-    "Caltech-101": (4, (0.42, 0.15), (0.03, 0.08), (-0.02, 0.07)),
-    "Caltech-256": (3, (0.35, 0.16), (0.02, 0.08), (-0.03, 0.07)),
-    "Flowers-102": (2, (0.36, 0.15), (0.03, 0.12), (-0.04, 0.13)),
-    "Food-101": (2, (0.17, 0.15), (0.01, 0.12), (-0.02, 0.12)),
-    "StanfordCars": (2, (0.21, 0.16), (0.06, 0.14), (-0.07, 0.13)),
+    "CIFAR-100": (3, "0.25 ± 0.16", "0.02 ± 0.12", "-0.03 ± 0.10"),
+    "Caltech-101": (4, "0.42 ± 0.15", "0.03 ± 0.08", "-0.02 ± 0.07"),
+    "Caltech-256": (3, "0.35 ± 0.16", "0.02 ± 0.08", "-0.03 ± 0.07"),
+    "Flowers-102": (2, "0.36 ± 0.15", "0.03 ± 0.12", "-0.04 ± 0.13"),
+    "Food-101": (2, "0.17 ± 0.15", "0.01 ± 0.12", "-0.02 ± 0.12"),
+    "StanfordCars": (2, "0.21 ± 0.16", "0.06 ± 0.14", "-0.07 ± 0.13"),
 }
 
 
@@ -273,7 +273,12 @@ class PairMaker(StructureMaker):
         """Write the table beside the paper's numbers."""
         measured = self.measured(results, data)
         rows = [
-            (name, found.n_superclasses, *map(_mean_and_std, found.kinds), *_published(each))
+            (
+                name,
+                found.n_superclasses,
+                *map(_mean_and_std, found.kinds),
+                *PAPER_STATISTICS.get(each.paper_name or "", (None,) * 4),
+            )
             for each, name, found in measured
         ]
         columns = ("superclasses", "same class", "same superclass", "other superclass")
@@ -298,13 +303,6 @@ def _mean_and_std(kind: PairKind) -> str | None:
     if kind.mean is None or kind.std is None:
         return None
     return f"{kind.mean:.3f} ± {kind.std:.3f}"
-
-
-def _published(data: DataSet) -> tuple[int | str | None, ...]:
-    if data.paper_name is None:
-        return (None,) * 4
-    n_superclasses, *kinds = PAPER_STATISTICS[data.paper_name]
-    return (n_superclasses, *(f"{mean:.2f} ± {std:.2f}" for mean, std in kinds))
 
 
 # How the outputs on four classes evolve with the rounds: clusters by true class, or not -----------
@@ -394,15 +392,15 @@ class EvolutionMaker(Maker):
     def _readings(self, data: DataSet) -> dict[str, EvolutionRun]:
         """Return the run at the penalty on raw features, and on features of unit norm."""
         unit = float(f"{self.l2 * data.mean_square:.6g}")
-        return {
-            f"λ = {self.l2:g} on raw features\n(the paper's code)": self._run(data, self.l2),
-            f"λ = {self.l2:g} if ‖φ‖ = 1\n(the paper's theory)": self._run(data, unit),
+        read = {
+            "on raw features\n(the paper's code)": self.l2,
+            "if ‖φ‖ = 1\n(the paper's theory)": unit,
         }
-
-    def _run(self, data: DataSet, l2: float) -> EvolutionRun:
-        return EvolutionRun(
-            data.key, self._classes(data), l2, self.noise_rate, self.seed, self.n_rounds
-        )
+        classes, draw = self._classes(data), (self.noise_rate, self.seed, self.n_rounds)
+        return {
+            f"λ = {self.l2:g} {words}": EvolutionRun(data.key, classes, l2, *draw)
+            for words, l2 in read.items()
+        }
 
 
 def _rows(name: str, fits: LabelledOutputs) -> list[tuple[Cell, ...]]:

@@ -22,10 +22,8 @@ from twohot_paper.synthetic_outputs import PAPER_LEVELS, Separation, SoftmaxErro
 from twohot_paper.synthetic_setting import (
     MATRIX_NAMES,
     MATRIX_WORDS,
-    SyntheticMatrix,
     SyntheticResult,
     SyntheticRun,
-    SyntheticSetting,
 )
 from twohot_paper.table import Cell, Table, mean_of
 
@@ -33,7 +31,6 @@ HALF = 0.5  # the noise rate of the figures that have one
 TIES = "spread"  # for ties; the kindest to the two-hot student
 DOMINATES = 2.0  # times as large
 CROSSING = 3  # the round from which the text has the true label on top
-AMPLITUDES, DRAWS = (0.01, 0.02, 0.05, 0.1), (0, 1, 2)  # of perturbations
 MANY = 1e4  # samples per class, beyond which the error is claimed to be negligible
 NEGLIGIBLE = 0.01  # a hundredth of the largest output
 NEAR_TWO = (1.5, 2.5)
@@ -61,15 +58,6 @@ def runs_at_half() -> list[SyntheticRun]:
 def spectrum_runs() -> list[EigenvalueRun]:
     """Return the runs of the figure of eigenvalues."""
     return list(maker_of("fig:eigenspectrum").runs())
-
-
-def perturbation_runs() -> list[EigenvalueRun]:
-    """Return the spectra of perturbations of several sizes."""
-    return [
-        EigenvalueRun(SyntheticMatrix(SyntheticSetting(), "repaired", amplitude, seed))
-        for amplitude in AMPLITUDES
-        for seed in DRAWS
-    ]
 
 
 def rule_of_finished(
@@ -320,20 +308,6 @@ def judge_eigenvalues(results: Results) -> ClaimVerdict:
     shown = _listed({k: f"{v.mean():.2f} to {(v**power).mean():.1f}" for k, v in ratios.items()})
     evidence = f"Eigenvalue {last} over eigenvalue {last + 1}, round 1 to {power}: {shown}."
     return _on_matrices(kept, evidence)
-
-
-@rule_of_finished("davis-kahan", perturbation_runs)
-def judge_davis_kahan(results: Results) -> ClaimVerdict:
-    """Judge whether the leading eigenvectors stay with the classes as far as is ensured."""
-    ensured = [each for run in perturbation_runs() if (each := results[run]).bound < 1]
-    kept = [each for each in ensured if each.sin_angle <= each.bound]
-    evidence = f"The bound says something of {len(ensured)} draws and holds in {len(kept)}"
-    if not ensured:
-        return ClaimVerdict(Answer.NOT_TESTABLE, f"{evidence}.")
-    worst = max(ensured, key=lambda each: each.sin_angle)
-    evidence += f"; largest sine {worst.sin_angle:.3f}, allowed {worst.bound:.3f}."
-    answer = Answer.CONFIRMED if len(kept) == len(ensured) else Answer.REFUTED
-    return ClaimVerdict(answer, evidence)
 
 
 @rule("softmax-error-negligible")

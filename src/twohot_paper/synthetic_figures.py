@@ -148,13 +148,8 @@ def accuracy_figure(panels: Mapping[str, NoiseCurves]) -> Any:
             axes.plot(curves.noise_rates, mean, label=round_name(number), **style)
             _band(axes, curves.noise_rates, mean, spreads[number - 1], style["color"])
         mean, spread = _over_draws(curves.two_hot["spread"])
-        axes.plot(
-            curves.noise_rates,
-            mean,
-            label="two-hot student\n(ties spread)",
-            zorder=4,
-            **TWO_HOT_STYLE,
-        )
+        label = "two-hot student\n(ties spread)"
+        axes.plot(curves.noise_rates, mean, label=label, zorder=4, **TWO_HOT_STYLE)
         _band(axes, curves.noise_rates, mean, spread, TWO_HOT_STYLE["color"])
         axes.set(xlabel="noise rate η (symmetric)", title=title, ylim=(-3, 103))
     axes_row[0][0].set_ylabel("training accuracy (%)")
@@ -172,25 +167,18 @@ def small_noise_figure(panels: Mapping[str, NoiseCurves], *, most: float = SMALL
         teacher = _over_draws([curves.rounds[place] for place in kept])[0][:1]
         for _, mean, style in round_lines(teacher):
             axes.plot(places, mean, label="teacher", **style)
-        for rule in RULE_STYLES:
-            values = [curves.two_hot[rule][place] for place in kept]
-            _draw_rule(axes, rule, places, *_over_draws(values))
+        for rule, (marker, size, line, face) in RULE_STYLES.items():
+            mean, spread = _over_draws([curves.two_hot[rule][place] for place in kept])
+            style = {"marker": marker, "markersize": size, "linestyle": line}
+            style |= {"markerfacecolor": face, "color": TWO_HOT_STYLE["color"]}
+            axes.plot(places, mean, label=f"two-hot, ties: {rule}", **style)
+            _band(axes, places, mean, spread, TWO_HOT_STYLE["color"])
         ticks = [rate for rate in SMALL_TICKS if rate <= most]
         axes.set_xticks(np.sqrt(ticks), [f"{rate:g}".lstrip("0") or "0" for rate in ticks])
         axes.set(xlabel="noise rate η (root scale)", title=title, ylim=(-3, 103))
     axes_row[0][0].set_ylabel("training accuracy (%)")
     axes_row[0][-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     return figure
-
-
-def _draw_rule(
-    axes: Any, rule: str, places: list[float], mean: FloatArray, spread: FloatArray
-) -> None:
-    marker, size, line, face = RULE_STYLES[rule]
-    colour = TWO_HOT_STYLE["color"]
-    style = {"marker": marker, "markersize": size, "linestyle": line, "markerfacecolor": face}
-    axes.plot(places, mean, color=colour, label=f"two-hot, ties: {rule}", **style)
-    _band(axes, places, mean, spread, colour)
 
 
 def _over_draws(values: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -258,16 +246,9 @@ def output_plane_figure(
 ) -> Any:
     """Draw outputs in the plane, the corners being the labels, coloured by true class.
 
-    Parameters
-    ----------
-    rows : mapping of str to LabelledOutputs
-        One row of panels each, under their names.
-    rounds : sequence of int
-        One column of panels each; 1 is the teacher.
-    class_names : sequence of str, optional
-        Written at the corners; by default their numbers.
-    title : str
-        Above all panels: data and noise.
+    `rows` has a row of panels each under its name, and `rounds` a column each, 1 being the teacher.
+    The names of classes are written at the corners, by default their numbers, and the title, which
+    tells data and noise, above all panels.
     """
     figure, panels = new_panels(2.3 * len(rounds), 2.45 * len(rows) + 0.5, len(rows), len(rounds))
     for place, (name, drawn) in enumerate(rows.items()):

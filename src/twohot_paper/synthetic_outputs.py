@@ -139,21 +139,19 @@ def _pooled(found: Sequence[SyntheticResult], name: str) -> OutputBand:
 
 
 def _table(panels: dict[str, dict[str, dict[str, OutputBand]]]) -> Table:
-    columns = [f"{kind}: {label}" for kind, labels in LABELS_OF.items() for label in labels]
+    places = [(kind, label) for kind, labels in LABELS_OF.items() for label in labels]
     rows: list[tuple[Cell, ...]] = []
     for name, by_kind in panels.items():
-        bands = [
-            by_kind.get(kind, {}).get(at) for kind, labels in LABELS_OF.items() for at in labels
-        ]
-        for place in range(len(by_kind["label right"]["true label"].mean)):
+        bands = [by_kind.get(kind, {}).get(label) for kind, label in places]
+        for t in range(len(by_kind["label right"]["true label"].mean)):
             cells: list[Cell] = []
             for band in bands:
-                values = (None, None) if band is None else (band.mean[place], band.spread[place])
+                values = (None, None) if band is None else (band.mean[t], band.spread[t])
                 cells += [None if value is None else round(float(value), 4) for value in values]
-            rows.append((name, place + 1, *cells))
-    spread_columns = [part for name in columns for part in (name, f"{name}, std")]
+            rows.append((name, t + 1, *cells))
+    columns = [f"{kind}: {label}{what}" for kind, label in places for what in ("", ", std")]
     title = "Softmax output, mean and standard deviation over samples"
-    return Table(title, ("Gram matrix", "t", *spread_columns), tuple(rows))
+    return Table(title, ("Gram matrix", "t", *columns), tuple(rows))
 
 
 # q/p against the penalty, for the correlations of the paper's table (its fig:lambda_pq) -----------

@@ -12,7 +12,7 @@ from twohot_paper.grid import (
     NOISE_RATES,
     TUNED_TEACHER,
     ProbeGrid,
-    absent,
+    absent_note,
     among,
     file_stems,
     gain,
@@ -228,4 +228,5 @@ def test_data_sets_are_called_by_the_papers_name_and_told_apart(data, tmp_path):
     assert file_stems([odd]) == {odd.key: "two_lines_b_"}
     assert among(data, ("Flowers-102",)) == data[:1]
     assert among(data, ()) == data
-    assert absent(data) == ["CIFAR-100", "Caltech-101", "Caltech-256", "Food-101", "StanfordCars"]
+    others = "CIFAR-100, Caltech-101, Caltech-256, Food-101, StanfordCars"
+    assert absent_note(data) == (f"Not run, because there are no features: {others}.",)

@@ -40,7 +40,7 @@ def log(tmp_path):
     log = CountingLog(tmp_path / "runs.jsonl")
     ended = [
         (OutputRun(MATRIX, 0.1), OutputResult([]), None),
-        (EigenvalueRun(MATRIX), EigenvalueResult([], 30.0, 0.0, 0.0), None),
+        (EigenvalueRun(MATRIX), EigenvalueResult([0.5]), None),
         (OutputRun(MATRIX, 0.2), None, "ValueError: no luck"),
     ]
     for run, result, error in ended:
@@ -51,7 +51,7 @@ def log(tmp_path):
 def test_results_of_all_kinds_come_from_one_reading(log):
     results = Reproduction([], {}, log).results()
     assert list(results) == [OutputRun(MATRIX, 0.1), EigenvalueRun(MATRIX)]
-    assert results[EigenvalueRun(MATRIX)].eigengap == 30.0
+    assert results[EigenvalueRun(MATRIX)].factors == [0.5]
     assert log.n_readings == 1
 
 

@@ -162,7 +162,7 @@ def test_eigenvalues_that_stay_close_do_not_dominate() -> None:
     claim = CLAIMS["top-eigenvalues-dominate"]
     for following, expected in ((0.5, Answer.CONFIRMED), (0.88, Answer.REFUTED)):
         factors = [0.95, 0.9, 0.9, 0.9, following]
-        results = dict.fromkeys(claim.runs([]), EigenvalueResult(factors, 30.0, 0.8, 0.01))
+        results = dict.fromkeys(claim.runs([]), EigenvalueResult(factors))
         assert claim.judge(results, []).answer is expected
 
 
