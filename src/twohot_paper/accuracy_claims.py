@@ -166,13 +166,13 @@ def _conditions(judged: Sequence[JudgedSetting]) -> Iterator[tuple[str, list[Jud
         covered = [each for each in judged if low <= each.setting.noise_rate <= high]
         yield f"the noise rate is {_range_words(low, high, rates)}", covered
     for words, key in (("noise is", "corruption"), ("the data set is", "data")):
-        held = {
-            name: group
+        held = [
+            name
             for name, group in _grouped(judged, key).items()
             if len(group) >= FEWEST_COVERED and _nearly_all_hold(group)
-        }
+        ]
         covered = [each for each in judged if getattr(each.setting, key) in held]
-        yield f"{words} {_listed(list(held), 'or')}", covered
+        yield f"{words} {_listed(held, 'or')}", covered
 
 
 def _range_words(low: float, high: float, rates: Sequence[float]) -> str:

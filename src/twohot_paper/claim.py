@@ -54,12 +54,6 @@ class ClaimVerdict:
 
 
 Judge: TypeAlias = Callable[[Results, Sequence[DataSet]], ClaimVerdict]
-Runs: TypeAlias = Callable[[Sequence[DataSet]], list[Any]]
-
-
-def no_runs(_data: Sequence[DataSet]) -> list[Any]:
-    """Return none: the runs of its figures are all that a claim needs."""
-    return []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +68,8 @@ class Claim:
     brief: str = ""  # the rule in a few words, for a list; the rule itself if there are none
     shared_rule: str = ""  # the rest of the rule, which many claims have in common
     advice: str = ""  # what a practitioner should do
-    exhibits: tuple[str, ...]  # ids of the figures that show it
+    exhibits: tuple[str, ...]  # ids of the figures that show it, and whose runs it needs
     order: int  # place among the sections of the report
-    # Runs whose results it needs, beside those of its figures.
-    runs: Runs = field(repr=False, default=no_runs)
     check: Judge = field(repr=False)
 
     @property
@@ -125,16 +117,15 @@ def by_parts(
     return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, **more)
 
 
-# Rules of claims that are not about accuracy in settings, by the id of the claim: how it is judged,
-# and the runs that it needs.
-RULES: dict[str, tuple[Judge, Runs]] = {}
+# Rules of claims that are not about accuracy in settings, by the id of the claim.
+RULES: dict[str, Judge] = {}
 
 
-def rule(claim: str, runs: Runs = no_runs) -> Callable[[Judge], Judge]:
+def rule(claim: str) -> Callable[[Judge], Judge]:
     """Register the rule of a claim."""
 
     def add(judge: Judge) -> Judge:
-        RULES[claim] = judge, runs
+        RULES[claim] = judge
         return judge
 
     return add

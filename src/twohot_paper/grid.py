@@ -219,8 +219,8 @@ def gain(read: Read) -> CellOf:
     """Return what measures the gain of a model over the teacher of the same labels, in points."""
 
     def cell(draws: list[Models], name: str) -> Mean | None:
-        both = [draw for draw in draws if name in draw and TEACHER in draw]
-        pairs = [(read(draw[name]), read(draw[TEACHER])) for draw in both]
+        both = [(draw[name], draw[TEACHER]) for draw in draws if draw.keys() >= {name, TEACHER}]
+        pairs = [(read(model), read(teacher)) for model, teacher in both]
         return mean_of([a - b for a, b in pairs if a is not None and b is not None], factor=100)
 
     return cell

@@ -18,7 +18,6 @@ from twohot_paper.grid import (
     PAPER_MODELS,
     SHOWN,
     TUNED_TEACHER,
-    WRONG_LABELS,
     CellOf,
     Models,
     ProbeGrid,
@@ -139,6 +138,7 @@ def _penalty_ratio(draws: list[Models], name: str) -> Mean | None:
 
 
 COUNT = 1.0  # factor of what is no share
+TEST_ACCURACIES = {SHOWN[name]: (name, level(TEST)) for name in PAPER_MODELS}
 
 
 @register("accuracy tables")
@@ -152,22 +152,12 @@ class AccuracyTableMaker(ProbeGrid, Maker):
         tables = {}
         for each in self.begun(results, data):
             where = f"{names[each.key]}, {self.corruption} noise, λ = {self.l2(each):g}"
-            tables[f"{stems[each.key]}_accuracy"] = self._accuracy(results, each, where)
+            title = f"Test accuracy (%): {where}"
+            table = model_table(title, self, results, [each], TEST_ACCURACIES)
+            tables[f"{stems[each.key]}_accuracy"] = table
             tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
         notes = (*grid_notes(self, results, data), *absent_note(data))
         return Made(tables=tables, notes=notes)
-
-    def _accuracy(self, results: Results, data: DataSet, where: str) -> Table:
-        """Return a row for every noise rate, also for those that are not run."""
-        cell = level(TEST)
-        rows: list[tuple[Cell, ...]] = []
-        for rate in self.noise_rates:
-            draws = self.draws(results, data, rate)
-            cells = (cell(draws, name) for name in PAPER_MODELS)
-            wrong = self.wrong_labels(results, data, rate)
-            rows.append((marked_rate(self, results, data, rate), wrong, *cells))
-        columns = ("η", WRONG_LABELS, *(SHOWN[name] for name in PAPER_MODELS))
-        return Table(f"Test accuracy (%): {where}", columns, tuple(rows))
 
     def _training_rows(self, results: Results, data: DataSet, where: str) -> Table:
         columns = _measures()

@@ -63,9 +63,8 @@ class Reproduction:
         return exhibit.minutes * (1 if exhibit.needs == "nothing" else max(1, len(data)))
 
     def wanted(self) -> list[Any]:
-        """Return the runs of all figures, tables and claims."""
-        wanted = [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
-        return wanted + [run for claim in self.able().claims() for run in claim.runs(self._data)]
+        """Return the runs of all figures and tables."""
+        return [run for exhibit in self.exhibits for run in self.runs_of(exhibit)]
 
     def unfinished(self) -> list[Any]:
         """Return all runs that have no result yet, each once."""
@@ -165,8 +164,7 @@ def _claim(*, accuracy: Mapping[str, Any] | None = None, **words: Any) -> Claim:
     if accuracy is not None:
         checker: AccuracyRule = from_json(AccuracyRule, accuracy)
         return Claim(**words, shared_rule=checker.shared_rule, check=checker.judge)
-    judge, runs = RULES[words["id"]]
-    return Claim(**words, check=judge, runs=runs)
+    return Claim(**words, check=RULES[words["id"]])
 
 
 def _missing_for(exhibit: Exhibit, data: Mapping[str, DataSet]) -> str:

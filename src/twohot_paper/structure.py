@@ -31,7 +31,7 @@ from twohot_paper.synthetic_figures import (
     LabelledOutputs,
     output_plane_figure,
 )
-from twohot_paper.table import Cell, Table
+from twohot_paper.table import NOT_RUN, Cell, Table
 
 # Digits of correlations in records: far below what a colour can show.
 DIGITS = 4
@@ -54,6 +54,9 @@ class PairKind:
     mean: float | None  # None if there is no pair
     std: float | None
 
+    def __str__(self) -> str:
+        return NOT_RUN if self.mean is None else f"{self.mean:.3f} ± {self.std:.3f}"
+
 
 @dataclass(frozen=True)
 class StructureResult:
@@ -74,6 +77,10 @@ class StructureResult:
     def kinds(self) -> tuple[PairKind, PairKind, PairKind]:
         """The three kinds of pairs."""
         return self.same_class, self.same_superclass, self.elsewhere
+
+    def clustering(self) -> Superclasses:
+        """Return the superclasses of maps and dendrograms."""
+        return Superclasses(*map(np.array, (self.superclass, self.order, self.linkage)))
 
     @property
     def n_superclasses(self) -> int:
@@ -221,7 +228,7 @@ class StructureMaker(Maker):
     def panels(self, results: Results, data: Sequence[DataSet]) -> list[figures.ClassPanel]:
         """Return what is drawn of the classes of every data set."""
         return [
-            figures.ClassPanel(name, each.classes, np.array(found.means), _clustering(found))
+            figures.ClassPanel(name, each.classes, np.array(found.means), found.clustering())
             for each, name, found in self.measured(results, data)
         ]
 
@@ -271,16 +278,10 @@ class PairMaker(StructureMaker):
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Write the table beside the paper's numbers."""
-        measured = self.measured(results, data)
-        rows = [
-            (
-                name,
-                found.n_superclasses,
-                *map(_mean_and_std, found.kinds),
-                *PAPER_STATISTICS.get(each.paper_name or "", (None,) * 4),
-            )
-            for each, name, found in measured
-        ]
+        rows = []
+        for each, name, found in self.measured(results, data):
+            published = PAPER_STATISTICS.get(each.paper_name or "", (None,) * 4)
+            rows.append((name, found.n_superclasses, *map(str, found.kinds), *published))
         columns = ("superclasses", "same class", "same superclass", "other superclass")
         table = Table(
             "Correlation of two training rows, mean ± std over pairs",
@@ -293,16 +294,6 @@ class PairMaker(StructureMaker):
             "For noise and maps they are cut at 0.8.",
         )
         return Made(tables={"correlations": table}, notes=self.notes(data, *notes))
-
-
-def _clustering(found: StructureResult) -> Superclasses:
-    return Superclasses(np.array(found.superclass), np.array(found.order), np.array(found.linkage))
-
-
-def _mean_and_std(kind: PairKind) -> str | None:
-    if kind.mean is None or kind.std is None:
-        return None
-    return f"{kind.mean:.3f} ± {kind.std:.3f}"
 
 
 # How the outputs on four classes evolve with the rounds: clusters by true class, or not -----------

@@ -76,7 +76,7 @@ def rule_of_finished(
                 return not_testable(f"{stuck} of {len(needed)} runs did not converge.")
             return replace(judge(results), basis=counted(len(needed), "run"))
 
-        rule(claim, lambda _: runs())(judge_if_finished)
+        rule(claim)(judge_if_finished)
         return judge
 
     return add
@@ -261,9 +261,8 @@ def judge_crossing(results: Results) -> ClaimVerdict:
     found = _at_half(results)
     kept = []
     for kind, of_kind in found.items():
-        ahead = _of_rounds(of_kind, "noisy_true", "mean") > _of_rounds(
-            of_kind, "noisy_given", "mean"
-        )
+        true, given = (_of_rounds(of_kind, f"noisy_{at}", "mean") for at in ("true", "given"))
+        ahead = true > given
         if ahead[:, CROSSING - 1 :].all() and not ahead[:, 0].any():
             kept.append(kind)
     accuracy = {kind: _of_rounds(each, "accuracy")[:, CROSSING - 1] for kind, each in found.items()}
@@ -314,14 +313,9 @@ def judge_eigenvalues(results: Results) -> ClaimVerdict:
 def judge_error(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
     """Judge whether the error of the linear theory is negligible for many samples."""
     maker: SoftmaxErrors = maker_of("fig:sm_error")
-    errors = {
-        kept: max(
-            max(of_size)
-            for size, (_, of_size) in zip(maker.n_per_class, found, strict=True)
-            if size >= MANY
-        )
-        for kept, found in (("the penalty", maker.at_penalty()), ("the ridge", maker.at_ridge()))
-    }
+    first = sum(size < MANY for size in maker.n_per_class)
+    found = {"the penalty": maker.at_penalty(), "the ridge": maker.at_ridge()}
+    errors = {kept: max(max(of) for _, of in pairs[first:]) for kept, pairs in found.items()}
     setting = maker.setting
     levels = PairLevels(setting.n_classes, MANY, setting.same_class, setting.same_superclass)
     separation = separation_at(levels, l2=maker.l2)

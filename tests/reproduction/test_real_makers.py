@@ -103,13 +103,13 @@ def test_tables_hold_test_accuracy_and_what_the_theorems_are_about(measured):
     tables = maker.make(results, data[:1]).tables
     clean = next(run for run in maker.runs(data[:1]) if run.noise_rate == 0)
     accuracy = tables["flowers102_a_accuracy"]
-    assert accuracy.columns[:2] == ("η", "wrong labels, %")
-    assert accuracy.rows[0][1] == Mean(0.0, 0.0, 1)
+    assert accuracy.columns[1:3] == ("η", "wrong labels, %")
+    assert accuracy.rows[0][2] == Mean(0.0, 0.0, 1)
     shares = [100 * results[run].noise_rate for run in maker.runs(data[:1]) if run.noise_rate]
     wrong = Mean(pytest.approx(np.mean(shares)), pytest.approx(np.std(shares)), 2)
-    assert accuracy.rows[1][1] == wrong
+    assert accuracy.rows[1][2] == wrong
     assert maker.wrong_labels({}, data[0], 0.5) is None
-    assert accuracy.rows[0][2] == Mean(
+    assert accuracy.rows[0][3] == Mean(
         pytest.approx(100 * results[clean].models["round 1"].test_accuracy), 0.0, 1
     )
     rows = tables["flowers102_a_rows"]

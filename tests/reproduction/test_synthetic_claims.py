@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from twohot_paper.claim import RULES, Answer, Claim, by_parts
+from twohot_paper.claim import RULES, Answer, by_parts
 from twohot_paper.probe_run import Spread
 from twohot_paper.reproduction import all_claims
-from twohot_paper.synthetic_claims import all_runs
+from twohot_paper.synthetic_claims import all_runs, spectrum_runs
 from twohot_paper.synthetic_makers import EigenvalueResult
 from twohot_paper.synthetic_setting import SyntheticModel, SyntheticResult, SyntheticRun
 
-BY_ID = {claim.id: claim for claim in all_claims()}
-CLAIMS = {name: claim for name, claim in BY_ID.items() if claim.runs([])}  # that need runs
+CLAIMS = {claim.id: claim for claim in all_claims() if claim.id in RULES}
 Change = Callable[[SyntheticRun, SyntheticResult], SyntheticResult]
 
 
@@ -140,9 +139,9 @@ def test_all_hold_in_a_perfect_world() -> None:
         assert CLAIMS[name].judge(results, []).answer is Answer.CONFIRMED
 
 
-@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
-def test_a_claim_without_its_runs_is_not_testable(claim: Claim) -> None:
-    verdict = claim.judge({}, [])
+@pytest.mark.parametrize("name", [*{name: 0 for name, *_ in OUTCOMES}, "top-eigenvalues-dominate"])
+def test_a_claim_without_its_runs_is_not_testable(name: str) -> None:
+    verdict = CLAIMS[name].judge({}, [])
     assert verdict.answer is Answer.NOT_TESTABLE
     assert "missing" in verdict.evidence
 
@@ -162,7 +161,7 @@ def test_eigenvalues_that_stay_close_do_not_dominate() -> None:
     claim = CLAIMS["top-eigenvalues-dominate"]
     for following, expected in ((0.5, Answer.CONFIRMED), (0.88, Answer.REFUTED)):
         factors = [0.95, 0.9, 0.9, 0.9, following]
-        results = dict.fromkeys(claim.runs([]), EigenvalueResult(factors))
+        results = dict.fromkeys(spectrum_runs(), EigenvalueResult(factors))
         assert claim.judge(results, []).answer is expected
 
 
@@ -177,7 +176,7 @@ def test_eigenvalues_that_stay_close_do_not_dominate() -> None:
     ],
 )
 def test_claims_about_formulas_need_no_runs(name: str, condition: str) -> None:
-    verdict = BY_ID[name].judge({}, [])
+    verdict = CLAIMS[name].judge({}, [])
     assert (verdict.answer, verdict.condition) == (Answer.CONDITIONAL, condition)
 
 
