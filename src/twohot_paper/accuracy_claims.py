@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from twohot.base import counted
-from twohot_paper.claim import Answer, ClaimVerdict, not_testable
+from twohot_paper.claim import ClaimVerdict, not_testable, verdict_if
 from twohot_paper.data_set import DataSet, of_backbone
 from twohot_paper.exhibit import Results
 from twohot_paper.grid import CORRUPTIONS, NOISE_RATES, Models, ProbeGrid, titles, unconverged
@@ -85,17 +85,15 @@ def judge_settings(
     if len(judged) < fewest:
         finished = f"{len(judged)} of the settings that it needs are finished"
         return not_testable(f"{finished}, and a verdict takes at least {fewest}.{left_out}")
-    held = _held(judged)
-    evidence = f"It holds in {held} of {len(judged)} settings.{left_out}"
-    shown = partial(ClaimVerdict, table=_table(judged, title), basis=_basis(judged))
-    if held >= NEARLY_ALL * len(judged):
-        return shown(Answer.CONFIRMED, evidence)
-    evidence += _counts_by_group(judged)
+    evidence = f"It holds in {_held(judged)} of {len(judged)} settings.{left_out}"
+    shown = {"table": _table(judged, title), "basis": _basis(judged)}
+    if _nearly_all_hold(judged):
+        return verdict_if("", evidence, holds=True, **shown)
     found = _widest(judged)
-    if not found:
-        return shown(Answer.REFUTED, evidence)
     inside = "".join(f" Where {words}: {_counts(judged, covered)}." for words, covered in found)
-    return shown(Answer.CONDITIONAL, evidence + inside, ", or when ".join(w for w, _ in found))
+    condition = ", or when ".join(words for words, _ in found)
+    evidence += _counts_by_group(judged) + inside
+    return verdict_if(condition, evidence, holds=False, **shown)
 
 
 def _counts(judged: Sequence[JudgedSetting], covered: Sequence[JudgedSetting]) -> str:

@@ -99,22 +99,22 @@ def not_testable(why: str) -> ClaimVerdict:
     return ClaimVerdict(Answer.NOT_TESTABLE, why)
 
 
-def by_parts(
-    kept: Sequence[str],
-    n_parts: int,
-    evidence: str,
-    condition: str,
-    **more: Any,
-) -> ClaimVerdict:
-    """Return the verdict on a claim of several parts: confirmed for all, for some, or for none.
+def verdict_if(condition: str, evidence: str, *, holds: bool, **more: Any) -> ClaimVerdict:
+    """Return the verdict on what holds, or else under a condition, or else not at all.
 
     `more` has the other fields of the verdict.
     """
-    if len(kept) == n_parts:
+    if holds:
         return ClaimVerdict(Answer.CONFIRMED, evidence, **more)
-    if not kept:
-        return ClaimVerdict(Answer.REFUTED, evidence, **more)
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, **more)
+    answer = Answer.CONDITIONAL if condition else Answer.REFUTED
+    return ClaimVerdict(answer, evidence, condition, **more)
+
+
+def by_parts(
+    kept: Sequence[str], n_parts: int, evidence: str, condition: str, **more: Any
+) -> ClaimVerdict:
+    """Return the verdict on a claim of several parts: confirmed for all, for some, or for none."""
+    return verdict_if(condition if kept else "", evidence, holds=len(kept) == n_parts, **more)
 
 
 # Rules of claims that are not about accuracy in settings, by the id of the claim.

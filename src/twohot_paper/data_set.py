@@ -2,7 +2,7 @@
 
 The paper trains on features as the backbone gives them, and looks at correlations of centred
 features of unit norm. Superclasses are made as it makes them: complete linkage of the classes,
-cut at .8 of the largest merge distance for label noise (`structure_run` has the .9 of statistics).
+cut at .8 of the largest merge distance for label noise (`structure` has the .9 of statistics).
 """
 
 import hashlib

@@ -4,7 +4,6 @@ Makers ask a grid for its runs, and then for the models of every draw that is fi
 several families that were fitted on the same labels come together.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -152,11 +151,6 @@ def titles(data: Sequence[DataSet]) -> dict[str, str]:
         each.key: f"{name} ({each.name})" if names.count(name) > 1 else name
         for each, name in zip(data, names, strict=True)
     }
-
-
-def file_stems(data: Sequence[DataSet]) -> dict[str, str]:
-    """Return how files about each data set begin, by key: its name, of plain characters."""
-    return {each.key: re.sub(r"[^\w.-]+", "_", each.name) for each in data}
 
 
 def among(data: Sequence[DataSet], paper_names: Sequence[str]) -> list[DataSet]:

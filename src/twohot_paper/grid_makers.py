@@ -1,5 +1,6 @@
 """Figures and tables of grids: gains, accuracy tables, starts of the two-hot student."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +24,6 @@ from twohot_paper.grid import (
     ProbeGrid,
     absent_note,
     among,
-    file_stems,
     gain,
     gain_columns,
     grid_notes,
@@ -148,14 +148,15 @@ class AccuracyTableMaker(ProbeGrid, Maker):
 
     def make(self, results: Results, data: Sequence[DataSet]) -> Made:
         """Write two tables per data set with a noisy run."""
-        names, stems = titles(data), file_stems(data)
+        names = titles(data)
         tables = {}
         for each in self.begun(results, data):
             where = f"{names[each.key]}, {self.corruption} noise, λ = {self.l2(each):g}"
+            stem = re.sub(r"[^\w.-]+", "_", each.name)  # names may have any characters
             title = f"Test accuracy (%): {where}"
             table = model_table(title, self, results, [each], TEST_ACCURACIES)
-            tables[f"{stems[each.key]}_accuracy"] = table
-            tables[f"{stems[each.key]}_rows"] = self._training_rows(results, each, where)
+            tables[f"{stem}_accuracy"] = table
+            tables[f"{stem}_rows"] = self._training_rows(results, each, where)
         notes = (*grid_notes(self, results, data), *absent_note(data))
         return Made(tables=tables, notes=notes)
 

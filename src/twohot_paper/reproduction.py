@@ -270,22 +270,20 @@ class Report:
 
 def show(work: Reproduction) -> Report:
     """Return the report on all that is finished; what lacks its data is in it, and says so."""
-    results = work.results()
-    able = work.able()
+    results, able = work.results(), work.able()
     shown = []
     for exhibit in able.exhibits:
-        runs = able.runs_of(exhibit)
-        n_finished = sum(run in results for run in runs)
-        shown.append(Shown(exhibit, able.make(exhibit, results), len(runs), n_finished))
+        done = [run in results for run in able.runs_of(exhibit)]
+        shown.append(Shown(exhibit, able.make(exhibit, results), len(done), sum(done)))
     shown += [Shown(each, Made(), 0, 0, why) for each, why in work.missing().items()]
-    described = [_described(data) for data in work.data.values()]
-    return Report(work.judge(results), shown, described, _made_by(work, results))
+    described = map(_described, work.data.values())
+    return Report(work.judge(results), shown, [*described], _made_by(work, results))
 
 
 def _made_by(work: Reproduction, results: Results) -> str:
     """Return version, date, and the seeds of the labels that finished runs drew."""
-    runs = (run for run in work.wanted() if run in results)
-    seeds = sorted({run.seed for run in runs if isinstance(run, ProbeRun) and run.noise_rate})
+    runs = [run for run in work.wanted() if run in results and isinstance(run, ProbeRun)]
+    seeds = sorted({run.seed for run in runs if run.noise_rate})
     drawn = f"; noisy labels drawn with seeds {', '.join(map(str, seeds))}" if seeds else ""
     return f"twohot {twohot.__version__}, {date.today().isoformat()}{drawn}"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from twohot.base import FloatArray, counted
 from twohot.theory import PairLevels, separation_at
-from twohot_paper.claim import Answer, ClaimVerdict, by_parts, not_testable, rule
+from twohot_paper.claim import ClaimVerdict, by_parts, not_testable, rule, verdict_if
 from twohot_paper.data_set import DataSet
 from twohot_paper.exhibit import Results, choose_exhibits
 from twohot_paper.synthetic_makers import EigenvalueRun
@@ -168,12 +168,9 @@ def judge_where_truth_leads(claim: str, results: Results) -> ClaimVerdict:
     values_at_half = _listed({kind: f"{value:.1f}" for kind, value in at_half.items()}, ", ")
     evidence = f"Holds in all draws: {_listed(counts, ', ')}."
     evidence += f" {what.capitalize()} at η = .5: {values_at_half}."
-    if all(all(rates.values()) for rates in kept.values()):
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table)
+    everywhere = all(all(rates.values()) for rates in kept.values())
     parts = [part for kind, rates in kept.items() if (part := _range(kind, rates))]
-    if not parts:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table)
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, "; ".join(parts), table)
+    return verdict_if("; ".join(parts), evidence, holds=everywhere, table=table)
 
 
 def _range(kind: str, rates: dict[float, bool]) -> str:
@@ -232,12 +229,9 @@ def judge_spread(results: Results) -> ClaimVerdict:
         f" {means[0, 1]:.3f}, … {means[0, -1]:.3f} in rounds 1, 2, … {n_rounds}, mean of"
         f" {len(found)} perturbed draws (in the block model samples of a kind do not differ)."
     )
-    if first == 1:
-        return ClaimVerdict(Answer.CONFIRMED, evidence, table=table)
-    if first > (n_rounds + 1) // 2:
-        return ClaimVerdict(Answer.REFUTED, evidence, table=table)
     condition = f"t ≥ {first}, the spread of round {first} being larger than of round {first - 1}"
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, table)
+    early = first <= (n_rounds + 1) // 2
+    return verdict_if(condition if early else "", evidence, holds=first == 1, table=table)
 
 
 @rule_of_finished("clean-falls-noisy-rises", runs_at_half)
@@ -316,8 +310,8 @@ def judge_error(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdict:
     first = sum(size < MANY for size in maker.n_per_class)
     found = {"the penalty": maker.at_penalty(), "the ridge": maker.at_ridge()}
     errors = {kept: max(max(of) for _, of in pairs[first:]) for kept, pairs in found.items()}
-    setting = maker.setting
-    levels = PairLevels(setting.n_classes, MANY, setting.same_class, setting.same_superclass)
+    of = maker.setting
+    levels = PairLevels(of.n_classes, MANY, of.same_class, of.same_superclass)
     separation = separation_at(levels, l2=maker.l2)
     evidence = (
         f"Largest error of an output beyond n = 10⁴, all rounds: {errors['the penalty']:.4f} with"
@@ -343,12 +337,9 @@ def judge_separation(_results: Results, _data: Sequence[DataSet]) -> ClaimVerdic
             near.append(norm)
     evidence = f"q/p of the six data sets at the penalties of the text: {'; '.join(parts)}."
     basis = f"formulas of {len(PAPER_LEVELS)} data sets"
-    if 1.0 in near:
-        return ClaimVerdict(Answer.CONFIRMED, evidence, basis=basis)
-    if not near:
-        return ClaimVerdict(Answer.REFUTED, evidence, basis=basis)
-    condition = f"features have a squared norm of about {near[0]:g}, not 1 as the text assumes"
-    return ClaimVerdict(Answer.CONDITIONAL, evidence, condition, basis=basis)
+    norms = "".join(f"{norm:g}" for norm in near[:1])
+    condition = f"features have a squared norm of about {norms}, not 1 as the text assumes"
+    return verdict_if(condition if near else "", evidence, holds=1.0 in near, basis=basis)
 
 
 def _on_matrices(kept: Sequence[str], evidence: str, table: Table | None = None) -> ClaimVerdict:

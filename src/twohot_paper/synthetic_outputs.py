@@ -205,8 +205,8 @@ class Separation:
 
     def curve(self) -> SeparationCurve:
         """Return q/p against the penalty."""
-        marked = {"claimed": (self.claimed, self.at(self.claimed))}
-        marked["used"] = (self.used, self.at(self.used))
+        penalties = {"claimed": self.claimed, "used": self.used}
+        marked = {kind: (l2, self.at(l2)) for kind, l2 in penalties.items()}
         return SeparationCurve(PENALTIES, np.array([self.at(l2) for l2 in PENALTIES]), marked)
 
     def row(self, name: str) -> tuple[Cell, ...]:

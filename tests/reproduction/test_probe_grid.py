@@ -14,7 +14,6 @@ from twohot_paper.grid import (
     ProbeGrid,
     absent_note,
     among,
-    file_stems,
     gain,
     grid_notes,
     level,
@@ -223,9 +222,6 @@ def test_data_sets_are_called_by_the_papers_name_and_told_apart(data, tmp_path):
         "Flowers-102 (flowers102_small)",
         "Flowers-102 (flowers102_other)",
     }
-    assert file_stems(data) == {each.key: each.name for each in data}
-    odd = small_data(tmp_path, "two\nlines & <b>", seed=3)[0]
-    assert file_stems([odd]) == {odd.key: "two_lines_b_"}
     assert among(data, ("Flowers-102",)) == data[:1]
     assert among(data, ()) == data
     others = "CIFAR-100, Caltech-101, Caltech-256, Food-101, StanfordCars"
