@@ -24,12 +24,12 @@ from twohot.theory import (
     repair_gram,
     softmax_rounds,
 )
+from twohot_paper.exhibit import RunKind, register_runs
 from twohot_paper.perturbed_gram import (
     asymmetric_softmax_rounds,
     independent_perturbation,
     uniform_perturbation,
 )
-from twohot_paper.exhibit import RunKind, register_runs
 from twohot_paper.probe_run import Spread
 
 # How figures and tables call them.
