@@ -117,6 +117,13 @@ def test_the_choice_and_the_audit_are_those_of_an_array(stored):
     assert relative(found.label_quality, known.label_quality) <= (0.02 if tolerance else 0)
 
 
+def test_a_store_is_judged_by_a_probe_as_an_array_is(tmp_path):
+    probe = LinearProbe(loss="gce").fit(X, Y)
+    known, found = (find_label_issues(each, Y, probe=probe) for each in (X, in_zarr(X, tmp_path)))
+    assert relative(found.label_quality, known.label_quality) == 0
+    assert found.messages == known.messages
+
+
 def test_results_do_not_depend_on_the_size_of_blocks():
     found = []
     for block_rows in (None, 64, 1000):

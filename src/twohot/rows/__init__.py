@@ -32,6 +32,7 @@ from twohot.rows.selected import is_sampled as is_sampled
 from twohot.rows.selected import shares_of_labels as shares_of_labels
 from twohot.rows.stored import PartedRows as PartedRows
 from twohot.rows.stored import mapped_file as mapped_file
+from twohot.rows.stored import open_store as open_store
 from twohot.rows.stored import place_in_map as place_in_map
 from twohot.rows.stored import take_rows as take_rows
 from twohot.rows.threads import count_threads as count_threads
