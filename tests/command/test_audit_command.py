@@ -205,21 +205,25 @@ def write_decisions(path, decided):
 
 def test_rows_of_a_group_do_not_vouch_for_each_other(tmp_path) -> None:
     features, true = blobs(120)
-    # Every row is there three times, with the same label, far from what the copies look like.
-    rows, owners = np.repeat(np.arange(120), 3), np.repeat([f"owner {k}" for k in range(120)], 3)
-    spread = features[rows] + np.random.default_rng(0).normal(scale=0.3, size=(360, N_FEATURES))
+    # Every row is there three times with the same label: too different to be taken for a copy,
+    # and nearer to the other two than to any other row.
+    rows = np.repeat(np.arange(120), 3)
+    near = features[rows] + np.random.default_rng(0).normal(scale=0.02, size=(360, N_FEATURES))
     given = np.array(wrong_every(true, 7))[rows]
-    table = write_table(tmp_path / "table.csv", spread, label=given, owner=owners)
-    result = run("audit", table, "-o", tmp_path / "audit", "--group-column", "owner", "--quiet")
-    assert result.exit_code == 0, result.output
-    assert "group: owner" in result.output
-    flagged = column(tmp_path / "audit" / "issues.csv", "is_label_issue")
-    assert flagged == ["true" if row % 7 == 0 else "false" for row in rows]
-    few = write_table(
-        tmp_path / "few.csv", spread, label=given, owner=np.where(rows < 60, "ann", "bob")
-    )
-    asked = ("audit", few, "-o", tmp_path / "of_two", "--group-column", "owner", "--quiet")
-    assert run(*asked).exit_code == 0
+    owners, two = [f"owner {row}" for row in rows], np.where(rows < 60, "ann", "bob")
+    table = write_table(tmp_path / "table.csv", near, label=given, owner=owners, half=two)
+    flagged = {}
+    for name, arguments in {
+        "alone": ["--feature-column", "x*"],
+        "owner": ["--group-column", "owner", "--feature-column", "x*"],
+        "half": ["--group-column", "half", "--feature-column", "x*"],
+    }.items():
+        result = run("audit", table, "-o", tmp_path / name, "--quiet", *arguments)
+        assert result.exit_code == 0, result.output
+        assert (f"group: {name}" in result.output) == (name != "alone")
+        flagged[name] = column(tmp_path / name / "issues.csv", "is_label_issue")
+    assert flagged["owner"] == ["true" if row % 7 == 0 else "false" for row in rows]
+    assert flagged["alone"].count("true") < flagged["owner"].count("true") / 2
 
 
 def test_a_second_audit_goes_on_from_a_review(noisy, tmp_path) -> None:
@@ -322,7 +326,10 @@ def test_pictures_are_found_from_the_table_from_here_or_where_asked(tmp_path, mo
             ["table.csv", "--checked", "open.csv"],
             r"--checked holds no decision: pass the decisions",
         ),
-        (["table.csv", "--checked", "table.csv"], r"table.csv lacks report, id, decision, label?"),
+        (
+            ["table.csv", "--checked", "table.csv"],
+            r"table.csv lacks report, id, decision .*its columns must be report, id, decision, label",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

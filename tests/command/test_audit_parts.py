@@ -174,7 +174,7 @@ def test_what_parts_cannot_have(source, tmp_path):
 
 
 @pytest.mark.usefixtures("tiny_memory")
-def test_groups_and_checked_rows_are_those_of_the_parts(tmp_path):
+def test_groups_and_checked_rows_are_those_of_the_parts(tmp_path, monkeypatch):
     owners = np.array([f"owner {row // 3}" for row in range(len(IDS))])
     source = write_source(tmp_path / "embeddings", owner=owners)
     checked = tmp_path / "checked.csv"
@@ -184,10 +184,16 @@ def test_groups_and_checked_rows_are_those_of_the_parts(tmp_path):
     )
     asked = ("--group-column", "owner", "--checked", checked)
     folder = tmp_path / "audit"
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(issue_parts, "write_part", stopped)
+        assert audited(source, folder, *asked).exit_code != 0
+    for others, name in {asked[:2]: "checked", asked[2:]: "columns, groups"}.items():
+        refused = audited(source, folder, *others)
+        assert f"holds parts of another run, which differs in {name}" in refused.output
     result = audited(source, folder, *asked)
     assert result.exit_code == 0, result.output
-    flagged = pq.read_table(folder / "issues.parquet")["is_label_issue"].to_pylist()
-    assert not flagged[row]
-    (folder / "summary.json").unlink()
-    other = audited(source, folder, *asked[:2])
-    assert "holds parts of another run, which differs in checked" in other.output
+    assert not pq.read_table(folder / "issues.parquet")["is_label_issue"][row].as_py()
