@@ -55,7 +55,9 @@ def print_table(
 
     What is a `Text` of rich already is printed as it is, in as many lines as it has.
     """
-    table = Table(title=title, title_justify="left", caption=caption)
+    if title is not None:
+        say(title, "italic")  # that of a table is broken where the table is narrow
+    table = Table(caption=caption)
     for heading in headings:
         table.add_column(heading, justify="left" if heading in names else "right")
     for number, row in enumerate(rows):

@@ -47,5 +47,3 @@ def work(noisy, tmp_path, monkeypatch):
 def true(noisy):  # noqa: ARG001 - of this table
     """Return the right labels of that table."""
     return [NAMES[k] for k in blobs()[1]]
-
-

@@ -14,7 +14,6 @@ from twohot.audit.folder import FILES, begin_audit_parts
 from twohot.base.messages import FileThereError
 from twohot.tables import read_table
 from twohot.tables.csv_file import write_csv
-from twohot_command import cluster as _cluster
 from twohot_command import parts as _parted_audit
 
 
@@ -26,12 +25,6 @@ def source(tmp_path, monkeypatch):
 
 def audited(source, folder, *more):
     return run("audit", source, "-o", folder, "--label-column", "kind", "--quiet", *more)
-
-
-@pytest.fixture
-def tiny_memory(monkeypatch):
-    monkeypatch.setattr(_cluster, "HELD_SHARE", 0.0)
-    monkeypatch.setattr(_cluster, "SURELY_HELD", 0)
 
 
 def check_same_issues(parts, memory):

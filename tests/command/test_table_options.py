@@ -126,11 +126,11 @@ def test_odd_labels_are_said_by_every_command_that_reads_them(name):
 
 @pytest.mark.usefixtures("odd")
 def test_blanks_at_the_end_of_a_class_are_seen_in_tables():
-    described = run("describe", "table.csv").stdout
+    described = run("describe", "table.csv", "--verbose").stdout
     assert "│ 'dog ' " in described
     assert "│ dog " in described
     assert run("fit", "table.csv", "-o", "p.safetensors", "--quiet").exit_code == 0
-    assert "│ 'dog ' " in run("evaluate", "p.safetensors", "table.csv").stdout
+    assert "│ 'dog ' " in run("evaluate", "p.safetensors", "table.csv", "-v").stdout
 
 
 def test_texts_that_mean_no_label(odd):
