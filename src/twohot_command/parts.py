@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
@@ -217,7 +217,12 @@ def audit_in_parts(
             return find_label_issues(features, table.coded, callback=callback, **how)
 
     checkpoint = output / CHECKPOINT
-    issues = fit_with_checkpoint(find, checkpoint)
+    try:
+        issues = fit_with_checkpoint(find, checkpoint)
+    except BaseException:
+        with suppress(OSError):  # nothing was finished, so that nothing is in it
+            output.rmdir()
+        raise
     folder = begin_audit_parts(output, **where)
     n_missing = len(folder.missing())
     n_there = folder.n_parts - n_missing

@@ -3,8 +3,14 @@
 Every line of `REFUSED` is a command and a part of what it says.
 """
 
+import json
+import os
 import shlex
 import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -235,3 +241,65 @@ def test_what_is_refused_is_said_and_nothing_is_written(made, monkeypatch, line)
     assert "Error" in result.output
     assert "Traceback" not in result.output
     assert everything(made) == before
+
+
+# What another user than the owner of these files may not do; it is said before the work.
+FORBIDDEN = """
+describe hidden.csv | is not readable
+fit secret/table.csv -o mine/x | secret/table.csv cannot be read or written: Permission denied
+audit table.csv -o mine/x --labels hidden.csv | is not readable
+apply decisions.csv --audit secret -o mine/x.csv | is not readable
+describe table.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+forecast table.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+fit table.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+fit table.csv -o mine/x --figure ro/x.png | --figure=ro/x.png cannot be written (Permission denied)
+audit table.csv -o ro | --output=ro cannot be written (Permission denied)
+apply decisions.csv --audit review | =review/reviewed.csv cannot be written (Permission denied)
+predict p.safetensors new.csv -o ro/x.csv | --output=ro/x.csv cannot be written (Permission denied)
+predict p.safetensors new.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+evaluate p.safetensors table.csv -o ro/x | --output=ro/x cannot be written (Permission denied)
+corrupt table.csv --rate .1 -o ro/x.features | cannot be written (Permission denied)
+extract photos --backbone pixels -o ro/x.features | cannot be written (Permission denied)
+demo -o ro/x | --output=ro/x cannot be written (Permission denied)
+"""
+AS_NOBODY = """
+import json, os, shlex, sys
+import encodings.utf_8_sig, matplotlib.figure, PIL.Image, pyarrow.parquet  # others may not read them
+from label_tables import run
+from twohot_command.commands import COMMANDS
+for name in COMMANDS:
+    run(name, "--help")
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+results = [run(*shlex.split(command)) for command in json.loads(sys.argv[1])]
+said = [result.output or repr(result.exception) for result in results]
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.skipif(getattr(os, "getuid", lambda: 1)() != 0, reason="only root may be another user")
+def test_what_is_forbidden_is_said_before_the_work(made):
+    with tempfile.TemporaryDirectory() as name:  # others may not enter those of pytest
+        folder = Path(name)
+        shutil.copytree(made, folder, dirs_exist_ok=True)
+        for place, mode in {"ro": 0o755, "secret": 0o700, "mine": 0o777, ".": 0o755}.items():
+            (folder / place).mkdir(exist_ok=True)
+            (folder / place).chmod(mode)
+        shutil.copy(folder / "table.csv", folder / "secret")
+        shutil.copy(folder / "table.csv", folder / "hidden.csv")
+        (folder / "hidden.csv").chmod(0o600)
+        commands, messages = zip(
+            *(line.split(" | ") for line in FORBIDDEN.strip().splitlines()), strict=True
+        )
+        before = everything(folder)
+        result = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", AS_NOBODY, json.dumps(commands)],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        found = zip(commands, messages, json.loads(result.stdout), strict=True)
+        assert [line for line in found if line[1] not in line[2]] == []
+        assert everything(folder) == before
