@@ -82,12 +82,6 @@ def said_of(error, capsys):
     return capsys.readouterr().err
 
 
-def test_a_bare_name_is_that_of_the_option(capsys):
-    assert said_of(ArgumentError("labels", "has one class."), capsys) == (
-        "Error: --labels has one class.\n"
-    )
-
-
 # A user's text that looks like an argument, a place to fill or markup.
 TEXTS = ["label_column='c'", "force=True", "{label_column}", "{force}", "{", "[red]", "'", "a=…"]
 texts = st.one_of(st.text(), st.sampled_from(TEXTS))
@@ -107,12 +101,6 @@ def test_text_of_a_user_stays_as_it_is(chosen, other):
         f"--label-column={chosen!r} is missing beside {other}: "
         f"pass --label-column={other!r} or --force."
     )
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_other_errors_are_printed_as_they_are(text, capsys):
-    assert said_of(ValueError(f"{text} is odd."), capsys) == f"Error: {text} is odd.\n"
-    assert said_of(ArgumentError("", f"{text} is odd."), capsys) == f"Error: {text} is odd.\n"
 
 
 @pytest.mark.parametrize(

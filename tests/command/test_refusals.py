@@ -264,7 +264,8 @@ demo -o ro/x | --output=ro/x cannot be written (Permission denied)
 """
 AS_NOBODY = """
 import json, os, shlex, sys
-import encodings.utf_8_sig, matplotlib.figure, PIL.Image, pyarrow.parquet  # others may not read them
+# Others may not read these.
+import encodings.utf_8_sig, matplotlib.figure, PIL.Image, pyarrow.parquet
 from label_tables import run
 from twohot_command.commands import COMMANDS
 for name in COMMANDS:

@@ -91,22 +91,6 @@ def test_labels_that_are_all_empty_are_no_labels():
     assert "Next: predict its rows by `twohot predict`" in result.output
 
 
-@pytest.mark.usefixtures("folder")
-def test_texts_that_mean_no_label():
-    labels = ["brick", "NA", "unknown", "sky"]
-    lines = [f"new/{row}.png,{label}" for row, label in enumerate(labels)]
-    Path("list.csv").write_text("\n".join(["path,label", *lines]))
-    arguments = ["extract", "list.csv", *PIXELS, "-o"]
-    taken = run(*arguments, "all.features")
-    assert "'NA' is a class here: name such a text by --missing if" in taken.output
-    assert read_features("all.features").classes == ("NA", "brick", "sky", "unknown")
-    named = run(*arguments, "some.features", "--missing", "NA", "--missing", "unknown")
-    assert "is a class here" not in named.output
-    table = read_features("some.features")
-    assert table.given_labels.tolist() == ["brick", None, None, "sky"]
-    assert table.classes == ("brick", "sky")
-
-
 def test_cache_strict_and_what_cannot_be_read(folder):
     arguments = ["extract", "new", "--unlabelled", *PIXELS, "--batch-size", "2", "-o"]
     (folder / "new" / "2.png").write_text("no image")
@@ -143,29 +127,18 @@ def bare(folder):
     return folder
 
 
-NEED_LABELS = {
-    "describe": ["-o", "about"],
-    "corrupt": ["--rate", "0.3", "-o", "noisy.features"],
-    "forecast": ["-o", "out"],
-    "fit": ["--quiet", "-o", "q.safetensors"],
-    "audit": ["--quiet", "-o", "audit"],
-}
-
-
-@pytest.mark.parametrize("name", NEED_LABELS)
-def test_commands_that_need_labels_say_so_and_take_a_label_file(bare, name):
-    before = everything(bare)
-    refused = run(name, "bare.features", *NEED_LABELS[name])
+def test_commands_that_need_labels_say_so_and_take_a_label_file(bare):
+    before, asked = everything(bare), ("--rate", "0.3", "-o", "noisy.features")
+    refused = run("corrupt", "bare.features", *asked)
     assert refused.exit_code == 1
     assert refused.stderr.strip() == (
         "Error: bare.features has no label in any of its 36 rows, and this command needs some: "
         "pass one per row by --labels=…, or predict them by `twohot predict`."
     )
     assert everything(bare) == before
-    result = run(name, "bare.features", *NEED_LABELS[name], "--labels", "labels.csv")
+    result = run("corrupt", "bare.features", *asked, "--labels", "labels.csv")
     assert result.exit_code == 0, result.output
-    if name == "corrupt":
-        assert read_features("noisy.features").classes == ("brick", "grass", "sky")
+    assert read_features("noisy.features").classes == ("brick", "grass", "sky")
 
 
 def test_what_means_no_label_is_said_once(folder):
