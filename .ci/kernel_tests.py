@@ -16,7 +16,7 @@ KERNELS = ("Haswell", "SkylakeX", "Nehalem", "Zen")
 # What computes, or compares what is printed with what is computed.
 JUDGING = ("judge", "audit")
 FOLDERS = ("solve", "probes", *JUDGING, "theory")
-FILES = ("README.md", "tests/command/test_digits_demo.py", "tests/test_readme.py")
+FILES = ("README.md", "docs/demo.md", "tests/command/test_digits_demo.py", "tests/test_readme.py")
 # With two threads OpenBLAS splits large products and factorisations, which these make.
 OF_TWO_THREADS = ("tests/solve", *FILES)
 

@@ -1,4 +1,4 @@
-"""The README tells the truth: its tables are what the demo prints, its chart is of the records."""
+"""README and demo page are true: tables as the demo prints them, a chart of the records."""
 
 import csv
 import importlib.util
@@ -11,14 +11,14 @@ from twohot import AutoProbe
 from twohot_command.demo import demo_data, demo_rows
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+DEMO = ROOT / "docs/demo.md"
 # The marks before the tables, and the data of each.
 DEMOS = {"demo": (0.3, 0, "mixed"), "demo 70 %": (0.7, 0, "symmetric")}
 
 
 def shown_table(mark: str) -> str:
-    """Return the block of the README behind a mark."""
-    return README.read_text(encoding="utf-8").split(f"<!-- {mark} -->")[1].split("```")[1]
+    """Return the block of the page behind a mark."""
+    return DEMO.read_text(encoding="utf-8").split(f"<!-- {mark} -->")[1].split("```")[1]
 
 
 def shown_rows(mark: str) -> dict[str, list[float]]:

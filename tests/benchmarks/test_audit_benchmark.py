@@ -44,6 +44,7 @@ def peer_record(
     accuracy: dict[str, float], *, setting: Setting = SETTING, number: int = 0, digest: int = 1
 ) -> Record[PeerRun, PeerResult]:
     f1 = {"default": 0.5, "argmax": 0.7}
+    accuracy = dict.fromkeys(report.REGRESSIONS, 0.5) | accuracy
     result = PeerResult(100, 0.3, digest, accuracy, f1, {"default": 0.2, "argmax": 0.3}, {})
     return Record(PeerRun(setting, number), result, None, 1.0, 1.0, {})
 
@@ -323,6 +324,7 @@ def test_regret_is_against_the_peer_that_is_best_on_average(tmp_path: Path) -> N
     (row,) = report.compare(path, path)
     assert (row.peer, row.n_draws) == ("LDA", 2)
     np.testing.assert_allclose([row.gain, row.error], [10, 10])
+    np.testing.assert_allclose(row.regression_gain, 40)
     np.testing.assert_allclose([row.f1, row.f1_gain], [80, 10])
     np.testing.assert_allclose([row.precision, row.n_precise, row.covered], [0.8, 120, 50])
     assert row.cpu == 4

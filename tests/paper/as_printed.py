@@ -1,13 +1,13 @@
 """What the paper prints and what does not hold, kept for comparison only.
 
+* `printed_condition`: that of Theorem 5.1, not sufficient; `sufficient_condition` is one that is.
 * `case_3_balanced`: the last line of Case III, which needs balanced given labels.
 * `case_5_printed`: the final formula of Case V, wrong for elsewhere > 0 and several superclasses.
 * `algorithm_1`: the numerical method for the exact softmax, which does not converge. The authors'
   code is another method, Adam on the squared norm with projection.
 
-The printed condition of Theorem 5.1 is `twohot.theory.printed_condition`. The right results are
-`case_3_outputs`, `case_5_outputs` and `softmax_rounds`; docs/theory.md lists every erratum with its
-test.
+The right results are `partial_label_condition`, `case_3_outputs`, `case_5_outputs` and
+`softmax_rounds`; docs/theory.md lists every erratum with its test.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from twohot.theory import Shrinkage, label_gaps
+
 FloatArray: TypeAlias = NDArray[np.float64]
+
+
+def printed_condition(corruption: FloatArray) -> NDArray[np.bool_]:
+    """(n_classes,) C_kk > C_kk' for all k' ≠ k: needed by every round, enough for none."""
+    return label_gaps(corruption) > 0
+
+
+def sufficient_condition(
+    corruption: FloatArray, *, superclass: ArrayLike, kept: Shrinkage
+) -> NDArray[np.bool_]:
+    """(n_classes,) a condition under which the student is right, in the paper's setting.
+
+    For classes of equal size, labels balanced and confused inside superclasses: one wrong label ỹ
+    of the class commoner than the others, and C_kk above it; (q/p - 1)(C_kỹ - min C_kb) < 1 over
+    labels b that occur, so that every given label stays a candidate; and
+    (q - p)(1 - C_kk - C_kỹ) > r_s - q, so that no superclass mean can outweigh the class mean.
+    """
+    right = np.diag(corruption)
+    wrong = corruption - np.diag(right)
+    second, commonest = np.sort(wrong, axis=1)[:, -2:].T
+    rarest = np.where(wrong > 0, wrong, np.inf).min(axis=1)
+    stays_candidate = (kept.separation - 1) * (commonest - rarest) < 1
+    superclass_pull = kept.superclass_mean[np.asarray(superclass)] - kept.class_mean
+    class_pull = (kept.class_mean - kept.own) * (1 - right - commonest)
+    unique = commonest > second
+    return (right > commonest) & unique & stays_candidate & (class_pull > superclass_pull)
 
 
 def case_3_balanced(

@@ -1,33 +1,18 @@
 """What the paper prints and what does not hold: each erratum of docs/theory.md by a number."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from paper.as_printed import algorithm_1, case_3_balanced
-from theory.dense import circulant, exact_round, random_problem, softmax, symmetric
-from theory.problems import FIGURE, FIGURE_L2, listed_labels
-from twohot.theory import (
-    CorrelationModel,
-    LabelAveraging,
-    PairLevels,
-    Verdict,
-    case_3_outputs,
-    l2_for_separation,
-    largest_separation,
-    noise_tolerated,
-    partial_label_guarantee,
-    population_rounds,
-    sample_coefficients,
-    separation_at,
-    shrinkage,
-    softmax_rounds,
-    type_outputs,
-    uniform_perturbation,
-)
+from paper.as_printed import algorithm_1, case_3_balanced, printed_condition
+from theory.dense import circulant, listed_labels, softmax, symmetric
+from theory.problems import FIGURE, FIGURE_L2
+from twohot import theory as th
+from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_outputs
 
 
 def test_slips_in_the_matrices_of_the_proofs() -> None:
@@ -69,7 +54,7 @@ def test_eigenvalue_of_the_theorem_needs_a_superclass_of_two() -> None:
     for superclass, there in (([0, 0, 1], True), ([0, 1, 2], False)):
         gram = CorrelationModel.case_4(superclass=superclass, **known).gram()
         assert np.isclose(np.linalg.eigvalsh(gram), claimed).any() == there
-    kept = shrinkage(superclass=[0, 0], **{**known, "same_superclass": 0.0}, l2=1e-3)
+    kept = th.shrinkage(superclass=[0, 0], **{**known, "same_superclass": 0.0}, l2=1e-3)
     assert kept.superclass_mean[0] == pytest.approx(kept.class_mean)  # r_s = q at d = 0
 
 
@@ -79,8 +64,16 @@ def test_case_3_last_line_needs_balanced_given_labels() -> None:
     tilted = np.array([[1.0, 0, 0], [0.4, 0.6, 0], [0.4, 0, 0.6]])
     for corruption, wrong in ((balanced, False), (tilted, True)):
         short = case_3_balanced(corruption, **known, n_rounds=3)
-        full = case_3_outputs(corruption, **known, n_rounds=3)
+        full = th.case_3_outputs(corruption, **known, n_rounds=3)
         assert (np.abs(short - full).max() > 1e-2) == wrong
+
+
+def student_of(
+    model: CorrelationModel, corruption: np.ndarray, l2: float, **how: Any
+) -> th.Guarantee:
+    """Judge the two-hot student, for a corruption that satisfies the printed condition."""
+    assert printed_condition(corruption).all()
+    return judge(th.partial_label_outputs(model, corruption, l2=l2, **how))
 
 
 def test_theorem_5_1_as_printed_fails_by_superclass_means() -> None:
@@ -89,49 +82,39 @@ def test_theorem_5_1_as_printed_fails_by_superclass_means() -> None:
         n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
     )
     counts = np.array([[40, 21, 20, 19], [20, 50, 16, 14], [20, 14, 50, 16], [20, 15, 14, 51]])
-    found = partial_label_guarantee(model, counts / 100, l2=0.01)
-    assert found.printed.all()
-    assert found.truth_in_candidates.all()
+    assert th.partial_label_condition(model, counts / 100, l2=0.01).truth_is_candidate.all()
     assert type_outputs(model, counts / 100, l2=0.01, n_rounds=1).accuracy() == 1.0
-    assert found.exact.accuracy == pytest.approx(0.25)
+    assert student_of(model, counts / 100, 0.01).accuracy == pytest.approx(0.25)
 
 
 def test_theorem_5_1_as_printed_fails_when_the_given_label_is_no_candidate() -> None:
     """More data breaks the student: at n = 5000 every sample has the same two candidates."""
     corruption = circulant([0.5, 0.25, 0.15, 0.1])
-    outcomes = {}
-    for n_per_class in (2000, 5000):
-        model = FIGURE.with_class_sizes(n_per_class)
-        outcomes[n_per_class] = partial_label_guarantee(model, corruption, l2=1e-4)
-    assert outcomes[2000].holds
-    assert outcomes[2000].exact.margins.min() == pytest.approx(0.105, abs=1e-3)
-    assert set(outcomes[5000].exact.verdicts) == {Verdict.TIE}
-    assert outcomes[5000].printed.all()
-    assert type_outputs(
-        FIGURE.with_class_sizes(5000), corruption, l2=1e-4, n_rounds=1
-    ).accuracy() == pytest.approx(1.0)
+    some, more = (
+        student_of(FIGURE.with_class_sizes(n_per_class), corruption, 1e-4)
+        for n_per_class in (2000, 5000)
+    )
+    assert some.holds
+    assert some.margins.min() == pytest.approx(0.105, abs=1e-3)
+    assert set(more.verdicts) == {Verdict.TIE}
+    teacher = type_outputs(FIGURE.with_class_sizes(5000), corruption, l2=1e-4, n_rounds=1)
+    assert teacher.accuracy() == pytest.approx(1.0)
 
 
 def test_theorem_5_1_as_printed_fails_with_one_confusable_class() -> None:
     """C_kk + C_kỹ = 1: the printed "less than or equal to 1, hence the maximum" is a tie."""
-    corruption = np.array([[0.7, 0.3, 0, 0], [0, 0.7, 0.3, 0], [0, 0, 0.7, 0.3], [0.3, 0, 0, 0.7]])
-    found = partial_label_guarantee(FIGURE, corruption, l2=FIGURE_L2)
-    assert found.printed.all()
-    assert set(found.exact.verdicts) == {Verdict.TIE}
     pairs = CorrelationModel.case_4(
         superclass=[0, 0, 1, 1], same_class=0.4, same_superclass=0.1, n_per_class=100
     )
     swapped = np.kron(np.eye(2), [[0.7, 0.3], [0.3, 0.7]])
-    assert set(partial_label_guarantee(pairs, swapped, l2=FIGURE_L2).exact.verdicts) == {
-        Verdict.TIE
-    }
+    for model, corruption in ((FIGURE, circulant([0.7, 0.3, 0, 0])), (pairs, swapped)):
+        assert set(student_of(model, corruption, FIGURE_L2).verdicts) == {Verdict.TIE}
 
 
 def test_theorem_5_1_as_printed_fails_on_clean_labels_with_argsort_ties() -> None:
-    lowest = partial_label_guarantee(FIGURE, np.eye(4), l2=FIGURE_L2, ties="lowest")
-    assert lowest.printed.all()
-    assert lowest.exact.accuracy == pytest.approx(0.25)
-    assert partial_label_guarantee(FIGURE, np.eye(4), l2=FIGURE_L2, ties="spread").holds
+    lowest = student_of(FIGURE, np.eye(4), FIGURE_L2, ties="lowest")
+    assert lowest.accuracy == pytest.approx(0.25)
+    assert student_of(FIGURE, np.eye(4), FIGURE_L2, ties="spread").holds
 
 
 def test_three_candidates_tie_where_two_succeed() -> None:
@@ -140,12 +123,9 @@ def test_three_candidates_tie_where_two_succeed() -> None:
         n_classes=6, same_class=0.4, same_superclass=0.1, n_per_class=100
     )
     corruption = circulant([0.4, 0.22, 0.15, 0.1, 0.08, 0.05])
-    found = [
-        partial_label_guarantee(model, corruption, l2=0.5 / 3600, n_candidates=k).exact
-        for k in (2, 3, 4, 5)
-    ]
-    assert found[0].holds
-    assert all(set(each.verdicts) == {Verdict.TIE} for each in found[1:])
+    two, *more = (student_of(model, corruption, 0.5 / 3600, n_candidates=k) for k in (2, 3, 4, 5))
+    assert two.holds
+    assert all(set(each.verdicts) == {Verdict.TIE} for each in more)
 
 
 @pytest.mark.parametrize("learning_rate", [1e-1, 1e-2, 1e-3, 1e-4])
@@ -155,16 +135,9 @@ def test_algorithm_1_as_printed_does_not_converge(learning_rate: float) -> None:
     model = FIGURE.with_class_sizes(25)
     given = listed_labels(counts)
     gram, targets, l2 = model.gram(), np.eye(4)[given], 4 * FIGURE_L2
-    descent = algorithm_1(
-        gram,
-        targets,
-        l2=l2,
-        learning_rate=learning_rate,
-        max_iter=1500,
-        tolerance=1e-6,
-        seed=0,
-    )
-    (newton,) = softmax_rounds(LabelAveraging.from_gram(gram), targets, l2=l2, n_rounds=1)
+    how = {"l2": l2, "learning_rate": learning_rate, "tolerance": 1e-6, "seed": 0}
+    descent = algorithm_1(gram, targets, max_iter=1500, **how)
+    (newton,) = th.softmax_rounds(th.LabelAveraging.from_gram(gram), targets, l2=l2, n_rounds=1)
     assert newton.converged
     assert newton.n_steps <= 8
     assert not descent.converged
@@ -177,7 +150,7 @@ def test_algorithm_1_comes_near_in_very_many_small_steps() -> None:
     model = FIGURE.with_class_sizes(5)
     given = listed_labels(circulant([2, 1, 1, 1]).astype(int))
     gram, targets, l2 = model.gram(), np.eye(4)[given], 20 * FIGURE_L2
-    (newton,) = softmax_rounds(LabelAveraging.from_gram(gram), targets, l2=l2, n_rounds=1)
+    (newton,) = th.softmax_rounds(th.LabelAveraging.from_gram(gram), targets, l2=l2, n_rounds=1)
     descend = partial(algorithm_1, gram, targets, l2=l2, tolerance=0.0, seed=0)
     near, far = (
         np.abs(descend(learning_rate=rate, max_iter=steps).outputs - newton.outputs).max()
@@ -192,10 +165,8 @@ def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(6, 3))
     gram, targets, l2 = features @ features.T, np.eye(3)[[0, 1, 2, 0, 1, 2]], 0.3
-    start = algorithm_1(
-        gram, targets, l2=l2, learning_rate=1e-300, max_iter=1, tolerance=0.0, seed=4
-    )
-    moved = algorithm_1(gram, targets, l2=l2, learning_rate=1.0, max_iter=1, tolerance=0.0, seed=4)
+    step = partial(algorithm_1, gram, targets, l2=l2, seed=4)
+    start, moved = (step(learning_rate=rate, max_iter=1, tolerance=0.0) for rate in (1e-300, 1.0))
     gradient = start.outputs - moved.outputs
 
     def loss(outputs: np.ndarray) -> float:
@@ -204,9 +175,7 @@ def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
         return float(np.linalg.norm(outputs - implied))
 
     assert loss(start.outputs) == pytest.approx(start.losses[0])
-    satisfied = algorithm_1(
-        gram, targets, l2=l2, learning_rate=1.0, max_iter=9, tolerance=10.0, seed=4
-    )
+    satisfied = step(learning_rate=1.0, max_iter=9, tolerance=10.0)
     assert satisfied.converged
     assert satisfied.losses.size == 1
     for index in np.ndindex(gradient.shape):
@@ -216,45 +185,37 @@ def test_algorithm_1_descends_on_the_gradient_of_its_loss() -> None:
         assert gradient[index] == pytest.approx(numerical, abs=1e-7)
 
 
-def test_perturbed_gram_matrix_of_the_figures_is_not_one() -> None:
-    noise = uniform_perturbation(400, amplitude=0.05, seed=0)
-    lowest = np.linalg.eigvalsh(FIGURE.gram() + noise)[0]
-    assert lowest == pytest.approx(-0.20, abs=0.03)
-
-
 def test_fixed_penalty_and_many_samples_is_degenerate() -> None:
     """n → ∞ at fixed l2: p → 0, q/p → ∞, and already the teacher is perfect."""
     separations = [
-        separation_at(PairLevels(4, n_per_class, 0.4, 0.1), l2=1e-4)
+        th.separation_at(PairLevels(4, n_per_class, 0.4, 0.1), l2=1e-4)
         for n_per_class in (1e2, 1e4, 1e6)
     ]
     assert separations[0] < 1.5
     assert separations[1] > 25
-    teacher = type_outputs(FIGURE.with_class_sizes(1e4), symmetric(4, 0.5), l2=1e-4, n_rounds=1)
-    assert teacher.accuracy() == pytest.approx(1.0)
-    assert population_rounds(FIGURE.with_class_sizes(1e4), symmetric(4, 0.5), l2=1e-4, n_rounds=1)[
-        0
-    ].predicted.accuracy() == pytest.approx(1.0)
+    known = (FIGURE.with_class_sizes(1e4), symmetric(4, 0.5))
+    (exact,) = th.population_rounds(*known, l2=1e-4, n_rounds=1)
+    for teacher in (type_outputs(*known, l2=1e-4, n_rounds=1), exact.predicted):
+        assert teacher.accuracy() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
-    ("name", "levels", "claimed", "factor"),
+    ("levels", "claimed", "factor"),
     [
-        ("CIFAR-100", PairLevels(100, 500.0, 0.25, 0.02), 1e-4, 658),
-        ("Caltech-101", PairLevels(101, 6942 / 101, 0.42, 0.03), 1e-3, 1158),
-        ("Caltech-256", PairLevels(256, 23824 / 256, 0.35, 0.02), 1e-4, 899),
-        ("Flowers-102", PairLevels(102, 6149 / 102, 0.36, 0.03), 1e-3, 919),
-        ("Food-101", PairLevels(101, 750.0, 0.17, 0.01), 1e-4, 909),
-        ("StanfordCars", PairLevels(196, 8144 / 196, 0.21, 0.06), 1e-3, 1566),
+        pytest.param(PairLevels(100, 500.0, 0.25, 0.02), 1e-4, 658, id="CIFAR-100"),
+        pytest.param(PairLevels(101, 6942 / 101, 0.42, 0.03), 1e-3, 1158, id="Caltech-101"),
+        pytest.param(PairLevels(256, 23824 / 256, 0.35, 0.02), 1e-4, 899, id="Caltech-256"),
+        pytest.param(PairLevels(102, 6149 / 102, 0.36, 0.03), 1e-3, 919, id="Flowers-102"),
+        pytest.param(PairLevels(101, 750.0, 0.17, 0.01), 1e-4, 909, id="Food-101"),
+        pytest.param(PairLevels(196, 8144 / 196, 0.21, 0.06), 1e-3, 1566, id="StanfordCars"),
     ],
 )
 def test_penalties_claimed_for_a_ratio_of_two_are_a_thousand_times_too_large(
-    name: str, levels: PairLevels, claimed: float, factor: float
+    levels: PairLevels, claimed: float, factor: float
 ) -> None:
-    assert claimed / l2_for_separation(levels, separation=2.0) == pytest.approx(factor, rel=1e-3), (
-        name
-    )
-    assert separation_at(levels, l2=claimed) > 0.8 * largest_separation(levels)
+    needed = th.l2_for_separation(levels, separation=2.0)
+    assert claimed / needed == pytest.approx(factor, rel=1e-3)
+    assert th.separation_at(levels, l2=claimed) > 0.8 * th.largest_separation(levels)
 
 
 def test_coefficients_are_not_the_same_at_every_temperature() -> None:
@@ -274,13 +235,13 @@ def test_coefficients_are_not_the_same_at_every_temperature() -> None:
     cold, hot = (optimum[temperature].reshape(2, 2) for temperature in (1.0, 4.0))
     np.testing.assert_allclose(hot, 4 * cold, atol=1e-4)
     assert np.abs(hot - cold).max() > 1
-    averaging = LabelAveraging.from_features(features)
-    (fitted,) = softmax_rounds(averaging, targets, l2=l2, n_rounds=1)
+    averaging = th.LabelAveraging.from_features(features)
+    (fitted,) = th.softmax_rounds(averaging, targets, l2=l2, n_rounds=1)
     for temperature, coef in ((1.0, cold), (4.0, hot)):
         np.testing.assert_allclose(
             softmax(features @ coef.T / temperature), fitted.outputs, atol=1e-5
         )
-        alpha = sample_coefficients(targets, fitted.outputs, l2=l2, temperature=temperature)
+        alpha = th.sample_coefficients(targets, fitted.outputs, l2=l2, temperature=temperature)
         np.testing.assert_allclose(alpha.T @ features, coef, atol=1e-4)
         # Of the linear theory, whose logits are K (y - 1/K) at any temperature.
         linear = averaging.coef(targets, l2=l2, n_rounds=2, temperature=temperature)
@@ -304,17 +265,8 @@ def test_noise_that_many_rounds_stand(
     model = CorrelationModel.case_4(
         superclass=superclass, same_class=0.4, same_superclass=0.1, n_per_class=100
     )
-    tolerated = noise_tolerated(
+    tolerated = th.noise_tolerated(
         lambda rate: (1 - rate) * np.eye(4) + rate * wrong_shares,
         lambda shares: type_outputs(model, shares, l2=FIGURE_L2, n_rounds=40),
     )
     np.testing.assert_allclose(tolerated.highest, limit, atol=1e-6)
-
-
-def test_plain_newton_is_the_algorithms_equation() -> None:
-    """The oracle of the exact softmax satisfies the equation Algorithm 1 is after."""
-    problem = random_problem(3)
-    outputs = exact_round(problem.gram, problem.one_hot, 0.05)
-    logits = problem.gram @ (problem.one_hot - outputs) / (len(outputs) * 0.05)
-    implied = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(outputs, implied, rtol=0, atol=1e-12)

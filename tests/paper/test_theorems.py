@@ -1,68 +1,57 @@
 """One test per theorem, lemma, corollary and claim of the paper's theory."""
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from paper.as_printed import printed_condition, sufficient_condition
 from theory.dense import (
     Problem,
     balanced_corruption,
     block_correlation,
-    circulant,
     margins,
+    random_problem,
     rounds,
     symmetric,
+    top_labels,
 )
-from theory.problems import FIGURE, FIGURE_L2
-from twohot.theory import (
-    CorrelationModel,
-    LabelAveraging,
-    PairLevels,
-    Shrinkage,
-    Verdict,
-    average_labels,
-    davis_kahan,
-    evolving_outputs,
-    judge,
-    l2_for_separation,
-    label_gaps,
-    largest_separation,
-    lemma_outputs,
-    partial_label_guarantee,
-    population_rounds,
-    printed_condition,
-    rounds_condition,
-    rounds_needed,
-    sample_coefficients,
-    separation_at,
-    shrinkage,
-    shrinkage_factors,
-    softmax_error,
-    softmax_rounds,
-    sufficient_condition,
-    type_outputs,
-    uniform_perturbation,
-    unseen_outputs,
-)
+from theory.problems import FIGURE, FIGURE_L2, model_of
+from twohot import theory as th
+from twohot.theory import CorrelationModel, PairLevels, Verdict, judge, type_outputs
+from twohot_paper.perturbed_gram import uniform_perturbation
 
 
-def block_setting(rng: np.random.Generator) -> tuple[CorrelationModel, Shrinkage, list[int], float]:
+def block_setting(
+    rng: np.random.Generator,
+) -> tuple[CorrelationModel, th.Shrinkage, list[int], float]:
     """Draw a random setting of the paper: superclasses of 2 to 4, q/p up to 3."""
     superclass = [[0, 0, 0, 0], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0]][rng.integers(4)]
     d, c = np.sort(rng.uniform(0, 0.9, size=2))
     levels = PairLevels(len(superclass), float(rng.integers(20, 300)), c, d)
-    separation = 1 + rng.uniform(0.1, 0.9) * min(largest_separation(levels) - 1, 2.2)
-    l2 = l2_for_separation(levels, separation=separation)
+    separation = 1 + rng.uniform(0.1, 0.9) * min(th.largest_separation(levels) - 1, 2.2)
+    l2 = th.l2_for_separation(levels, separation=separation)
     known = {
         "superclass": superclass,
         "same_class": c,
         "same_superclass": d,
         "n_per_class": levels.n_per_class,
     }
-    return CorrelationModel.case_4(**known), shrinkage(**known, l2=l2), superclass, l2
+    return CorrelationModel.case_4(**known), th.shrinkage(**known, l2=l2), superclass, l2
+
+
+def settings(seed: int, count: int, diagonal: tuple[float, float]) -> Iterator[tuple[Any, ...]]:
+    """Draw models, what a round keeps, balanced corruptions, penalties and rounds."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        model, kept, superclass, l2 = block_setting(rng)
+        corruption = balanced_corruption(rng, superclass, rng.uniform(*diagonal))
+        yield model, kept, corruption, l2, int(rng.integers(1, 9))
 
 
 def test_the_page_of_theorems_names_tests_that_exist() -> None:
@@ -74,27 +63,12 @@ def test_the_page_of_theorems_names_tests_that_exist() -> None:
         assert f"\ndef {name}(" in (root / path).read_text("utf-8")
 
 
-def test_theorem_3_1_label_averaging() -> None:
-    """Outputs of round t are the labels times the t-th power of one averaging matrix."""
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(30, 5))
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
-    targets, gram, l2 = np.eye(3)[rng.integers(3, size=30)], features @ features.T, 1e-3
-    ridge = 3 * 30 * l2
-    one = np.eye(30) - np.linalg.inv(np.eye(30) + gram / ridge)
-    for t in range(5):
-        truth = 1 / 3 + np.linalg.matrix_power(one, t) @ (targets - 1 / 3)
-        np.testing.assert_allclose(
-            average_labels(gram, targets, l2=l2, n_rounds=t), truth, rtol=0, atol=1e-11
-        )
-
-
 def test_section_3_top_eigenvectors_take_over() -> None:
     """Eigenvalues of the averaging matrix keep their order and spread apart with the round."""
     values = FIGURE.spectrum().values()
     ratios = []
     for t in range(1, 7):
-        factors = shrinkage_factors(values, ridge=FIGURE.ridge(FIGURE_L2), n_rounds=t)
+        factors = th.shrinkage_factors(values, ridge=FIGURE.ridge(FIGURE_L2), n_rounds=t)
         assert (np.diff(factors) <= 1e-15).all()
         ratios.append(factors[3] / factors[4])
     np.testing.assert_allclose(ratios, ratios[0] ** np.arange(1, 7))
@@ -128,7 +102,7 @@ def test_section_3_perturbed_eigenvectors_stay_within_davis_and_kahan() -> None:
     values = np.linalg.eigvalsh(gram)
     for amplitude in (0.01, 0.1, 0.4):
         noise = uniform_perturbation(40, amplitude=amplitude, seed=0)
-        found = davis_kahan(gram, gram + noise, n_leading=4)
+        found = th.davis_kahan(gram, gram + noise, n_leading=4)
         norm = np.linalg.norm(noise, ord=2)
         assert found.perturbation_norm == pytest.approx(norm)
         assert found.eigengap == pytest.approx(values[-4] - values[-5])
@@ -138,7 +112,7 @@ def test_section_3_perturbed_eigenvectors_stay_within_davis_and_kahan() -> None:
         assert found.sin_angle == pytest.approx(np.linalg.norm(beyond, ord=2), abs=1e-9)
         assert found.sin_angle <= min(found.bound, 1.0)
     # Two directions a gap of 1 apart, and the E that turns one into the other: sin 45° > ‖E‖/gap.
-    swapped = davis_kahan(np.diag([1.0, 0.0]), np.array([[0.5, 0.1], [0.1, 0.5]]), n_leading=1)
+    swapped = th.davis_kahan(np.diag([1.0, 0.0]), np.array([[0.5, 0.1], [0.1, 0.5]]), n_leading=1)
     assert swapped.sin_angle == pytest.approx(np.sqrt(0.5))
     assert swapped.perturbation_norm < swapped.sin_angle <= swapped.bound
 
@@ -150,12 +124,12 @@ def test_lemma_4_1_is_the_output_of_every_sample() -> None:
     counts = rng.multinomial(12, rng.dirichlet(np.ones(5)), size=5)
     correlation = block_correlation(superclass, 0.5, 0.3, 0.0)
     problem = Problem(correlation, np.ones(5), counts, 4e-3)
-    kept = shrinkage(
+    kept = th.shrinkage(
         superclass=superclass, same_class=0.5, same_superclass=0.3, n_per_class=12, l2=4e-3
     )
     for t in range(6):
         truth = rounds(problem.gram, problem.one_hot, problem.ridge, t)
-        outputs = lemma_outputs(problem.corruption, superclass=superclass, kept=kept.after(t))
+        outputs = th.lemma_outputs(problem.corruption, superclass=superclass, kept=kept.after(t))
         by_sample = outputs[problem.true_labels, problem.given_labels]
         np.testing.assert_allclose(by_sample, truth, rtol=0, atol=1e-12)
 
@@ -164,11 +138,11 @@ def test_lemma_4_1_weights_shift_from_labels_to_classes_to_uniform() -> None:
     """Clean outputs fall, noisy samples come to their class, and in the end all is uniform."""
     corruption = np.kron(np.eye(2), [[0.7, 0.3], [0.3, 0.7]])
     superclass = [0, 0, 1, 1]
-    kept = shrinkage(
+    kept = th.shrinkage(
         superclass=superclass, same_class=0.4, same_superclass=0.1, n_per_class=50, l2=1e-3
     )
     first, fifth, last = (
-        lemma_outputs(corruption, superclass=superclass, kept=kept.after(t)) for t in (1, 5, 500)
+        th.lemma_outputs(corruption, superclass=superclass, kept=kept.after(t)) for t in (1, 5, 500)
     )
     assert first[0, 0, 0] > fifth[0, 0, 0]
     assert first[0, 1].argmax() == 1  # the given label
@@ -178,41 +152,37 @@ def test_lemma_4_1_weights_shift_from_labels_to_classes_to_uniform() -> None:
     np.testing.assert_allclose(last, 0.25, atol=1e-6)
 
 
-def test_theorem_4_1_condition_and_converse() -> None:
-    """On 300 random settings the condition decides exactly, where there is noise and no tie."""
-    rng = np.random.default_rng(1)
-    decided = {Verdict.RIGHT: 0, Verdict.WRONG: 0}
-    for _ in range(300):
-        model, kept, superclass, l2 = block_setting(rng)
-        corruption = balanced_corruption(rng, superclass, rng.uniform(0.2, 0.95))
-        t = int(rng.integers(1, 9))
-        claimed = rounds_condition(corruption, separation=kept.separation, n_rounds=t)
+def verdicts_decided(drawn: Iterator[tuple[Any, ...]]) -> Counter[Verdict]:
+    """Check the theorem's verdict of every class, and count the verdicts."""
+    decided: Counter[Verdict] = Counter()
+    for model, kept, corruption, l2, t in drawn:
+        claimed = th.rounds_condition(corruption, separation=kept.separation, n_rounds=t)
         found = judge(type_outputs(model, corruption, l2=l2, n_rounds=t))
         assert claimed.verdicts == found.verdicts
-        for verdict in found.verdicts:
-            decided[verdict] += 1
-    assert min(decided.values()) > 100
+        decided.update(found.verdicts)
+    return decided
+
+
+def test_theorem_4_1_condition_and_converse() -> None:
+    """On 300 random settings the condition decides exactly, where there is noise and no tie."""
+    decided = verdicts_decided(settings(1, 300, (0.2, 0.95)))
+    assert min(decided[Verdict.RIGHT], decided[Verdict.WRONG]) > 100
 
 
 def test_theorem_4_1_holds_for_symmetric_noise_across_superclasses() -> None:
     """Labels leave their superclass, against its assumption, and it still decides exactly."""
     rng = np.random.default_rng(8)
-    decided = {Verdict.RIGHT: 0, Verdict.WRONG: 0}
-    for _ in range(200):
-        model, kept, superclass, l2 = block_setting(rng)
-        corruption = symmetric(len(superclass), rng.uniform(0.05, 0.9))
-        t = int(rng.integers(1, 9))
-        claimed = rounds_condition(corruption, separation=kept.separation, n_rounds=t)
-        found = judge(type_outputs(model, corruption, l2=l2, n_rounds=t))
-        assert claimed.verdicts == found.verdicts
-        decided[found.verdicts[0]] += 1
-    assert min(decided.values()) > 30
+    decided = verdicts_decided(
+        (model, kept, symmetric(len(corruption), rng.uniform(0.05, 0.9)), l2, t)
+        for model, kept, corruption, l2, t in settings(8, 200, (0.5, 0.6))
+    )
+    assert min(decided[Verdict.RIGHT], decided[Verdict.WRONG]) > 100
 
 
 def test_theorem_4_1_converse_fails_without_noise() -> None:
     """As printed, C = I and a threshold above 1 "fails"; the clean classes are right."""
     corruption, separation = np.eye(4), 1.5
-    condition = rounds_condition(corruption, separation=separation, n_rounds=1)
+    condition = th.rounds_condition(corruption, separation=separation, n_rounds=1)
     assert (condition.gaps < condition.threshold).all()  # what the printed converse looks at
     assert condition.holds
     assert judge(type_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=1)).holds
@@ -220,22 +190,18 @@ def test_theorem_4_1_converse_fails_without_noise() -> None:
 
 def test_theorem_4_1_converse_pair_by_pair() -> None:
     """C_kk < C_kk' + threshold: the samples of k labelled k' are wrong, others of k need not be."""
-    rng = np.random.default_rng(11)
     decided = np.zeros(2, dtype=int)
     apart = 0  # classes of which one label's samples are wrong and another's right
-    for _ in range(200):
-        model, kept, superclass, l2 = block_setting(rng)
-        corruption = balanced_corruption(rng, superclass, rng.uniform(0.2, 0.95))
-        t = int(rng.integers(1, 9))
-        claimed = rounds_condition(corruption, separation=kept.separation, n_rounds=t)
+    for model, kept, corruption, l2, t in settings(11, 200, (0.2, 0.95)):
+        claimed = th.rounds_condition(corruption, separation=kept.separation, n_rounds=t)
         found = type_outputs(model, corruption, l2=l2, n_rounds=t).margins()
-        noisy = (corruption > 0) & ~np.eye(len(superclass), dtype=bool)
+        noisy = (corruption > 0) & ~np.eye(len(corruption), dtype=bool)
         assert (found[claimed.misclassified] < 0).all()
         # Where the true label is the commonest, a sample is wrong for no other reason.
         common = noisy & (claimed.gaps > 0)[:, None]
         np.testing.assert_array_equal(claimed.misclassified[common], found[common] < 0)
         decided += [np.count_nonzero(found[common] < 0), np.count_nonzero(found[common] > 0)]
-        wrong = [claimed.misclassified[k][common[k]] for k in range(len(superclass))]
+        wrong = [claimed.misclassified[k][row] for k, row in enumerate(common)]
         apart += sum(each.any() and not each.all() for each in wrong)
     assert decided.min() > 100
     assert apart > 20
@@ -243,27 +209,22 @@ def test_theorem_4_1_converse_pair_by_pair() -> None:
 
 def test_theorem_4_1_rounds_between_which_a_class_turns_right() -> None:
     """Eq. 12: the round that is counted is right, the one before it is not, class by class."""
-    rng = np.random.default_rng(12)
-    counted = []
-    for _ in range(150):
-        model, kept, superclass, l2 = block_setting(rng)
-        corruption = balanced_corruption(rng, superclass, rng.uniform(0.3, 0.8))
-        needed = rounds_needed(corruption, separation=kept.separation)
-        assert needed.overall == needed.per_class.max()
+    counted = set()
+    for model, kept, corruption, l2, _ in settings(12, 50, (0.3, 0.8)):
+        needed = th.rounds_needed(corruption, separation=kept.separation)
+        tried = th.rounds_until_right(model, corruption, l2=l2)
+        rounds_one_by_one = th.outputs_by_round(model, corruption, l2=l2, n_rounds=20)
+        right = [judge(each).verdicts for each in rounds_one_by_one]
+        np.testing.assert_array_equal(tried.per_class, needed.per_class)
+        assert needed.overall == needed.per_class.max() == tried.overall
         for k, t in enumerate(needed.per_class):
-            if not np.delete(corruption[k], k).any():
-                assert t == 1
-            elif np.isinf(t):
+            if np.isinf(t):
                 assert corruption[k, k] <= np.delete(corruption[k], k).max() + 1e-12
-            elif t <= 30:
-                at, before = (
-                    judge(type_outputs(model, corruption, l2=l2, n_rounds=n)).verdicts[k]
-                    for n in (int(t), int(t) - 1)
-                )
-                assert at is Verdict.RIGHT
-                assert before is not Verdict.RIGHT
-                counted.append(t)
-    assert len(set(counted)) > 8
+            elif t <= 20:
+                assert right[int(t) - 1][k] is Verdict.RIGHT
+                assert t == 1 or right[int(t) - 2][k] is not Verdict.RIGHT
+                counted.add(t)
+    assert len(counted) > 5
 
 
 def test_theorem_4_1_needs_balanced_given_labels() -> None:
@@ -272,35 +233,31 @@ def test_theorem_4_1_needs_balanced_given_labels() -> None:
     model = CorrelationModel.case_3(
         n_classes=4, same_class=0.4, same_superclass=0.35, n_per_class=20
     )
-    kept = shrinkage(
+    kept = th.shrinkage(
         superclass=[0] * 4, same_class=0.4, same_superclass=0.35, n_per_class=20, l2=0.01
     )
-    assert label_gaps(corruption).min() > 1 / (kept.separation**3 - 1)  # what is printed
+    assert th.label_gaps(corruption).min() > 1 / (kept.separation**3 - 1)  # what is printed
     found = judge(type_outputs(model, corruption, l2=0.01, n_rounds=3))
     assert [str(verdict) for verdict in found.verdicts] == ["right", "wrong", "wrong", "wrong"]
-    for ask in (rounds_needed, partial(rounds_condition, n_rounds=3)):
+    for ask in (th.rounds_needed, partial(th.rounds_condition, n_rounds=3)):
         with pytest.raises(ValueError, match=r"corruption is not balanced: column 0 sums to 1\.9"):
             ask(corruption, separation=kept.separation)
 
 
 def test_population_accuracy_is_the_teachers_from_the_start() -> None:
     """Unseen samples are right in every round, while half the training samples are not."""
-    corruption = symmetric(4, 0.5)
+    half = symmetric(4, 0.5)
     for t in (1, 2, 6):
         assert (
-            unseen_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=t).argmax(axis=1)
-            == np.arange(4)
+            th.unseen_outputs(FIGURE, half, l2=FIGURE_L2, n_rounds=t).argmax(axis=1) == np.arange(4)
         ).all()
-    rng = np.random.default_rng(9)
-    for _ in range(100):
-        model, _, superclass, l2 = block_setting(rng)
-        balanced = balanced_corruption(rng, superclass, rng.uniform(0.1, 0.6))
-        outputs = unseen_outputs(model, balanced, l2=l2, n_rounds=int(rng.integers(1, 5)))
-        right = outputs.argmax(axis=1) == np.arange(len(superclass))
-        np.testing.assert_array_equal(right, printed_condition(balanced))
-    trained = type_outputs(FIGURE, corruption, l2=FIGURE_L2, n_rounds=1)
+    for model, _, corruption, l2, t in settings(9, 100, (0.1, 0.6)):
+        right = th.unseen_outputs(model, corruption, l2=l2, n_rounds=t).argmax(axis=1)
+        truth = np.arange(len(corruption))
+        np.testing.assert_array_equal(right == truth, printed_condition(corruption))
+    trained = type_outputs(FIGURE, half, l2=FIGURE_L2, n_rounds=1)
     assert trained.accuracy() == pytest.approx(0.5)
-    (exact,) = population_rounds(FIGURE, corruption, l2=FIGURE_L2, n_rounds=1)
+    (exact,) = th.population_rounds(FIGURE, half, l2=FIGURE_L2, n_rounds=1)
     assert (exact.unseen.argmax(axis=1) == np.arange(4)).all()
     assert exact.predicted.accuracy() == pytest.approx(0.5)
 
@@ -313,20 +270,18 @@ def test_population_accuracy_needs_balanced_given_labels() -> None:
     )
     assert printed_condition(corruption).all()
     for t in (1, 2, 6):
-        outputs = unseen_outputs(model, corruption, l2=0.01, n_rounds=t)
+        outputs = th.unseen_outputs(model, corruption, l2=0.01, n_rounds=t)
         assert outputs.argmax(axis=1).tolist() == [0, 0, 0, 0]
 
 
 def test_theorem_5_1_truth_is_among_the_teachers_top_two() -> None:
     """The part of the proof that holds, on 200 random doubly stochastic corruptions."""
-    rng = np.random.default_rng(2)
     satisfied = 0
-    for _ in range(200):
-        model, _, superclass, l2 = block_setting(rng)
-        corruption = balanced_corruption(rng, superclass, rng.uniform(0.3, 0.8))
-        guarantee = partial_label_guarantee(model, corruption, l2=l2)
-        satisfied += guarantee.printed.sum()
-        assert guarantee.truth_in_candidates[guarantee.printed].all()
+    for model, _, corruption, l2, _ in settings(2, 200, (0.3, 0.8)):
+        printed = printed_condition(corruption)
+        satisfied += printed.sum()
+        found = th.partial_label_condition(model, corruption, l2=l2)
+        assert found.truth_is_candidate[printed].all()
     assert satisfied > 300
 
 
@@ -338,39 +293,45 @@ def test_theorem_5_1_truth_is_not_among_the_top_two_without_its_condition() -> N
     top_two = np.argsort(teacher, axis=1)[:, -2:]
     contained = (top_two == problem.true_labels[:, None]).any(axis=1)
     expected = [bool(contained[problem.true_labels == a].all()) for a in range(3)]
-    model = CorrelationModel.case_3(
-        n_classes=3, same_class=0.4, same_superclass=0.1, n_per_class=20
-    )
-    found = partial_label_guarantee(model, problem.corruption, l2=1e-3)
-    assert found.truth_in_candidates.tolist() == expected == [False, True, True]
-    assert found.printed.tolist() == [False, True, True]
+    found = th.partial_label_condition(model_of(problem), problem.corruption, l2=1e-3)
+    assert found.truth_is_candidate.tolist() == expected == [False, True, True]
+    assert printed_condition(problem.corruption).tolist() == expected
 
 
 def test_theorem_5_1_exact_test_against_samples_counted_one_by_one() -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        counts = circulant(rng.multinomial(25, [0.4, 0.3, 0.2, 0.1])).astype(int)
-        correlation = block_correlation([0] * 4, 0.4, 0.2, 0.0)
-        problem = Problem(correlation, np.ones(4), counts, 10 ** rng.uniform(-4, -2))
-        model = CorrelationModel.from_correlation(correlation, class_sizes=25)
-        found = partial_label_guarantee(model, problem.corruption, l2=problem.l2)
-        student = found.exact
+    """The corrected condition on 1,000 random problems, students fitted sample by sample.
+
+    Correlations (indefinite ones too), class sizes, corruptions, penalties and the number of
+    candidates are random. Problems with a tie, within the rounding of dense solves, decide nothing.
+    """
+    clear, problems, seed = 1e-7, 0, 0
+    decided = {Verdict.RIGHT: 0, Verdict.WRONG: 0}
+    while problems < 1000:
+        problem, seed = random_problem(seed), seed + 1
+        n_candidates = 1 + seed % problem.n_classes
         teacher = rounds(problem.gram, problem.one_hot, problem.ridge, 1)
-        targets = np.zeros_like(teacher)
-        for row, target in zip(teacher.round(10), targets, strict=True):
-            first, second = np.sort(row)[::-1][:2]
-            tied = row == second
-            target[row > second] = 1 / 2
-            target[tied] = (2 - (row > second).sum()) / 2 / tied.sum()
-            assert first >= second
-        outputs = rounds(problem.gram, targets, problem.ridge, 1)
-        by_sample = margins(outputs, problem.true_labels)
-        smallest = [by_sample[problem.true_labels == a].min() for a in range(4)]
-        np.testing.assert_allclose(student.margins, smallest, rtol=0, atol=1e-10)
+        ordered = np.sort(teacher, axis=1)[:, ::-1]
+        apart = ordered[:, :-1] - ordered[:, 1:]
+        if apart[:, n_candidates - 1 : n_candidates].min(initial=1.0) < clear:
+            continue
+        problems += 1
+        found = th.partial_label_condition(
+            model_of(problem), problem.corruption, l2=problem.l2, n_candidates=n_candidates
+        )
+        targets = top_labels(teacher, n_candidates)
+        student = rounds(problem.gram, targets, problem.ridge, 1)
+        by_sample = margins(student, problem.true_labels)
+        smallest = [by_sample[problem.true_labels == a].min() for a in range(problem.n_classes)]
+        np.testing.assert_allclose(found.class_slack, smallest, rtol=0, atol=clear)
+        for verdict, margin in zip(found.verdicts, smallest, strict=True):
+            if abs(margin) > clear:
+                assert verdict is (Verdict.RIGHT if margin > 0 else Verdict.WRONG)
+                decided[verdict] += 1
+    assert min(decided.values()) > 300
 
 
 def test_theorem_5_1_sufficient_condition_is_sufficient() -> None:
-    """The corrected condition, on 400 random settings with superclasses of three and more."""
+    """On 400 random settings with superclasses of three and more."""
     rng = np.random.default_rng(4)
     promised = 0
     for _ in range(400):
@@ -383,29 +344,12 @@ def test_theorem_5_1_sufficient_condition_is_sufficient() -> None:
         }
         l2 = 10 ** rng.uniform(-4, -2.5)
         corruption = balanced_corruption(rng, superclass, rng.uniform(0.35, 0.6))
-        safe = sufficient_condition(
-            corruption, superclass=superclass, kept=shrinkage(**known, l2=l2)
-        )
-        found = partial_label_guarantee(CorrelationModel.case_4(**known), corruption, l2=l2)
+        kept = th.shrinkage(**known, l2=l2)
+        safe = sufficient_condition(corruption, superclass=superclass, kept=kept)
+        found = th.partial_label_condition(CorrelationModel.case_4(**known), corruption, l2=l2)
         promised += safe.sum()
-        assert all(
-            verdict is Verdict.RIGHT
-            for verdict, is_safe in zip(found.exact.verdicts, safe, strict=True)
-            if is_safe
-        )
+        assert (found.class_slack[safe] > 0).all()
     assert promised > 300
-
-
-def test_theorem_5_1_sufficient_condition_asks_for_one_commonest_wrong_label() -> None:
-    """Where two tie there is no ỹ to argue with: nothing is promised, the exact test decides."""
-    known = {"same_class": 0.5, "same_superclass": 0.01, "n_per_class": 100}
-    kept = shrinkage(superclass=[0] * 4, **known, l2=3e-4)
-    model = CorrelationModel.case_3(n_classes=4, **known)
-    for row, promised in (([0.5, 0.25, 0.15, 0.1], True), ([0.5, 0.2, 0.2, 0.1], False)):
-        corruption = circulant(row)
-        safe = sufficient_condition(corruption, superclass=[0] * 4, kept=kept)
-        assert safe.tolist() == [promised] * 4
-        assert partial_label_guarantee(model, corruption, l2=3e-4).holds
 
 
 def test_corollary_evolving_features() -> None:
@@ -420,15 +364,17 @@ def test_corollary_evolving_features() -> None:
             {"superclass": superclass, "same_class": c, "same_superclass": d, "n_per_class": n}
             for c, d in levels
         ]
-        kept = Shrinkage.product([shrinkage(**each, l2=l2) for each in known])
+        kept = th.Shrinkage.product([th.shrinkage(**each, l2=l2) for each in known])
         corruption = balanced_corruption(rng, superclass, rng.uniform(0.2, 0.9))
         found = judge(
-            evolving_outputs([CorrelationModel.case_4(**each) for each in known], corruption, l2=l2)
+            th.evolving_outputs(
+                [CorrelationModel.case_4(**each) for each in known], corruption, l2=l2
+            )
         )
-        claimed = rounds_condition(corruption, separation=kept.separation, n_rounds=1)
+        claimed = th.rounds_condition(corruption, separation=kept.separation, n_rounds=1)
         assert claimed.verdicts == found.verdicts
     separations = [
-        separation_at(PairLevels(5, n, same_class, 0.1), l2=l2) for same_class in (0.2, 0.5, 0.8)
+        th.separation_at(PairLevels(5, n, same_class, 0.1), l2=l2) for same_class in (0.2, 0.5, 0.8)
     ]
     assert separations == sorted(separations)
 
@@ -439,7 +385,7 @@ def test_appendix_c_larger_correlation_in_classes_raises_separation() -> None:
     for _ in range(400):
         d, low, high = np.sort(rng.uniform(0, 0.95, size=3))
         size, l2 = float(rng.integers(20, 300)), float(10 ** rng.uniform(-6, -1))
-        less, more = (separation_at(PairLevels(4, size, c, d), l2=l2) for c in (low, high))
+        less, more = (th.separation_at(PairLevels(4, size, c, d), l2=l2) for c in (low, high))
         assert more > less
 
 
@@ -448,9 +394,11 @@ def test_appendix_temperature_changes_no_output() -> None:
     rng = np.random.default_rng(6)
     features, l2 = rng.normal(size=(20, 4)), 0.05
     targets = np.eye(3)[rng.integers(3, size=20)]
-    (fitted,) = softmax_rounds(LabelAveraging.from_features(features), targets, l2=l2, n_rounds=1)
+    (fitted,) = th.softmax_rounds(
+        th.LabelAveraging.from_features(features), targets, l2=l2, n_rounds=1
+    )
     for temperature in (0.5, 1.0, 4.0):
-        alpha = sample_coefficients(targets, fitted.outputs, l2=l2, temperature=temperature)
+        alpha = th.sample_coefficients(targets, fitted.outputs, l2=l2, temperature=temperature)
         coef = alpha.T @ features
         logits = features @ coef.T / temperature
         exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -466,8 +414,8 @@ def test_claim_the_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
     corruption = symmetric(4, 0.5)
     at = {
         n: (
-            softmax_error(FIGURE.with_class_sizes(n), corruption, l2=1e-4, n_rounds=3),
-            softmax_error(FIGURE.with_class_sizes(n), corruption, l2=0.5 / (16 * n), n_rounds=3),
+            th.softmax_error(FIGURE.with_class_sizes(n), corruption, l2=1e-4, n_rounds=3),
+            th.softmax_error(FIGURE.with_class_sizes(n), corruption, l2=0.5 / (16 * n), n_rounds=3),
         )
         for n in (1e4, 1e6, 1e8)
     }
@@ -479,7 +427,7 @@ def test_claim_the_softmax_error_is_negligible_only_at_fixed_penalty() -> None:
 
 def test_claim_third_round_rights_half_wrong_labels_exactly() -> None:
     """Figure 3: at 50 % noise the truth overtakes the given label from the third round on."""
-    fitted = population_rounds(FIGURE, symmetric(4, 0.5), l2=FIGURE_L2, n_rounds=6)
+    fitted = th.population_rounds(FIGURE, symmetric(4, 0.5), l2=FIGURE_L2, n_rounds=6)
     overtaken = [
         each.predicted.outputs[0, 1, 0] > each.predicted.outputs[0, 1, 1] for each in fitted
     ]
@@ -489,6 +437,6 @@ def test_claim_third_round_rights_half_wrong_labels_exactly() -> None:
 def test_claim_linear_theory_can_be_wrong_about_accuracy() -> None:
     """n = 100, l2 = 1e-4, round 6: linear 100 %, exact 50 %."""
     linear = type_outputs(FIGURE, symmetric(4, 0.5), l2=1e-4, n_rounds=6)
-    exact = population_rounds(FIGURE, symmetric(4, 0.5), l2=1e-4, n_rounds=6)[-1]
+    exact = th.population_rounds(FIGURE, symmetric(4, 0.5), l2=1e-4, n_rounds=6)[-1]
     assert linear.accuracy() == pytest.approx(1.0)
     assert exact.predicted.accuracy() == pytest.approx(0.5)

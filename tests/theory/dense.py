@@ -4,6 +4,7 @@ Nothing here is imported from the package; everything is float64 and small.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,39 +33,36 @@ class Problem:
     def corruption(self) -> np.ndarray:
         return self.counts / self.class_sizes[:, None]
 
-    @property
-    def samples(self) -> list[tuple[int, int]]:
-        classes = range(self.n_classes)
-        return [(a, b) for a in classes for b in classes for _ in range(self.counts[a, b])]
-
-    @property
+    @cached_property
     def true_labels(self) -> np.ndarray:
-        return np.array([a for a, _ in self.samples])
+        return np.repeat(np.arange(self.n_classes), self.class_sizes)
 
-    @property
+    @cached_property
     def given_labels(self) -> np.ndarray:
-        return np.array([b for _, b in self.samples])
+        return listed_labels(self.counts)
 
-    @property
+    @cached_property
     def gram(self) -> np.ndarray:
-        samples = self.samples
-        gram = np.empty((len(samples), len(samples)))
-        for i, (a, _) in enumerate(samples):
-            for j, (b, _) in enumerate(samples):
-                gram[i, j] = self.squared_norms[a] if i == j else self.correlation[a, b]
+        gram = self.correlation[np.ix_(self.true_labels, self.true_labels)]
+        np.fill_diagonal(gram, self.squared_norms[self.true_labels])
         return gram
 
     @property
     def ridge(self) -> float:
-        return self.n_classes * len(self.samples) * self.l2
+        return self.n_classes * len(self.true_labels) * self.l2
 
     @property
     def one_hot(self) -> np.ndarray:
         return np.eye(self.n_classes)[self.given_labels]
 
     def tolerance(self) -> float:
-        condition = np.linalg.cond(self.ridge * np.eye(len(self.samples)) + self.gram)
+        condition = np.linalg.cond(self.ridge * np.eye(len(self.gram)) + self.gram)
         return min(PER_CONDITION * condition, AT_MOST)
+
+
+def listed_labels(counts: np.ndarray) -> np.ndarray:
+    """Given labels of samples sorted by true class, from whole counts."""
+    return np.concatenate([np.repeat(np.arange(len(counts)), row) for row in counts])
 
 
 def random_problem(
@@ -122,13 +120,10 @@ def exact_round(gram: np.ndarray, targets: np.ndarray, l2: float) -> np.ndarray:
     for _ in range(60):
         outputs = softmax(logits)
         error = logits - slope @ (targets - outputs)
-        jacobian = np.eye(n_samples * n_classes)
-        for i in range(n_samples):
-            for j in range(n_samples):
-                bend = np.diag(outputs[j]) - np.outer(outputs[j], outputs[j])
-                rows = slice(i * n_classes, (i + 1) * n_classes)
-                columns = slice(j * n_classes, (j + 1) * n_classes)
-                jacobian[rows, columns] += slope[i, j] * bend
+        bends = np.einsum("jk,kl->jkl", outputs, np.eye(n_classes))
+        bends -= outputs[:, :, None] * outputs[:, None, :]
+        jacobian = np.einsum("ij,jkl->ikjl", slope, bends).reshape(2 * (targets.size,))
+        jacobian[np.diag_indices_from(jacobian)] += 1
         step = np.linalg.solve(jacobian, error.ravel()).reshape(logits.shape)
         logits = logits - step
         if np.abs(step).max() < 1e-13:
@@ -185,15 +180,9 @@ def block_correlation(
     superclass: list[int], same_class: float, same_superclass: float, elsewhere: float
 ) -> np.ndarray:
     """Class correlation of Cases I-V, entry by entry."""
-    n_classes = len(superclass)
-    correlation = np.empty((n_classes, n_classes))
-    for a in range(n_classes):
-        for b in range(n_classes):
-            if a == b:
-                correlation[a, b] = same_class
-            else:
-                related = superclass[a] == superclass[b]
-                correlation[a, b] = same_superclass if related else elsewhere
+    groups = np.asarray(superclass)
+    correlation = np.where(groups[:, None] == groups, same_superclass, elsewhere)
+    np.fill_diagonal(correlation, same_class)
     return correlation
 
 
@@ -223,9 +212,6 @@ def balanced_corruption(
 
 def margins(outputs: np.ndarray, true_labels: np.ndarray) -> np.ndarray:
     """Output at the truth minus the largest other output, sample by sample."""
-    return np.array(
-        [
-            row[truth] - max(value for k, value in enumerate(row) if k != truth)
-            for row, truth in zip(outputs, true_labels, strict=True)
-        ]
-    )
+    others = outputs.copy()
+    np.put_along_axis(others, true_labels[:, None], -np.inf, axis=1)
+    return outputs[np.arange(len(outputs)), true_labels] - others.max(axis=1)

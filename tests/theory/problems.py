@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from theory.dense import Problem
+from theory.dense import Problem, block_correlation, circulant, symmetric
 from twohot.theory import CorrelationModel
 
 # The same examples in every run: a failure is reproduced by running the test again.
@@ -24,13 +24,29 @@ FIGURE = CorrelationModel.case_3(n_classes=4, same_class=0.4, same_superclass=0.
 FIGURE_L2 = 3.125e-4
 FIGURE_SEPARATION = 1.8038585209003217
 
+# Correlation, samples a class, corruption and l2 where rounds fade fast between classes, and the
+# verdict of every round.
+LATE = {
+    "wrong for ever": (
+        block_correlation([0] * 4, 0.5, 0.45, 0.0),
+        200,
+        circulant([0.3, 0.5, 0.1, 0.1]),
+        0.05,
+        "wrong",
+    ),
+    "right for ever": (
+        block_correlation([0, 0, 0, 1, 1, 1], 0.5, 0.45, 0.0),
+        200,
+        np.kron(np.eye(2), circulant([0.5, 0.3, 0.2])),
+        0.01,
+        "right",
+    ),
+    "no features": (np.ones((3, 3)), 20, symmetric(3, 0.3), 1e-3, "tie"),
+    "no features, no noise": (np.ones((3, 3)), 20, np.eye(3), 1e-3, "tie"),
+}
+
 
 def model_of(problem: Problem) -> CorrelationModel:
     return CorrelationModel.from_correlation(
         problem.correlation, class_sizes=problem.class_sizes, squared_norms=problem.squared_norms
     )
-
-
-def listed_labels(counts: np.ndarray) -> np.ndarray:
-    """Given labels of samples sorted by true class, from whole counts."""
-    return np.concatenate([np.repeat(np.arange(len(counts)), row) for row in counts])

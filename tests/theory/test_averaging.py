@@ -6,11 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.dense import AT_MOST, PER_CONDITION, random_problem, rounds
-from theory.problems import ROUNDS, SEEDS, examples, model_of
+from theory.dense import AT_MOST, PER_CONDITION, rounds
+from theory.problems import ROUNDS, SEEDS, examples
 from twohot.theory import (
-    ClassReduction,
-    CorrelationModel,
     LabelAveraging,
     average_labels,
     sample_coefficients,
@@ -80,18 +78,6 @@ def test_averaging_matrix_is_the_power_of_one_round(seed: int, n_rounds: int) ->
     )
 
 
-@examples
-@given(SEEDS, ROUNDS)
-def test_class_reduction_agrees_with_means_over_samples(seed: int, n_rounds: int) -> None:
-    problem = random_problem(seed)
-    outputs = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds)
-    truth = [outputs[problem.true_labels == a].mean(axis=0) for a in range(problem.n_classes)]
-    reduction = ClassReduction(model_of(problem), l2=problem.l2)
-    uniform = 1 / problem.n_classes
-    means = uniform + reduction.class_means(problem.corruption - uniform, n_rounds=n_rounds)
-    np.testing.assert_allclose(means, truth, rtol=0, atol=problem.tolerance())
-
-
 def test_features_never_make_a_square_matrix_of_samples() -> None:
     """3,000 samples of 4 features are 96 kB; a square matrix of them would be 72 MB."""
     rng = np.random.default_rng(0)
@@ -104,18 +90,6 @@ def test_features_never_make_a_square_matrix_of_samples() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 30 * features.nbytes
-
-
-def test_late_rounds_keep_their_labels_in_deviations() -> None:
-    """After 60 rounds all outputs read 1/4; class means still tell the classes apart."""
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=10
-    )
-    given = np.concatenate([np.repeat((np.arange(4) + k) % 4, [5, 2, 2, 1]) for k in range(4)])
-    known = {"targets": np.eye(4)[given], "l2": 0.1, "n_rounds": 60}
-    averaging = LabelAveraging.from_gram(model.gram())
-    assert (averaging.outputs(**known) == 0.25).all()
-    assert (averaging.deviations(**known).argmax(axis=1) == model.true_labels()).all()
 
 
 @examples

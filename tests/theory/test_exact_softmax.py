@@ -1,5 +1,8 @@
 """The exact softmax: two solvers, a plain third, and the optimum's own law."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +13,7 @@ from theory.dense import (
     circulant,
     exact_round,
     exact_types,
+    listed_labels,
     random_problem,
     softmax,
     symmetric,
@@ -21,27 +25,41 @@ from theory.problems import (
     SEEDS,
     examples,
     few_examples,
-    listed_labels,
     model_of,
 )
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
+    SoftmaxRound,
     average_labels,
     outputs_by_round,
     population_partial_labels,
     population_rounds,
-    repair_gram,
     sample_coefficients,
     softmax_error,
     softmax_rounds,
-    uniform_perturbation,
 )
 from twohot.theory.exact_softmax import softmax_deviations
 
 COUNTS = circulant([50, 17, 17, 16]).astype(int)
 GIVEN = listed_labels(COUNTS)
 TRUE = np.repeat(np.arange(4), 100)
+PRECISE = pytest.mark.skipif(
+    np.finfo(np.longdouble).eps > 1e-18, reason="no more than double precision here"
+)
+
+
+def both_solvers(problem: Problem, l2: float, n_rounds: int) -> Iterator[tuple[SoftmaxRound, Any]]:
+    """Rounds by samples and by types, converged and at the fixed point, with equal outputs."""
+    averaging = LabelAveraging.from_gram(problem.gram)
+    dense = softmax_rounds(averaging, problem.one_hot, l2=l2, n_rounds=n_rounds)
+    types = population_rounds(model_of(problem), problem.corruption, l2=l2, n_rounds=n_rounds)
+    for by_sample, by_type in zip(dense, types, strict=True):
+        assert by_sample.converged
+        assert by_type.converged
+        assert max(by_sample.residual, by_type.residual) < 1e-12
+        listed = by_type.predicted.of(problem.true_labels, problem.given_labels)
+        yield by_sample, (by_type, listed)
 
 
 @pytest.mark.slow
@@ -49,16 +67,10 @@ TRUE = np.repeat(np.arange(4), 100)
 @given(SEEDS)
 def test_both_solvers_agree_with_plain_newton(seed: int) -> None:
     problem = random_problem(seed)
-    l2 = max(problem.l2, 1e-3)  # undamped Newton, the oracle, diverges below
-    gram, outputs = problem.gram, problem.one_hot
-    dense = softmax_rounds(LabelAveraging.from_gram(gram), outputs, l2=l2, n_rounds=3)
-    types = population_rounds(model_of(problem), problem.corruption, l2=l2, n_rounds=3)
-    for by_sample, by_type in zip(dense, types, strict=True):
-        outputs = exact_round(gram, outputs, l2)
-        assert by_sample.converged
-        assert by_type.converged
+    l2, outputs = max(problem.l2, 1e-3), problem.one_hot  # below, undamped Newton diverges
+    for by_sample, (_, listed) in both_solvers(problem, l2, 3):
+        outputs = exact_round(problem.gram, outputs, l2)
         np.testing.assert_allclose(by_sample.outputs, outputs, rtol=0, atol=1e-10)
-        listed = by_type.predicted.of(problem.true_labels, problem.given_labels)
         np.testing.assert_allclose(listed, outputs, rtol=0, atol=1e-10)
 
 
@@ -66,41 +78,21 @@ def test_both_solvers_agree_with_plain_newton(seed: int) -> None:
 @given(SEEDS, st.floats(-9, 1))
 def test_solvers_satisfy_the_fixed_point_at_any_penalty(seed: int, log_l2: float) -> None:
     """The paper's equation, y = σ(Φ (u - y)/(N l2)), from a cold start at any penalty."""
-    problem = random_problem(seed)
-    l2 = 10**log_l2
-    gram, targets = problem.gram, problem.one_hot
-    averaging = LabelAveraging.from_gram(gram)
-    for fitted in softmax_rounds(averaging, targets, l2=l2, n_rounds=2):
-        assert fitted.converged
-        assert fitted.residual < 1e-12
-        slope = len(gram) * l2
-        implied = gram @ (targets - fitted.outputs) / slope
-        scale = 1 + averaging.eigenvalues[0] / slope
+    problem, l2 = random_problem(seed), 10**log_l2
+    slope, targets = len(problem.gram) * l2, problem.one_hot
+    for fitted, _ in both_solvers(problem, l2, 2):
+        implied = problem.gram @ (targets - fitted.outputs) / slope
+        scale = 1 + np.linalg.eigvalsh(problem.gram)[-1] / slope
         np.testing.assert_allclose(fitted.logits, implied, rtol=0, atol=1e-12 * scale)
         targets = fitted.outputs
-    for by_type in population_rounds(model_of(problem), problem.corruption, l2=l2, n_rounds=2):
-        assert by_type.converged
-        assert by_type.residual < 1e-12
 
 
 def test_population_against_dense_newton_at_the_figure_setting() -> None:
     """n = 100: 1e-12, in at most 8 Newton steps a round."""
-    averaging = LabelAveraging.from_gram(FIGURE.gram())
-    dense = softmax_rounds(averaging, np.eye(4)[GIVEN], l2=FIGURE_L2, n_rounds=6)
-    types = population_rounds(FIGURE, COUNTS / 100, l2=FIGURE_L2, n_rounds=6)
-    for by_sample, by_type in zip(dense, types, strict=True):
-        listed = by_type.predicted.of(TRUE, GIVEN)
+    problem = Problem(FIGURE.correlation, np.ones(4), COUNTS, FIGURE_L2)
+    for by_sample, (by_type, listed) in both_solvers(problem, FIGURE_L2, 6):
         np.testing.assert_allclose(listed, by_sample.outputs, rtol=0, atol=1e-12)
-        assert by_sample.converged
-        assert by_type.converged
         assert max(by_sample.n_steps, by_type.n_steps) <= 8
-
-
-def test_newton_steps_on_the_perturbed_gram_matrix() -> None:
-    noise = uniform_perturbation(400, amplitude=0.05, seed=0)
-    averaging = LabelAveraging.from_gram(repair_gram(FIGURE.gram() + noise))
-    fitted = softmax_rounds(averaging, np.eye(4)[GIVEN], l2=FIGURE_L2, n_rounds=6)
-    assert all(each.converged and each.n_steps <= 8 for each in fitted)
 
 
 def test_the_first_newton_step_is_the_linear_theory() -> None:
@@ -132,24 +124,7 @@ def test_unseen_samples_are_predicted_from_the_coefficients() -> None:
     np.testing.assert_allclose(fitted.unseen, softmax(logits), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_per_class", [1e2, 1e4, 1e6, 1e8])
-def test_outputs_at_fixed_ridge_settle_as_n_grows(n_per_class: float) -> None:
-    """By 10⁴ samples a class the outputs at x = .5 are within 3e-4 of those of 10⁸."""
-    model, l2 = FIGURE.with_class_sizes(n_per_class), 0.5 / (16 * n_per_class)
-    limit_model, limit_l2 = FIGURE.with_class_sizes(1e10), 0.5 / (16 * 1e10)
-    fitted = population_rounds(model, COUNTS / 100, l2=l2, n_rounds=6)
-    limit = population_rounds(limit_model, COUNTS / 100, l2=limit_l2, n_rounds=6)
-    for here, there in zip(fitted, limit, strict=True):
-        assert here.converged
-        assert here.n_steps <= 8
-        assert here.residual < 1e-15
-        apart = np.abs(here.predicted.outputs - there.predicted.outputs).max()
-        assert apart < 6 / n_per_class + 1e-9
-
-
-@pytest.mark.skipif(
-    np.finfo(np.longdouble).eps > 1e-18, reason="no more than double precision here"
-)
+@PRECISE
 @pytest.mark.parametrize("ridge", [1e-2, 0.5, 50.0])
 @pytest.mark.parametrize("sizes", [[1e2] * 3, [1e8] * 3, [1e3, 1e5, 1e8]])
 def test_any_number_of_samples_against_extended_precision(sizes: list[float], ridge: float) -> None:
@@ -215,21 +190,6 @@ def test_almost_no_penalty_is_fitted_and_said_to_be(ridge: float) -> None:
     targets = np.eye(4)[rng.integers(4, size=60)]
     fitted = softmax_rounds(averaging, targets, l2=l2, n_rounds=2)
     assert all(each.converged and each.n_steps <= 10 for each in fitted)
-
-
-def test_thirty_classes_and_a_hundred_million_samples_each() -> None:
-    corruption = 0.4 * np.eye(30) + 0.6 * np.random.default_rng(0).dirichlet(np.ones(30), 30)
-    model = CorrelationModel.case_5(
-        superclass=np.arange(30) // 6,
-        same_class=0.3,
-        same_superclass=0.05,
-        elsewhere=-0.01,
-        n_per_class=1e8,
-    )
-    (fitted,) = population_rounds(model, corruption, l2=1.0 / (900 * 1e8), n_rounds=1)
-    assert fitted.converged
-    assert fitted.residual < 1e-14
-    np.testing.assert_allclose(fitted.predicted.outputs.sum(axis=2), 1)
 
 
 def test_softmax_error_table() -> None:

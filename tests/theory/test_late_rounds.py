@@ -8,24 +8,9 @@ import pytest
 
 from theory.dense import circulant, symmetric
 from theory.problems import FIGURE, FIGURE_L2
+from twohot import theory as th
 from twohot.base.messages import ArgumentError
-from twohot.theory import (
-    CorrelationModel,
-    LabelAveraging,
-    PairLevels,
-    Shrinkage,
-    TypeOutputs,
-    evolving_outputs,
-    judge,
-    lemma_outputs,
-    log_separation_at,
-    rounds_condition,
-    rounds_needed,
-    rounds_until_right,
-    separation_at,
-    shrinkage,
-    type_outputs,
-)
+from twohot.theory import CorrelationModel, PairLevels, judge, type_outputs
 
 LEVELS = PairLevels(n_classes=4, n_per_class=100, same_class=0.4, same_superclass=0.1)
 HALF = symmetric(4, 0.5)
@@ -43,7 +28,9 @@ def rounds_in_decimals(l2: str, noise_rate: str) -> int:
         return int((1 + 1 / gap).ln() / ratio.ln()) + 1
 
 
-def predicted(n_rounds: int, corruption: np.ndarray = HALF, l2: float = FIGURE_L2) -> TypeOutputs:
+def predicted(
+    n_rounds: int, corruption: np.ndarray = HALF, l2: float = FIGURE_L2
+) -> th.TypeOutputs:
     return type_outputs(FIGURE, corruption, l2=l2, n_rounds=n_rounds)
 
 
@@ -85,104 +72,72 @@ def test_classes_that_fade_at_their_own_speed_are_judged_at_their_own_scale() ->
 def test_the_first_right_round_is_exact_among_millions(l2: str, noise_rate: str) -> None:
     expected = rounds_in_decimals(l2, noise_rate)
     corruption, penalty = symmetric(4, float(noise_rate)), float(l2)
-    log_ratio = log_separation_at(LEVELS, l2=penalty)
-    assert rounds_needed(corruption, log_separation=log_ratio).overall == expected
-    assert rounds_until_right(FIGURE, corruption, l2=penalty).overall == expected
+    log_ratio = th.log_separation_at(LEVELS, l2=penalty)
+    assert th.rounds_needed(corruption, log_separation=log_ratio).overall == expected
+    assert th.rounds_until_right(FIGURE, corruption, l2=penalty).overall == expected
     for n_rounds, holds in ((expected - 1, False), (expected, True)):
-        found = rounds_condition(corruption, log_separation=log_ratio, n_rounds=n_rounds)
+        found = th.rounds_condition(corruption, log_separation=log_ratio, n_rounds=n_rounds)
         assert found.holds == holds
         assert judge(predicted(n_rounds, corruption, penalty)).holds == holds
 
 
 @pytest.mark.parametrize("l2", ["1e-20", "1e-30", "1e-50"])
 def test_penalties_too_small_for_a_ratio_have_its_logarithm(l2: str) -> None:
-    log_ratio = log_separation_at(LEVELS, l2=float(l2))
-    kept = shrinkage(
+    log_ratio = th.log_separation_at(LEVELS, l2=float(l2))
+    kept = th.shrinkage(
         superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=float(l2)
     )
     assert kept.log_separation == pytest.approx(log_ratio, rel=1e-14)
-    needed = rounds_needed(HALF, log_separation=log_ratio).overall
+    needed = th.rounds_needed(HALF, log_separation=log_ratio).overall
     assert needed == pytest.approx(rounds_in_decimals(l2, "0.5"), rel=1e-12)
-    assert separation_at(LEVELS, l2=float(l2)) == 1.0
+    assert th.separation_at(LEVELS, l2=float(l2)) == 1.0
     with pytest.raises(ArgumentError, match=r"log_separation=log_separation_at\(levels, l2=...\)"):
-        rounds_needed(HALF, separation=separation_at(LEVELS, l2=float(l2)))
+        th.rounds_needed(HALF, separation=th.separation_at(LEVELS, l2=float(l2)))
 
 
 @pytest.mark.parametrize("l2", [1e-6, 1e-9, 1e-11, 1e-12, 1e-15])
 def test_a_ratio_gives_the_rounds_exactly_or_not_at_all(l2: float) -> None:
-    kept = shrinkage(
+    kept = th.shrinkage(
         superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=l2
     )
     if l2 < 1e-10:
         with pytest.raises(ArgumentError, match=r"has too few digits: .* pass log_separation="):
-            rounds_needed(HALF, separation=kept.separation)
+            th.rounds_needed(HALF, separation=kept.separation)
     else:
-        exact = rounds_needed(HALF, log_separation=kept.log_separation).overall
-        assert abs(rounds_needed(HALF, separation=kept.separation).overall - exact) <= 1
-
-
-@pytest.mark.parametrize("given", [{}, {"separation": 2.0, "log_separation": 0.7}])
-def test_the_ratio_is_given_once(given: dict[str, float]) -> None:
-    with pytest.raises(ArgumentError, match="pass exactly one of them"):
-        rounds_needed(HALF, **given)
-    with pytest.raises(ArgumentError, match="pass exactly one of them"):
-        rounds_condition(HALF, n_rounds=2, **given)
+        exact = th.rounds_needed(HALF, log_separation=kept.log_separation).overall
+        assert abs(th.rounds_needed(HALF, separation=kept.separation).overall - exact) <= 1
 
 
 def test_shrinkage_of_very_many_rounds_keeps_its_ratio() -> None:
-    kept = shrinkage(
+    kept = th.shrinkage(
         superclass=[0] * 4, same_class=0.4, same_superclass=0.1, n_per_class=100, l2=FIGURE_L2
     )
     late = kept.after(10**6)
     assert late.own == 0.0
     assert late.separation == np.inf
     assert late.log_separation == pytest.approx(1e6 * np.log(kept.separation), rel=1e-12)
-    assert rounds_condition(HALF, log_separation=late.log_separation, n_rounds=1).holds
+    assert th.rounds_condition(HALF, log_separation=late.log_separation, n_rounds=1).holds
     assert kept.after(0).separation == 1.0
-    both = Shrinkage.product([kept, kept.after(2)])
+    both = th.Shrinkage.product([kept, kept.after(2)])
     assert both.log_separation == pytest.approx(3 * kept.log_separation)
-    uniform = lemma_outputs(HALF, superclass=[0] * 4, kept=late)
+    uniform = th.lemma_outputs(HALF, superclass=[0] * 4, kept=late)
     np.testing.assert_allclose(uniform, 0.25)
 
 
 def test_many_rounds_with_features_of_their_own_do_not_vanish() -> None:
     case_1 = partial(CorrelationModel.case_1, n_classes=4, n_per_class=100)
-    models = [case_1(same_class=0.4), case_1(same_class=0.5)] * 30_000
-    verdict = judge(evolving_outputs(models, HALF, l2=10 * FIGURE_L2))
+    models = [case_1(same_class=0.4), case_1(same_class=0.5)] * 4_000
+    verdict = judge(th.evolving_outputs(models, HALF, l2=10 * FIGURE_L2))
     assert verdict.holds
     assert verdict.margins.max() == 0.0
 
 
 def test_deviations_of_many_rounds_keep_their_digits() -> None:
     """At l2 = 1e-12 a round keeps 1 - 3e-9 of a label; 10⁹ rounds keep a number of it."""
-    averaging = LabelAveraging.from_gram([[1.0, 0.5], [0.5, 1.0]])
+    averaging = th.LabelAveraging.from_gram([[1.0, 0.5], [0.5, 1.0]])
     late = averaging.deviations(np.eye(2), l2=1e-12, n_rounds=10**10)
     kept = np.exp(-(10.0**10) * np.log1p(4e-12 / 0.5))
     np.testing.assert_allclose(late, kept * np.array([[0.5, -0.5], [-0.5, 0.5]]), rtol=1e-13)
-
-
-@pytest.mark.parametrize("n_rounds", [MOST + 1, 10**400])
-def test_more_rounds_than_float64_counts_are_refused(n_rounds: int) -> None:
-    with pytest.raises(ArgumentError, match=r"rounds_until_right answers for all later rounds"):
-        predicted(n_rounds)
-
-
-@pytest.mark.parametrize("l2", [1e200, 1e-200])
-def test_penalties_out_of_range_name_the_range(l2: float) -> None:
-    for ask in (
-        lambda: predicted(1, HALF, l2),
-        lambda: separation_at(LEVELS, l2=l2),
-        lambda: rounds_until_right(FIGURE, HALF, l2=l2),
-    ):
-        with pytest.raises(ArgumentError, match="pass a number from 1e-60 to 1e\\+60"):
-            ask()
-
-
-def test_sizes_out_of_range_name_the_range() -> None:
-    with pytest.raises(ArgumentError, match="pass a number from 1e-60 to 1e\\+60"):
-        FIGURE.with_class_sizes(1e300)
-    with pytest.raises(ArgumentError, match="n_per_class=1e\\+300 is out of range"):
-        PairLevels(n_classes=4, n_per_class=1e300, same_class=0.4, same_superclass=0.1)
 
 
 @pytest.mark.parametrize(("size", "l2"), [(1e60, 1e60), (1e-60, 1e-60), (1e60, 1e-60)])
@@ -190,4 +145,4 @@ def test_the_ends_of_the_range_overflow_nothing(size: float, l2: float) -> None:
     model = FIGURE.with_class_sizes(size)
     found = judge(type_outputs(model, HALF, l2=l2, n_rounds=3))
     assert np.isfinite(found.margins).all()
-    assert rounds_until_right(model, HALF, l2=l2).overall >= 1
+    assert th.rounds_until_right(model, HALF, l2=l2).overall >= 1

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory.dense import AT_MOST, Problem, circulant, random_problem, rounds, symmetric, top_labels
-from theory.problems import ROUNDS, SEEDS, examples, model_of
+from theory.dense import AT_MOST, Problem, margins, random_problem, rounds, symmetric, top_labels
+from theory.problems import SEEDS, examples, model_of
 from twohot.theory import (
+    ClassReduction,
     CorrelationModel,
-    candidate_targets,
+    Verdict,
     evolving_outputs,
-    outputs_by_round,
+    judge,
     partial_label_outputs,
     type_outputs,
     unseen_outputs,
@@ -19,31 +20,39 @@ from twohot.theory import (
 
 
 @examples
-@given(SEEDS, ROUNDS)
+@given(SEEDS, st.integers(0, 6))
 def test_every_round_of_any_model(seed: int, n_rounds: int) -> None:
+    """Outputs, class means, unseen samples and verdicts, against samples one by one."""
     problem = random_problem(seed)
-    truth = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds)
-    predicted = type_outputs(
-        model_of(problem), problem.corruption, l2=problem.l2, n_rounds=n_rounds
+    model, tolerance, uniform = model_of(problem), problem.tolerance(), 1 / problem.n_classes
+    before = rounds(problem.gram, problem.one_hot, problem.ridge, max(n_rounds - 1, 0))
+    truth = rounds(problem.gram, before, problem.ridge, min(n_rounds, 1))
+    how = {"l2": problem.l2, "n_rounds": n_rounds}
+    predicted = type_outputs(model, problem.corruption, **how)
+    types = (problem.true_labels, problem.given_labels)
+    np.testing.assert_allclose(predicted.of(*types), truth, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(predicted.of(*types), predicted.outputs[types], rtol=0, atol=1e-15)
+    of_class = [problem.true_labels == a for a in range(problem.n_classes)]
+    deviations = ClassReduction(model, l2=problem.l2).class_means(
+        problem.corruption - uniform, n_rounds=n_rounds
     )
-    outputs = predicted.of(problem.true_labels, problem.given_labels)
-    np.testing.assert_allclose(outputs, truth, rtol=0, atol=problem.tolerance())
-    table = predicted.outputs[problem.true_labels, problem.given_labels]
-    np.testing.assert_allclose(outputs, table, rtol=0, atol=1e-15)
-
-
-@examples
-@given(SEEDS, st.integers(1, 5))
-def test_unseen_samples_of_any_model(seed: int, n_rounds: int) -> None:
-    problem = random_problem(seed)
-    before = rounds(problem.gram, problem.one_hot, problem.ridge, n_rounds - 1)
-    n_samples, uniform = len(before), 1 / problem.n_classes
-    weights = np.linalg.solve(problem.ridge * np.eye(n_samples) + problem.gram, before - uniform)
-    truth = uniform + problem.correlation[:, problem.true_labels] @ weights
-    outputs = unseen_outputs(
-        model_of(problem), problem.corruption, l2=problem.l2, n_rounds=n_rounds
-    )
-    np.testing.assert_allclose(outputs, truth, rtol=0, atol=problem.tolerance())
+    means = [truth[each].mean(axis=0) for each in of_class]
+    np.testing.assert_allclose(uniform + deviations, means, rtol=0, atol=tolerance)
+    if n_rounds:
+        system = problem.ridge * np.eye(len(truth)) + problem.gram
+        weights = np.linalg.solve(system, before - uniform)
+        unseen = uniform + problem.correlation[:, problem.true_labels] @ weights
+        found = unseen_outputs(model, problem.corruption, **how)
+        np.testing.assert_allclose(found, unseen, rtol=0, atol=tolerance)
+    verdict, by_sample = judge(predicted), margins(truth, problem.true_labels)
+    smallest = [by_sample[each].min() for each in of_class]
+    np.testing.assert_allclose(verdict.margins, smallest, rtol=0, atol=2 * tolerance)
+    if (np.abs(by_sample) > 1e-8).all():
+        assert verdict.accuracy == pytest.approx((by_sample > 0).mean())
+        expected = [Verdict.RIGHT if margin > 0 else Verdict.WRONG for margin in smallest]
+        assert list(verdict.verdicts) == expected
+        assert verdict.holds == (min(smallest) > 0)
+        assert smallest[verdict.weakest_class] == pytest.approx(min(smallest), abs=1e-9)
 
 
 @examples
@@ -91,16 +100,11 @@ def test_round_zero_is_the_given_labels() -> None:
     predicted = type_outputs(model, symmetric(3, 0.3), l2=0.01, n_rounds=0)
     np.testing.assert_allclose(predicted.outputs[1], np.eye(3), atol=1e-15)
     assert predicted.accuracy() == pytest.approx(0.7)
-
-
-def test_all_rounds_at_once_are_the_rounds_one_by_one() -> None:
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=100
-    )
-    corruption = circulant([0.5, 0.25, 0.15, 0.1])
-    for t, predicted in enumerate(outputs_by_round(model, corruption, l2=3e-4, n_rounds=4), 1):
-        alone = type_outputs(model, corruption, l2=3e-4, n_rounds=t)
-        np.testing.assert_array_equal(predicted.deviations, alone.deviations)
+    # Also where features are all the same, and no later round keeps anything.
+    alike = CorrelationModel.from_correlation(np.ones((3, 3)), class_sizes=10)
+    given_labels = type_outputs(alike, symmetric(3, 0.3), l2=0.01, n_rounds=0)
+    np.testing.assert_allclose(given_labels.outputs[1], np.eye(3), atol=1e-15)
+    assert given_labels.accuracy() == pytest.approx(0.7)
 
 
 def test_cost_does_not_depend_on_n_and_neither_do_the_digits() -> None:
@@ -112,29 +116,6 @@ def test_cost_does_not_depend_on_n_and_neither_do_the_digits() -> None:
     p = (0.6 / 1.1) ** 3
     limit = p * np.eye(4)[1] + (1 - p) * np.array([0.5, 1 / 6, 1 / 6, 1 / 6])
     np.testing.assert_allclose(predicted.outputs[0, 1], limit, rtol=0, atol=1e-9)
-
-
-def test_late_rounds_keep_their_margins() -> None:
-    """After 400 rounds outputs are uniform to the last digit, and the truth is still known."""
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=20
-    )
-    predicted = type_outputs(model, symmetric(4, 0.5), l2=2e-3, n_rounds=400)
-    assert np.abs(predicted.outputs - 1 / 4).max() < 1e-15
-    assert predicted.accuracy() == pytest.approx(1.0)
-
-
-def test_ties_for_the_last_place_are_spread_or_go_to_the_lowest_label() -> None:
-    model = CorrelationModel.case_3(
-        n_classes=4, same_class=0.4, same_superclass=0.1, n_per_class=20
-    )
-    teacher = type_outputs(model, np.eye(4), l2=1e-3, n_rounds=1).outputs
-    spread = candidate_targets(teacher, n_candidates=2)
-    np.testing.assert_allclose(spread[3, 3], [1 / 6, 1 / 6, 1 / 6, 1 / 2])
-    lowest = candidate_targets(teacher, n_candidates=2, ties="lowest")
-    np.testing.assert_allclose(lowest[3, 3], [1 / 2, 0, 0, 1 / 2])
-    everything = candidate_targets(teacher, n_candidates=4)
-    np.testing.assert_allclose(everything, 1 / 4)
 
 
 def test_accuracy_weighs_types_by_their_samples_and_counts_no_tie() -> None:

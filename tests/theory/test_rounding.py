@@ -4,36 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from theory.dense import block_correlation, circulant, symmetric
+from theory.dense import block_correlation, circulant, listed_labels, symmetric
 from theory.fractions_twin import exact_rounds
-from theory.problems import FIGURE, SEEDS, examples, listed_labels
+from theory.problems import FIGURE, LATE, SEEDS, examples
 from twohot.theory import (
     CorrelationModel,
     LabelAveraging,
     judge,
     outputs_by_round,
-    partial_label_guarantee,
     population_partial_labels,
     population_rounds,
     softmax_rounds,
     type_outputs,
 )
-
-LATE = {  # correlation, samples a class, corruption, l2: rounds fade fast between classes
-    "wrong for ever": (
-        block_correlation([0] * 4, 0.5, 0.45, 0.0),
-        200,
-        circulant([0.3, 0.5, 0.1, 0.1]),
-        0.05,
-    ),
-    "right for ever": (
-        block_correlation([0, 0, 0, 1, 1, 1], 0.5, 0.45, 0.0),
-        200,
-        np.kron(np.eye(2), circulant([0.5, 0.3, 0.2])),
-        0.01,
-    ),
-    "uniform": (np.ones((3, 3)), 20, symmetric(3, 0.3), 1e-3),
-}
 
 
 def verdicts(model: CorrelationModel, corruption: np.ndarray, l2: float, n_rounds: int) -> list:
@@ -43,16 +26,15 @@ def verdicts(model: CorrelationModel, corruption: np.ndarray, l2: float, n_round
 
 @pytest.mark.parametrize("name", LATE)
 def test_late_rounds_are_judged_as_fractions_judge_them(name: str) -> None:
-    correlation, size, corruption, l2 = LATE[name]
+    correlation, size, corruption, l2, only = LATE[name]
     model = CorrelationModel.from_correlation(correlation, class_sizes=size)
     expected = exact_rounds(correlation, [size] * len(corruption), corruption, l2, 20)
     assert verdicts(model, corruption, l2, 20) == expected
-    only = {"wrong for ever": "wrong", "right for ever": "right", "uniform": "tie"}[name]
     assert {each for row in expected for each in row} == {only}
 
 
 def test_a_margin_far_below_the_range_of_the_outputs_counts() -> None:
-    correlation, size, corruption, l2 = LATE["right for ever"]
+    correlation, size, corruption, l2, _ = LATE["right for ever"]
     model = CorrelationModel.from_correlation(correlation, class_sizes=size)
     for n_rounds in (12, 13, 300):
         assert type_outputs(model, corruption, l2=l2, n_rounds=n_rounds).accuracy() == 1.0
@@ -84,18 +66,6 @@ def test_verdicts_on_any_decimals_are_those_of_fractions(seed: int) -> None:
     model = CorrelationModel.from_correlation(correlation, class_sizes=sizes)
     expected = exact_rounds(correlation, sizes.tolist(), corruption, l2, 12)
     assert verdicts(model, corruption, l2, 12) == expected
-
-
-@pytest.mark.parametrize("exponent", range(-19, -2))
-def test_the_partial_label_student_at_any_small_penalty(exponent: int) -> None:
-    """Second places and margins are of the order of the ridge; it rights the same labels at all."""
-    found = partial_label_guarantee(FIGURE, circulant([0.4, 0.3, 0.2, 0.1]), l2=10.0**exponent)
-    assert found.holds
-    assert found.exact.accuracy == 1.0
-    if exponent < -6:  # in first order x (1/δ - 1/λ_q) (1 - C_kk - C_kỹ)/2
-        slope = 0.5 * 0.3 * (1 / 0.6 - 1 / 30.6)
-        first = 16 * 100 * 10.0**exponent * slope
-        np.testing.assert_allclose(found.exact.margins, first, rtol=2e-3)
 
 
 @pytest.mark.parametrize("exponent", range(-17, -2))

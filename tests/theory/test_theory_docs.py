@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import twohot.theory
-from twohot_paper import synthetic_figures, theory_figures
+from twohot_paper import synthetic_figures
 from twohot_paper.exhibit import choose_exhibits
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def test_every_figure_of_the_paper_names_its_maker_and_drawing() -> None:
     for figure, maker, drawing in rows:
         (exhibit,) = choose_exhibits([figure])
         assert type(exhibit.build()).__name__ == maker
-        modules = (theory_figures, synthetic_figures)
+        modules = (synthetic_figures,)
         assert any(callable(getattr(module, drawing, None)) for module in modules)
 
 
@@ -84,10 +84,3 @@ def test_every_label_of_the_papers_theory_is_on_the_page() -> None:
         for number in re.findall(r"\d+", cell.split("Assumption")[0])
     }
     assert numbers == set(range(1, 17))
-
-
-def test_figures_of_the_page_are_there() -> None:
-    for name in re.findall(r"\((figures/\w+\.png)\)", PAGE.read_text()):
-        picture = PAGE.parent / name
-        assert picture.read_bytes().startswith(b"\x89PNG")
-        assert picture.stat().st_size < 150_000

@@ -8,31 +8,9 @@ import numpy as np
 import pytest
 
 from paper.as_printed import case_5_printed
-from theory.problems import listed_labels
-from twohot.theory import (
-    CorrelationModel,
-    LabelAveraging,
-    PairLevels,
-    Shrinkage,
-    TypeOutputs,
-    average_labels,
-    evolving_outputs,
-    judge,
-    l2_for_separation,
-    largest_separation,
-    lemma_outputs,
-    noise_tolerated,
-    partial_label_outputs,
-    population_rounds,
-    rounds_condition,
-    rounds_needed,
-    rounds_until_right,
-    sample_coefficients,
-    separation_at,
-    shrinkage,
-    softmax_rounds,
-    type_outputs,
-)
+from theory.dense import listed_labels
+from twohot import theory as th
+from twohot.theory import CorrelationModel, LabelAveraging, PairLevels, judge, type_outputs
 
 CASES = {
     case["id"]: case
@@ -69,7 +47,7 @@ def corruption_of(inputs: dict[str, Any]) -> np.ndarray:
     return counts / counts.sum(axis=1, keepdims=True)
 
 
-def listed(predicted: TypeOutputs, inputs: dict[str, Any]) -> np.ndarray:
+def listed(predicted: th.TypeOutputs, inputs: dict[str, Any]) -> np.ndarray:
     return predicted.of(inputs["true_classes"], inputs["given_labels"])
 
 
@@ -82,7 +60,7 @@ def test_r01_theorem_on_a_general_gram_matrix() -> None:
     close(by_gram.eigenvalues, outputs["Phi_eigenvalues_desc"])
     for t in inputs["t"]:
         known = {"l2": inputs["lam"], "n_rounds": t}
-        close(average_labels(gram, targets, **known), outputs["Y"][str(t)])
+        close(th.average_labels(gram, targets, **known), outputs["Y"][str(t)])
         close(by_gram.outputs(targets, **known), outputs["Y"][str(t)])
         close(by_features.outputs(targets, **known), outputs["Y"][str(t)])
 
@@ -120,7 +98,7 @@ def test_r08_the_printed_formula_is_as_far_off_as_measured() -> None:
 
 def test_r14_theorem_on_rounds() -> None:
     inputs, outputs = case("R14_theorem_self")
-    kept = shrinkage(
+    kept = th.shrinkage(
         superclass=inputs["h"],
         same_class=inputs["c"],
         same_superclass=inputs["d"],
@@ -133,12 +111,12 @@ def test_r14_theorem_on_rounds() -> None:
     )
     model = block_model(inputs)
     for t, threshold in enumerate(outputs["threshold_t1_to_t8"], start=1):
-        condition = rounds_condition(np.eye(4), separation=kept.separation, n_rounds=t)
+        condition = th.rounds_condition(np.eye(4), separation=kept.separation, n_rounds=t)
         close(condition.threshold, threshold)
     for known in outputs["cases"]:
         first = np.inf if known["t_min"] is None else known["t_min"]
-        assert rounds_needed(known["C"], separation=kept.separation).overall == first
-        assert rounds_until_right(model, known["C"], l2=inputs["lam"]).overall == first
+        assert th.rounds_needed(known["C"], separation=kept.separation).overall == first
+        assert th.rounds_until_right(model, known["C"], l2=inputs["lam"]).overall == first
         margins = [
             judge(type_outputs(model, known["C"], l2=inputs["lam"], n_rounds=t)).margins.min()
             for t in range(1, 7)
@@ -150,7 +128,7 @@ def test_r14_largest_noise_rate_per_round() -> None:
     inputs, outputs = case("R14_theorem_self")
     model = block_model(inputs)
     for t, rate in enumerate(outputs["eta_max_symmetric_t1_to_t8"], start=1):
-        tolerance = noise_tolerated(
+        tolerance = th.noise_tolerated(
             lambda eta: (1 - eta) * np.eye(4) + eta / 3 * (1 - np.eye(4)),
             lambda shares, t=t: type_outputs(model, shares, l2=inputs["lam"], n_rounds=t),
         )
@@ -171,7 +149,7 @@ def test_r15_unbalanced_given_labels() -> None:
 def test_r16_r17_r21_partial_label_student(name: str) -> None:
     inputs, outputs = case(name)
     model, corruption = block_model(inputs), corruption_of(inputs)
-    student = partial_label_outputs(
+    student = th.partial_label_outputs(
         model, corruption, l2=inputs["lam"], n_candidates=inputs["k"], ties=inputs["ties"]
     )
     teacher = type_outputs(model, corruption, l2=inputs["lam"], n_rounds=1)
@@ -192,11 +170,11 @@ def test_r23_evolving_features() -> None:
     levels = list(zip(inputs["c"], inputs["d"], strict=True))
     corruption = corruption_of(inputs)
     models = [block_model({**inputs, "c": c, "d": d}) for c, d in levels]
-    predicted = evolving_outputs(models, corruption, l2=inputs["lam"])
+    predicted = th.evolving_outputs(models, corruption, l2=inputs["lam"])
     close(listed(predicted, inputs), outputs["Y"])
-    kept = Shrinkage.product(
+    kept = th.Shrinkage.product(
         [
-            shrinkage(
+            th.shrinkage(
                 superclass=inputs["h"],
                 same_class=c,
                 same_superclass=d,
@@ -208,9 +186,9 @@ def test_r23_evolving_features() -> None:
     )
     close([kept.own, kept.class_mean], [outputs["prod_p"], outputs["prod_q"]])
     close(kept.superclass_mean, outputs["prod_r"])
-    form = lemma_outputs(corruption, superclass=inputs["h"], kept=kept)
+    form = th.lemma_outputs(corruption, superclass=inputs["h"], kept=kept)
     close(form[inputs["true_classes"], inputs["given_labels"]], outputs["Y"])
-    condition = rounds_condition(corruption, separation=kept.separation, n_rounds=1)
+    condition = th.rounds_condition(corruption, separation=kept.separation, n_rounds=1)
     close(condition.threshold, outputs["threshold"])
 
 
@@ -220,16 +198,16 @@ def test_r24_exact_softmax_and_temperature() -> None:
     true = np.repeat(np.arange(3), counts.sum(axis=1))
     given = listed_labels(counts)
     targets = np.eye(3)[given]
-    dense = softmax_rounds(
+    dense = th.softmax_rounds(
         LabelAveraging.from_gram(model.gram()), targets, l2=inputs["lam"], n_rounds=3
     )
-    types = population_rounds(model, corruption_of(inputs), l2=inputs["lam"], n_rounds=3)
+    types = th.population_rounds(model, corruption_of(inputs), l2=inputs["lam"], n_rounds=3)
     for t in (1, 2, 3):
         close(dense[t - 1].outputs, outputs["Y"][str(t)], EXACT)
         close(types[t - 1].predicted.of(true, given), outputs["Y"][str(t)], EXACT)
         close(dense[t - 1].coef_norm, outputs["theta_norm"][str(t)], EXACT)
     for temperature, norm in outputs["theta_norm_t1_tau"].items():
-        alpha = sample_coefficients(
+        alpha = th.sample_coefficients(
             targets, dense[0].outputs, l2=inputs["lam"], temperature=float(temperature)
         )
         close(np.sqrt(np.einsum("ik,ij,jk->", alpha, model.gram(), alpha)), norm, EXACT)
@@ -238,7 +216,7 @@ def test_r24_exact_softmax_and_temperature() -> None:
 def test_r25_exact_softmax_per_type() -> None:
     inputs, outputs = case("R25_population_exact")
     types = tuple(np.array(outputs["types"]).T)
-    exact = population_rounds(
+    exact = th.population_rounds(
         block_model(inputs), corruption_of(inputs), l2=inputs["lam"], n_rounds=6
     )
     for t, fitted in enumerate(exact, start=1):
@@ -255,11 +233,11 @@ def test_r29_penalty_for_a_separation() -> None:
             same_class=known["c"],
             same_superclass=known["d"],
         )
-        l2 = l2_for_separation(levels, separation=inputs["rho"])
+        l2 = th.l2_for_separation(levels, separation=inputs["rho"])
         assert l2 == pytest.approx(known["lam_for_q_over_p_2"], rel=1e-12)
-        assert separation_at(levels, l2=l2) == pytest.approx(2.0, rel=1e-12)
-        assert largest_separation(levels) == pytest.approx(known["max_q_over_p"], rel=1e-12)
-        used = separation_at(levels, l2=known["lam_used"])
+        assert th.separation_at(levels, l2=l2) == pytest.approx(2.0, rel=1e-12)
+        assert th.largest_separation(levels) == pytest.approx(known["max_q_over_p"], rel=1e-12)
+        used = th.separation_at(levels, l2=known["lam_used"])
         assert used == pytest.approx(known["q_over_p_at_used"], rel=1e-12)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from twohot.audit.notes import share_in_words, taken_unseen
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
+    BoolArray,
     FloatArray,
     IntArray,
     Labels,
@@ -42,6 +42,7 @@ COLUMNS = (
 )
 
 SHOWN = 10  # rows of the printed table
+SURELY = 0.5  # probability from which on a label is wrong rather than right
 # Rows of a file of `to_parquet`: some 64 MB, with names of classes.
 PART_ROWS = 1_000_000
 HEADINGS = ("id", "quality", "given", "suggested", "second")
@@ -126,7 +127,8 @@ class LabelIssues:
 
     def share_in_words(self) -> str:
         """Return how many labels are wrong, in a few words."""
-        return share_in_words(self.noise_rate, self.noise_interval)
+        least, most = self.noise_interval
+        return f"about {self.noise_rate:.1%} are wrong (between {least:.1%} and {most:.1%})"
 
     def corrected_labels(
         self, *, undecided: bool = False, unlabelled: bool = False
@@ -229,7 +231,7 @@ class LabelIssues:
         >>> [file.rsplit("/", 1)[1] for file in issues.to_parquet("issues", part_rows=5)]
         ['part-00000.parquet', 'part-00001.parquet']
         """
-        # What writes the parts takes issues, and so imports this module.
+        # It takes issues, and so imports this module; as those below do.
         from twohot.audit.issue_files import issues_to_parquet  # noqa: PLC0415
 
         return issues_to_parquet(self, folder, part_rows, force=force)
@@ -271,7 +273,6 @@ class LabelIssues:
         >>> issues.report("report.html", texts=["woof", *["meow", "wuff"] * 3, "arf"])
         <ReviewRows: 8 rows of 2 classes, 7 flagged>
         """
-        # What makes the page takes issues, and so imports this module.
         from twohot.audit.report import write_issue_report  # noqa: PLC0415
 
         return write_issue_report(self, path, texts=texts, images=images, X=X, title=title)
@@ -305,7 +306,6 @@ class LabelIssues:
         >>> issues.apply("decisions.csv").fillna("(none)").head(4).tolist()
         ['dog', '(none)', 'fox', 'dog']
         """
-        # What reads decisions takes issues, and so imports this module.
         from twohot.audit.report import reviewed_labels  # noqa: PLC0415
 
         return reviewed_labels(self, path)
@@ -338,6 +338,16 @@ class LabelIssues:
 
     def _repr_html_(self) -> str:
         return notebook_table(self._head(), HEADINGS, self._shown(), self.messages)
+
+
+def taken_unseen(flagged: BoolArray, undecided: BoolArray, label_quality: FloatArray) -> BoolArray:
+    """Return the rows whose suggestion is taken although nobody has looked.
+
+    Those that are flagged, have one suggestion (`undecided` have two), and are more probably wrong
+    than right.
+    """
+    # Without a label there is no quality, which compares as False.
+    return np.asarray(flagged & ~undecided & (label_quality < 1 - SURELY))
 
 
 def pandas_labels(labels: Labels) -> Any:
@@ -463,19 +473,14 @@ def check_rows_of_issues(name: str, data: Any, ids: RowIds) -> None:
     check_same_index(name, data, "issues.to_pandas()", index)
 
 
-def check_audited_rows(X: Matrix, issues: LabelIssues) -> Matrix:
+def check_audited_rows(X: Matrix, issues: Any) -> Matrix:
     """Return the features that were audited, or say that they are others."""
-    _check_audit(issues)
+    if not isinstance(issues, LabelIssues):
+        problem = f"is {type(issues).__name__}, and not what an audit found"
+        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")
     rows = check_features(LinearProbe(), X, reset=True)
     if rows.shape[0] != len(issues):
         problem = f"has {counted(rows.shape[0], 'row')} and issues has {len(issues)}"
         raise ArgumentError("X", problem, "pass the rows that were audited, all of them.")
     check_rows_of_issues("X", X, issues.ids)
     return rows
-
-
-def _check_audit(issues: object) -> None:
-    """Raise unless something is what an audit found."""
-    if not isinstance(issues, LabelIssues):
-        problem = f"is {type(issues).__name__}, and not what an audit found"
-        raise ArgumentError("issues", problem, "pass what find_label_issues returned.")

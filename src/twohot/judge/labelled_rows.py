@@ -24,7 +24,7 @@ from twohot.probes import LinearProbe, check_features
 from twohot.rows import PartedRows, SelectedRows, take_rows
 from twohot.tables import FeatureTable, RowIds, check_same_index, pandas_index
 
-# Rows that are looked at together.
+# Rows that are looked at, or predicted, together.
 BLOCK_ROWS = 10_000
 
 

@@ -24,9 +24,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from twohot.base import check_positive
+from twohot.base import FloatArray, check_positive
 from twohot.theory import checks
-from twohot.theory.checks import FloatArray
 from twohot.theory.correlation_models import CorrelationModel, check_model
 
 NOT_A_GRAM_MATRIX = "gram is not positive semidefinite (repair it with repair_gram)"
@@ -41,7 +40,7 @@ def shrinkage_factors(eigenvalues: ArrayLike, *, ridge: float, n_rounds: int = 1
     [0.9839, 0.5455]
     """
     given = checks.real_array(eigenvalues, "eigenvalues")
-    checks.eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
+    checks.psd_eigenvalues(np.sort(given, axis=None), "eigenvalues are those of no Gram matrix")
     values, ridge = np.maximum(given, 0.0), check_positive("ridge", ridge)
     return power_of_ratio(values, ridge=ridge, n_rounds=checks.round_count(n_rounds))
 
@@ -80,7 +79,7 @@ def average_labels(gram: ArrayLike, targets: ArrayLike, *, l2: float, n_rounds: 
     [[0.667, 0.333], [0.667, 0.333], [0.461, 0.539]]
     """
     matrix = checks.symmetric_matrix(gram, "gram")
-    checks.eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
+    checks.psd_eigenvalues(np.linalg.eigvalsh(matrix), NOT_A_GRAM_MATRIX)
     rows = checks.target_rows(targets, matrix.shape[0])
     n_samples, n_classes = rows.shape
     ridge = n_classes * n_samples * checks.scale_number("l2", l2)
@@ -137,7 +136,7 @@ class LabelAveraging:
     def from_gram(cls, gram: ArrayLike) -> Self:
         """Diagonalise a Gram matrix; unseen samples then cannot be predicted."""
         values, vectors = np.linalg.eigh(checks.symmetric_matrix(gram, "gram"))
-        kept = checks.eigenvalues(values, NOT_A_GRAM_MATRIX)
+        kept = checks.psd_eigenvalues(values, NOT_A_GRAM_MATRIX)
         return cls(kept[::-1], vectors[:, ::-1], None)
 
     @classmethod
@@ -259,9 +258,12 @@ class ClassReduction:
         At a small ridge both keep nearly all, and the difference is taken where it is exact,
         between an eigenvalue and δ_a.
         """
-        power = checks.round_count(n_rounds)
-        beyond = power_gaps(self.values, self.own_part[:, None], ridge=self.ridge, n_rounds=power)
-        return self.filtered(beyond, deviations)
+        power, own = checks.round_count(n_rounds), self.own_part[:, None]
+        if power == 0:
+            return self.filtered(np.zeros_like(self.values), deviations)
+        kept = power_of_ratio(np.maximum(self.values, own), ridge=self.ridge, n_rounds=power)
+        lost = np.expm1(-power * log_gap(self.values, own, self.ridge))
+        return self.filtered(-np.sign(self.values - own) * kept * lost, deviations)
 
     def unseen(self, deviations: ArrayLike, *, n_rounds: int) -> FloatArray:
         """Deviations of an unseen sample of each class, from those of the given targets.
@@ -280,19 +282,6 @@ class ClassReduction:
             raise ValueError(f"deviations must have {len(self.own)} rows, got {len(rows)}.")
         scaled = self.vectors.T @ (self.root[:, None] * rows)
         return np.asarray((self.vectors * factors) @ scaled / self.root[:, None])
-
-
-def power_gaps(
-    values: FloatArray, others: FloatArray, *, ridge: float, n_rounds: int
-) -> FloatArray:
-    """Return f(values)ᵗ - f(others)ᵗ, f(z) = z/(ridge + z), however close they are."""
-    if n_rounds == 0:
-        return np.zeros(np.broadcast(values, others).shape)
-    larger = np.maximum(values, others)
-    kept = power_of_ratio(larger, ridge=ridge, n_rounds=n_rounds)
-    return np.asarray(
-        -np.sign(values - others) * kept * np.expm1(-n_rounds * log_gap(values, others, ridge))
-    )
 
 
 def log_gap(values: FloatArray, others: FloatArray, ridge: float) -> FloatArray:

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from twohot.base import (
     ROW_SUM_TOLERANCE,
     ArgumentError,
+    FloatArray,
+    IntArray,
     as_array,
     check_corruption,
     check_count,
@@ -21,10 +23,6 @@ from twohot.base import (
     check_superclass,
     check_within,
 )
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 # Two triangles of one Gram matrix computed by BLAS agree to a few ulp; what differs by more was
 # never symmetric.
@@ -65,12 +63,12 @@ def scale_number(name: str, value: float) -> float:
     raise ArgumentError({name: value}, "is out of range", advice)
 
 
-def round_count(n_rounds: int, minimum: int = 0) -> int:
+def round_count(n_rounds: int, minimum: int = 0, *, name: str = "n_rounds") -> int:
     """Return a number of rounds that float64 can hold."""
-    if check_count("n_rounds", n_rounds, minimum) <= MOST_ROUNDS:
+    if check_count(name, n_rounds, minimum) <= MOST_ROUNDS:
         return int(n_rounds)
     advice = "pass at most 10**15; rounds_until_right answers for all later rounds at once."
-    raise ArgumentError({"n_rounds": n_rounds}, "is out of range", advice)
+    raise ArgumentError({name: n_rounds}, "is out of range", advice)
 
 
 def instance(value: object, kind: Any, name: str, hint: str) -> None:
@@ -91,7 +89,7 @@ def symmetric_matrix(values: ArrayLike, name: str) -> FloatArray:
     return (matrix + matrix.T) / 2
 
 
-def eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
+def psd_eigenvalues(ascending: NDArray[np.floating[Any]], problem: str) -> FloatArray:
     """Return the eigenvalues of a PSD matrix with rounding below zero cut off."""
     if ascending.size and ascending[0] < -PSD_TOLERANCE * max(1.0, float(ascending[-1])):
         found = f"it has the eigenvalue {ascending[0]:.6g}"

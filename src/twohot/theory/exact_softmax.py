@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import logsumexp, softmax
 
-from twohot.base import check_count
+from twohot.base import FloatArray, check_count
 from twohot.theory import checks
 from twohot.theory.averaging import LabelAveraging
-from twohot.theory.checks import FloatArray
 
 # Damped Newton for the exact softmax, shared by the dense and the population solver ---------------
 # Both minimise a round's objective, mean cross-entropy + ½ l2 ‖coef‖², over what it depends on:

@@ -29,9 +29,8 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from twohot.base import check_count
+from twohot.base import FloatArray, check_count
 from twohot.theory import checks
-from twohot.theory.checks import FloatArray
 from twohot.theory.correlation_models import CorrelationModel, check_model
 from twohot.theory.exact_softmax import (
     Direction,

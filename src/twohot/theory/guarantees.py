@@ -1,6 +1,6 @@
 """Whether every training sample is right, read off predicted outputs.
 
-`judge` looks at outputs of any model, linear or exact, and says of every class whether the true
+`judge` looks at outputs of any model, linear or exact, and decides for every class whether the true
 label is on top for every type that occurs. A tie is a tie: a margin that its own rounding could
 turn around decides nothing. `theorem_4_1` answers without outputs, `lasting_rounds` for any round.
 """
@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 
 from twohot.base import (
     ArgumentError,
+    BoolArray,
+    FloatArray,
+    IntArray,
     RandomState,
     as_array,
     check_codes,
@@ -26,7 +29,6 @@ from twohot.base import (
 )
 from twohot.theory import checks
 from twohot.theory.averaging import ClassReduction, power_of_ratio
-from twohot.theory.checks import BoolArray, FloatArray, IntArray
 from twohot.theory.correlation_models import CorrelationModel, check_model
 from twohot.theory.outputs import TypeOutputs, after_rounds, type_outputs
 
@@ -96,7 +98,7 @@ def class_verdicts(right: BoolArray, wrong: BoolArray) -> tuple[Verdict, ...]:
     return tuple(Verdict(each) for each in chosen)
 
 
-# How much label noise a predicted model stands, for any kind of corruption ------------------------
+# How much label noise a predicted model tolerates, for any kind of corruption --------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +160,8 @@ def noise_tolerated(
         shares = checks.corruption_matrix(corruption_at(rate))
         return tuple(verdict is Verdict.RIGHT for verdict in judge(predict(shares)).verdicts)
 
-    rates = np.append(np.arange(0, 1, check_positive("step", step)), 1.0)
+    rates = np.append(np.arange(0, 1, check_positive("step", step)), 1.0).tolist()
     width = check_positive("resolution", resolution)
-    table = np.array([works(float(rate)) for rate in rates])  # (n_rates, n_classes)
 
     def edge(label: int, inside: float, outside: float) -> float:
         while abs(outside - inside) > width:
@@ -170,26 +171,21 @@ def noise_tolerated(
             inside, outside = (middle, outside) if works(middle)[label] else (inside, middle)
         return inside
 
-    def working_range(label: int) -> tuple[float, float]:
-        """First range of rates that work for a class, its two edges bisected."""
-        tried = table[:, label]
-        if not tried.any():
-            return np.nan, np.nan
-        first = int(tried.argmax())
-        lowest = edge(label, rates[first], rates[first - 1]) if first else float(rates[0])
-        failures = first + np.flatnonzero(~tried[first:])
-        if not failures.size:
-            return lowest, float(rates[-1])
-        return lowest, edge(label, rates[failures[0] - 1], rates[failures[0]])
-
-    return NoiseTolerance(*np.array([working_range(k) for k in range(table.shape[1])]).T)
+    table = np.array([works(rate) for rate in rates])  # (n_rates, n_classes)
+    lowest, highest = np.full((2, table.shape[1]), np.nan)
+    for label in np.flatnonzero(table.any(axis=0)).tolist():
+        first = int(table[:, label].argmax())  # of the first range of rates that work
+        last = first + int(np.append(table[first:, label], False).argmin()) - 1
+        lowest[label] = edge(label, rates[first], rates[max(first - 1, 0)])
+        highest[label] = edge(label, rates[last], rates[min(last + 1, len(rates) - 1)])
+    return NoiseTolerance(lowest, highest)
 
 
 # How far a prediction may be off because class correlations are estimated from a few rows ---------
 # `prediction_bound` needs a handful of numbers and is proved, and wide. `prediction_spread` needs
 # the rows and is an estimate: a half of n rows differs from all of them as these differ from the
-# truth, since the variance of a mean of n/2 rows, drawn from n without replacement, is σ²(2/n -
-# 1/n) = σ²/n.
+# truth, since the variance of a mean of n/2 rows, drawn from n without replacement, is
+# σ²(2/n - 1/n) = σ²/n.
 #
 # The bound. Let the rows of class a be drawn independently with mean μ_a and covariance Σ_a:
 # Gaussian, with ‖Σ_a‖ ≤ τ and tr Σ_a = δ_a. The theory needs W_ab = μ_a · μ_b; the rows give the
@@ -197,11 +193,12 @@ def noise_tolerated(
 #
 #     B̂ - B = H + Hᵀ + Q,   H = D [μ]ᵀ G,   Q = Gᵀ G - diag(δ),   column a of G ~ N(0, Σ_a).
 #
-# With probability 1 - α, for α in equal parts of three,
+# With probability 1 - α, for α in equal parts of three (Davidson-Szarek after Anderson;
+# Laurent-Massart on a net of directions; Laurent-Massart in every class),
 #
-# ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))) (Davidson-Szarek, after Anderson) ‖Q‖ ≤ 4 √(τ δ_max L) +
-# 4 τ L, L = K ln 9 + ln(6/α) (Laurent-Massart on a net of directions) |δ̂_a - δ_a| ≤ 2 √(τ δ_a M)
-# + 2 τ M, M = ln(6 K/α) / (n_a - 1), in all classes.
+#     ‖H‖ ≤ √(τ ‖D W D‖) (2 √K + √(2 ln(3/α))),
+#     ‖Q‖ ≤ 4 √(τ δ_max L) + 4 τ L,            L = K ln 9 + ln(6/α),
+#     |δ̂_a - δ_a| ≤ 2 √(τ δ_a M) + 2 τ M,      M = ln(6 K/α) / (n_a - 1).
 #
 # ‖D W D‖ ≤ ‖D Ŵ D‖ + β for β = 2‖H‖ + ‖Q‖, which gives β from what is known. As
 # f(B̂) - f(B) = x (x + B̂)⁻¹ (B̂ - B) (x + B)⁻¹, f(z) = z/(x + z), and f ≤ m = f(λ_max(B̂) + β),

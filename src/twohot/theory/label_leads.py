@@ -15,16 +15,27 @@ mean targets E of the classes. Rounding must not pass for evidence here, nor hid
 * Powers are taken relative to that of the largest base in the lead, from logarithms. A lead of
   10⁻¹⁰⁰⁰ is no number, and still has a sign.
 
+Divided by the power of the largest base, which changes no sign, every part stays bounded:
+
+    F(t)   = (f_a / base)ᵗ         = exp(-t g),
+    M_i(t) = |φ_iᵗ - f_aᵗ| / baseᵗ = exp(-t a_i) (1 - exp(-t b_i)),
+    g = log(base / f_a),   a_i = log(base / max(φ_i, f_a)),   b_i = |log(φ_i / f_a)|.
+
+F falls, M_i rises and then falls. In rounds s … e, F lies between F(e) and F(s), M_i between the
+smaller of M_i(s) and M_i(e), and exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations decide any
+number of rounds (`PowerSums`), and in the end the largest base decides all that are left.
+
 Conventions: arrays over types have axes [true class, given label, label].
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from twohot.base import FloatArray, IntArray
 from twohot.theory.averaging import EIGEN_ERROR, ClassReduction, log_gap
-from twohot.theory.checks import FloatArray, IntArray
 
 # Eigenvalues closer than this many of their errors are taken for equal.
 EQUAL_EIGENVALUES = 64
@@ -48,6 +59,15 @@ class Leads:
     log_scale: FloatArray  # (n_classes, 1, n_classes) of the largest power in the lead
     means: "MeanLeads | None" = None  # for rows that are their class mean
 
+    @classmethod
+    def of_shared(
+        cls, own: FloatArray, shared: FloatArray, error: FloatArray, *, log_scale: float = 0.0
+    ) -> Self:
+        """Return the leads of outputs own[a] * row + shared[a], each class off by its `error`."""
+        ahead = np.diag(shared)[:, None] - shared
+        scale, none = np.full((1, 1, 1), log_scale), np.zeros((1, 1, 1))
+        return cls(own[:, None, None], ahead[:, None, :], error[:, None, None], none, scale)
+
 
 @dataclass(frozen=True, eq=False)
 class MeanLeads:
@@ -64,13 +84,48 @@ class MeanLeads:
 
 
 @dataclass(frozen=True, eq=False)
-class LeadTerms:
-    """The sum over eigenvalues for one true class; one row per distinct eigenvalue."""
+class PowerRange:
+    """Least and most of F and M in a range of rounds, and what each may be off by."""
 
-    values: FloatArray  # (n_values,) λ
-    value_errors: FloatArray  # (n_values,)
-    weights: FloatArray  # (n_values, n_classes) w by label; zero where it may be
-    errors: FloatArray  # (n_values, n_classes) of the weights that are not zero
+    own_least: float
+    own_most: float
+    own_error: float
+    least: FloatArray  # (n_values,)
+    most: FloatArray  # (n_values,)
+    errors: FloatArray  # (n_values,)
+
+
+@dataclass(frozen=True, eq=False)
+class Powers:
+    """F and M of one true class at any round, relative to the power of the largest base.
+
+    An eigenvalue's own error moves its logarithm by dlog φ/dλ = x/(λ (x + λ)), times t in the
+    power. An error of the base alone changes no sign; it moves the others relative to it.
+    """
+
+    signs: FloatArray  # (n_values,) of φ - f_a
+    own_rate: float  # g
+    rates: FloatArray  # (n_values,) a
+    gaps: FloatArray  # (n_values,) b
+    base_drift: float  # error per round of the log of the base
+    drifts: FloatArray  # (n_values,) the same of max(φ, f_a) relative to the base
+    gap_drifts: FloatArray  # (n_values,) and of φ
+
+    def between(self, first: float, last: float) -> PowerRange:
+        """Bound the powers in rounds `first` … `last`; for a single round they are exact."""
+        ends = [np.exp(-t * self.rates) * -np.expm1(-t * self.gaps) for t in (first, last)]
+        fallen, own = np.exp(-first * self.rates), float(np.exp(-first * self.own_rate))
+        most = fallen * -np.expm1(-last * self.gaps)
+        moved = self.drifts * fallen + self.gap_drifts * fallen * np.exp(-first * self.gaps)
+        own_moved = last * self.base_drift + POWER_ERROR * (1 + last * self.own_rate)
+        return PowerRange(
+            own_least=float(np.exp(-last * self.own_rate)),
+            own_most=own,
+            own_error=own * own_moved,
+            least=np.minimum(*ends),
+            most=most,
+            errors=last * moved + POWER_ERROR * (1 + last * self.rates) * most,
+        )
 
 
 class LabelLeads:
@@ -99,7 +154,7 @@ class LabelLeads:
         values = reduction.values
         self._starts = _distinct(values, EQUAL_EIGENVALUES * reduction.error)
         counts = np.diff(np.append(self._starts, values.size))
-        self._values = np.add.reduceat(values, self._starts) / counts
+        self.values = np.add.reduceat(values, self._starts) / counts  # (n_values,) distinct λ
         lowest = values[self._starts]
         highest = values[self._starts + counts - 1]
         self._value_errors = reduction.error + highest - lowest
@@ -107,8 +162,8 @@ class LabelLeads:
         turned = reduction.error / np.minimum(apart[:-1], apart[1:])  # angle of the eigenspace
         self._angles = np.maximum(turned, EIGEN_ERROR * values.size)
 
-    def terms(self, true_class: int) -> LeadTerms:
-        """Return eigenvalues and weights for the leads of one class."""
+    def weights(self, true_class: int) -> tuple[FloatArray, FloatArray]:
+        """(n_values, n_classes) w of one class by label, zero where it may be, and their errors."""
         reduction, a = self.reduction, true_class
         apart = self._along[:, a, None] - self._along
         products = reduction.vectors[a, :, None] / reduction.root[a] * apart
@@ -117,94 +172,74 @@ class LabelLeads:
         errors = self._angles[:, None] * sizes
         weights[np.abs(weights) <= errors] = 0.0
         # φ_i = f_a: a term of nothing, whatever its weight.
-        weights[np.abs(self._values - reduction.own_part[a]) <= self._value_errors] = 0.0
+        weights[np.abs(self.values - reduction.own_part[a]) <= self._value_errors] = 0.0
         errors[weights == 0] = 0.0
-        return LeadTerms(self._values, self._value_errors, weights, errors)
+        return weights, errors
+
+    def powers(self, own_part: float, top: float) -> Powers:
+        """Return the powers of every distinct eigenvalue and of f_a, relative to that of `top`."""
+        ridge, values = self.reduction.ridge, self.values
+        own, base = np.full_like(values, own_part), np.full_like(values, top)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slopes = ridge / (values * (ridge + values)) * self._value_errors
+        slopes = np.where(values > 0, slopes, 0.0)  # zero is zero
+        base_drift = float(slopes[values == top].sum())
+        larger = np.minimum(np.maximum(values, own), top)  # above it there are no weights
+        above = np.where(values > own_part, slopes, 0.0)
+        own_rate = log_gap(own, base, ridge)[0] if own_part > 0 else STEEP  # zero is zero
+        return Powers(
+            signs=np.sign(values - own_part),
+            own_rate=float(own_rate),
+            rates=np.minimum(log_gap(larger, base, ridge), STEEP),
+            gaps=np.minimum(log_gap(values, own, ridge), STEEP),
+            base_drift=base_drift,
+            drifts=np.where(values == top, 0.0, above + base_drift),
+            gap_drifts=slopes,
+        )
 
     def after(self, n_rounds: int) -> Leads:
         """Return the leads after `n_rounds` rounds."""
         n_classes = len(self.reduction.own)
         found, means = np.zeros((2, 5, n_classes, 1, n_classes))
         for a, own_part in enumerate(self.reduction.own_part):
-            terms = self.terms(a)
-            tops = np.where(terms.weights != 0, terms.values[:, None], 0.0).max(axis=0)
+            weights, errors = self.weights(a)
+            tops = _largest(weights, self.values)
             for top in np.unique(tops):
-                chosen = tops == top
-                weights, errors = terms.weights[:, chosen], terms.errors[:, chosen]
-                powers = self._powers(own_part, max(top, own_part), n_rounds)
-                found[:, a, 0, chosen] = _lead_of(powers, weights, errors)
-                powers = self._powers(0.0, top, n_rounds)
-                means[:, a, 0, chosen] = _lead_of(powers, weights, errors)
-                means[0, a, 0, chosen] = weights.sum(axis=0) if top < own_part else np.nan
-        own, ahead, error, own_error, log_scale = found
+                alike = tops == top
+                which = (weights[:, alike], errors[:, alike], n_rounds)
+                found[:, a, 0, alike] = self._leads(own_part, max(top, own_part), *which)
+                means[:, a, 0, alike] = self._leads(0.0, top, *which)
+                means[0, a, 0, alike] = which[0].sum(axis=0) if top < own_part else np.nan
         of_means = MeanLeads(means[0], means[1], means[2], means[4]) if n_rounds else None
-        return Leads(own, ahead, error, own_error, log_scale, of_means)
+        return Leads(found[0], found[1], found[2], found[3], found[4], of_means)
 
     def rank_error(self, n_rounds: int) -> FloatArray:
         """(n_classes,) what differences of `ClassReduction.gained` between labels may be off by."""
-        found = np.empty(len(self.reduction.own))
+        found, top = np.empty(len(self.reduction.own)), float(self.values.max())
         for a, root in enumerate(self.reduction.root):
-            powers = self._powers(self.reduction.own_part[a], self._values.max(), n_rounds)
-            off = self._angles @ np.abs(powers.gaps) + powers.gap_errors.sum()
-            found[a] = 2 * off * self._norms.max() / root * np.exp(powers.log_scale)
+            at = self.powers(self.reduction.own_part[a], top).between(n_rounds, n_rounds)
+            off = 2 * (self._angles @ at.most + at.errors.sum()) * self._norms.max() / root
+            found[a] = off * np.exp(self._log_scale(top, n_rounds))
         return found
 
-    def _powers(self, own_part: float, top: float, n_rounds: int) -> "_Powers":
-        """Return φᵗ - f_aᵗ of every distinct eigenvalue and f_aᵗ, relative to the power of `top`.
+    def _leads(
+        self, own_part: float, top: float, weights: FloatArray, errors: FloatArray, n_rounds: int
+    ) -> FloatArray:
+        """(5, n_labels) the first five fields of `Leads` for labels whose largest base is `top`."""
+        powers = self.powers(own_part, top)
+        at = powers.between(n_rounds, n_rounds)
+        found = np.empty((5, weights.shape[1]))
+        found[0] = at.own_most
+        found[1] = (powers.signs * at.most) @ weights
+        found[2] = at.most @ errors + at.errors @ np.abs(weights)
+        found[3] = at.own_error
+        found[4] = self._log_scale(top, n_rounds)
+        return found
 
-        An error of the base that they are relative to changes no sign. An eigenvalue's own error
-        moves its logarithm by dlog φ/dλ = x/(λ (x + λ)), times t in the power.
-        """
-        if n_rounds == 0:
-            none = np.zeros_like(self._values)
-            return _Powers(1.0, 0.0, none, none, 0.0)
-        ridge, values = self.reduction.ridge, self._values
-        own, base = np.full_like(values, own_part), np.full_like(values, top)
-        is_top = values == top
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drifts = ridge / (values * (ridge + values)) * self._value_errors
-        drifts = n_rounds * np.where(values > 0, drifts, 0.0)  # zero is zero
-        of_base = drifts[is_top].sum()
-        larger = np.minimum(np.maximum(values, own), top)  # above it there are no weights
-        rates = np.minimum(n_rounds * log_gap(larger, base, ridge), STEEP)
-        apart = np.minimum(n_rounds * log_gap(values, own, ridge), STEEP)
-        fallen = np.exp(-rates)
-        gaps = fallen * -np.expm1(-apart)
-        moved = fallen * np.where(is_top, 0.0, np.where(values > own, drifts, 0.0) + of_base)
-        moved += fallen * np.exp(-apart) * drifts
-        own_rate = min(float(n_rounds * log_gap(own[:1], base[:1], ridge)[0]), STEEP)
-        own_power = float(np.exp(-own_rate)) if own_part > 0 else 0.0
+    def _log_scale(self, top: float, n_rounds: int) -> float:
         with np.errstate(divide="ignore"):
-            log_scale = -n_rounds * float(np.log1p(np.divide(ridge, top)))
-        return _Powers(
-            own=own_power,
-            own_error=own_power * (of_base + POWER_ERROR * (1 + own_rate)),
-            gaps=np.sign(values - own_part) * gaps,
-            gap_errors=moved + POWER_ERROR * (1 + rates) * gaps,
-            log_scale=log_scale,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Powers:
-    """Powers for one true class, over exp(log_scale)."""
-
-    own: float  # f_aᵗ
-    own_error: float
-    gaps: FloatArray  # (n_values,) φᵗ - f_aᵗ
-    gap_errors: FloatArray  # (n_values,)
-    log_scale: float
-
-
-def _lead_of(powers: _Powers, weights: FloatArray, errors: FloatArray) -> FloatArray:
-    """(5, n_labels) the first five fields of `Leads` for labels whose largest base is the same."""
-    found = np.empty((5, weights.shape[1]))
-    found[0] = powers.own
-    found[1] = powers.gaps @ weights
-    found[2] = np.abs(powers.gaps) @ errors + powers.gap_errors @ np.abs(weights)
-    found[3] = powers.own_error
-    found[4] = powers.log_scale
-    return found
+            rate = float(np.log1p(np.divide(self.reduction.ridge, top)))
+        return -n_rounds * rate if n_rounds else 0.0
 
 
 def _distinct(ascending: FloatArray, width: float) -> IntArray:
@@ -212,34 +247,25 @@ def _distinct(ascending: FloatArray, width: float) -> IntArray:
     return np.concatenate([[0], 1 + np.flatnonzero(np.diff(ascending) > width)])
 
 
+def _largest(weights: FloatArray, values: FloatArray) -> FloatArray:
+    """(n_labels,) largest eigenvalue with a weight; zero if there is none."""
+    return np.asarray(np.where(weights != 0, values[:, None], 0.0).max(axis=0))
+
+
 # The sign of a lead as rounds go by: bounds over many rounds at once, and what it ends in ---------
-# The lead of `label_leads` over one label, for the given label that is worst for it, is
-#
-#     v(t) = u f_aᵗ + Σ_i w_i (φ_iᵗ - f_aᵗ),        u = -1, 0 or 1.
-#
-# Divided by the power of its largest base, which changes no sign, every part stays bounded:
-#
-#     F(t)   = exp(-t g),                            g   = log(base / f_a)
-#     M_i(t) = exp(-t a_i) (1 - exp(-t b_i)),        a_i = log(base / max(φ_i, f_a)),
-#                                                    b_i = |log(φ_i / f_a)|.
-#
-# F falls, M_i rises and then falls. In rounds s … e, F lies between F(e) and F(s), M_i between the
-# smaller of M_i(s) and M_i(e), and exp(-s a_i)(1 - exp(-e b_i)). So a few evaluations decide any
-# number of rounds, and in the end the largest base decides all that are left.
 
 
 @dataclass(frozen=True, eq=False)
 class PowerSums:
-    """Leads of one true class over the labels whose largest base is the same."""
+    """Leads u F(t) ± Σ_i w_i M_i(t) of one class over the labels whose largest base is the same.
 
+    Each is that of the given label which is worst for it, and u = -1, 0 or 1.
+    """
+
+    powers: Powers
     units: FloatArray  # (n_labels,) u
     weights: FloatArray  # (n_values, n_labels) w, its sign that of the gap
     errors: FloatArray  # (n_values, n_labels) of the weights
-    own_rate: float  # g
-    rates: FloatArray  # (n_values,) a
-    gaps: FloatArray  # (n_values,) b
-    drifts: FloatArray  # (n_values,) error per round of the log of φ, and of that of the base
-    gap_drifts: FloatArray  # (n_values,) the same of the gap
     bases: FloatArray  # (n_labels,) coefficient of the largest base, zero if it may be
     settled: float  # round from which on the sign is that of `bases`
 
@@ -248,34 +274,17 @@ class PowerSums:
 
         False says that one of them is in no round. A single round is always clear.
         """
-        single, first, last = first == last, float(first), float(last)
-        low, high = self._parts(first, last)
+        found = self.powers.between(float(first), float(last))
         positive, negative = np.maximum(self.weights, 0), np.maximum(-self.weights, 0)
-        own_low, own_high = np.exp(-last * self.own_rate), np.exp(-first * self.own_rate)
         ahead, behind = np.maximum(self.units, 0), np.maximum(-self.units, 0)
-        least = ahead * own_low - behind * own_high + low @ positive - high @ negative
-        if (least > self._error(first, last, high)).all():
+        least = ahead * found.own_least - behind * found.own_most
+        least += found.least @ positive - found.most @ negative
+        error = found.most @ self.errors + found.errors @ np.abs(self.weights)
+        if (least > error + np.abs(self.units) * found.own_error).all():
             return True
-        most = ahead * own_high - behind * own_low + high @ positive - low @ negative
-        return False if single or (most <= 0).any() else None
-
-    def _parts(self, first: float, last: float) -> tuple[FloatArray, FloatArray]:
-        """Least and most of M in the rounds."""
-        ends = [np.exp(-t * self.rates) * -np.expm1(-t * self.gaps) for t in (first, last)]
-        high = np.exp(-first * self.rates) * -np.expm1(-last * self.gaps)
-        return np.minimum(*ends), high
-
-    def _error(self, first: float, last: float, high: FloatArray) -> FloatArray:
-        """Bound of the error, of the weights, of the eigenvalues and of the powers."""
-        fallen = np.exp(-first * self.rates)
-        moved = last * (
-            self.drifts * fallen + self.gap_drifts * fallen * np.exp(-first * self.gaps)
-        )
-        moved += POWER_ERROR * (1 + last * self.rates) * high
-        own = np.exp(-first * self.own_rate) * POWER_ERROR * (1 + last * self.own_rate)
-        return np.asarray(
-            high @ self.errors + moved @ np.abs(self.weights) + np.abs(self.units) * own
-        )
+        most = ahead * found.own_most - behind * found.own_least
+        most += found.most @ positive - found.least @ negative
+        return False if first == last or (most <= 0).any() else None
 
     @cached_property
     def ends_right(self) -> bool:
@@ -285,21 +294,24 @@ class PowerSums:
 
 def class_power_sums(leads: LabelLeads, shares: FloatArray, true_class: int) -> list[PowerSums]:
     """Return the leads of one class, a record for every largest base there is among the labels."""
-    terms, ridge = leads.terms(true_class), leads.reduction.ridge
+    weights, errors = leads.weights(true_class)
     units = _worst_units(shares[true_class], true_class)
-    tops = np.where(terms.weights != 0, terms.values[:, None], 0.0).max(axis=0)
+    tops = _largest(weights, leads.values)
     own_parts = np.full_like(tops, leads.reduction.own_part[true_class])
     # Where f_a is the largest base and its coefficient u - Σ w is none, there is no f_a.
-    left = np.abs(units - terms.weights.sum(axis=0)) > terms.errors.sum(axis=0) + POWER_ERROR
+    left = np.abs(units - weights.sum(axis=0)) > errors.sum(axis=0) + POWER_ERROR
     own_parts = np.where(left | (own_parts <= tops), own_parts, 0.0)
     tops = np.maximum(tops, own_parts)
     found = []
     for own_part, top in sorted(set(zip(own_parts.tolist(), tops.tolist(), strict=True))):
-        chosen = (tops == top) & (own_parts == own_part)
-        chosen[true_class] = False
-        if chosen.any():
-            alike = replace(terms, weights=terms.weights[:, chosen], errors=terms.errors[:, chosen])
-            found.append(_power_sums(alike, units[chosen], own_part, top, ridge))
+        alike = (tops == top) & (own_parts == own_part)
+        alike[true_class] = False
+        if alike.any():
+            powers = leads.powers(own_part, top)
+            which = (weights[:, alike], errors[:, alike])
+            bases, settled = _ends(powers, units[alike], *which)
+            signed = which[0] * powers.signs[:, None]
+            found.append(PowerSums(powers, units[alike], signed, which[1], bases, settled))
     return found
 
 
@@ -312,45 +324,24 @@ def _worst_units(shares: FloatArray, true_class: int) -> FloatArray:
     return np.where(others, -1.0, np.where(n_others > 0, 0.0, 1.0))
 
 
-def _power_sums(
-    terms: LeadTerms, units: FloatArray, own_part: float, top: float, ridge: float
-) -> PowerSums:
-    values, weights, errors = terms.values, terms.weights, terms.errors
-    units = units if own_part > 0 else np.zeros_like(units)  # nothing is kept of own labels
-    own = np.full_like(values, own_part)
-    larger = np.minimum(np.maximum(values, own), top)  # above it there are no weights
-    at_top = np.full_like(values, top)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = ridge / (values * (ridge + values)) * terms.value_errors  # d log φ
-    slopes = np.where(values > 0, slopes, 0.0)  # zero is zero
-    is_top = values == top
-    rates = np.minimum(log_gap(larger, at_top, ridge), STEEP)
-    own_rate = float(np.minimum(log_gap(own[:1], at_top[:1], ridge), STEEP)[0])
+def _ends(
+    powers: Powers, units: FloatArray, weights: FloatArray, errors: FloatArray
+) -> tuple[FloatArray, float]:
+    """(n_labels,) coefficients of the largest base, zero where they may be, and when they decide.
+
+    That is from the round on in which all other terms together stay below half of it.
+    """
     own_weights = units - weights.sum(axis=0)
-    bases = own_weights if top == own_part else weights[is_top].sum(axis=0)
-    at_base = errors.sum(axis=0) + POWER_ERROR if top == own_part else errors[is_top].sum(axis=0)
-    bases = np.where(np.abs(bases) > at_base, bases, 0.0)
-    coefficients = np.vstack([np.abs(weights) + errors, np.abs(own_weights)])
-    fall = np.append(np.minimum(log_gap(values, at_top, ridge), STEEP), own_rate)
-    return PowerSums(
-        units=units,
-        weights=weights * np.sign(values - own_part)[:, None],
-        errors=errors,
-        own_rate=own_rate,
-        rates=rates,
-        gaps=np.minimum(log_gap(values, own, ridge), STEEP),
-        drifts=np.where(rates > 0, slopes + slopes[is_top].sum(), 0.0),
-        gap_drifts=slopes,
-        bases=bases,
-        settled=_settled(coefficients, fall, np.abs(bases)),
-    )
-
-
-def _settled(coefficients: FloatArray, fall: FloatArray, bases: FloatArray) -> float:
-    """Round from which on all other terms together stay below half of the largest base's."""
-    share = coefficients * 2 * (len(coefficients) + 1)
-    decided = bases > 0
-    below = fall[:, None] > 0
+    if powers.own_rate == 0:
+        bases, off = own_weights, errors.sum(axis=0) + POWER_ERROR
+    else:
+        is_top = (powers.signs > 0) & (powers.rates == 0)
+        bases, off = weights[is_top].sum(axis=0), errors[is_top].sum(axis=0)
+    bases = np.where(np.abs(bases) > off, bases, 0.0)
+    falls = powers.rates + np.where(powers.signs < 0, powers.gaps, 0.0)  # log(base / φ)
+    falls = np.append(falls, powers.own_rate)[:, None]
+    share = np.vstack([np.abs(weights) + errors, np.abs(own_weights)]) * 2 * (len(falls) + 1)
+    decided = bases != 0
     with np.errstate(divide="ignore"):
-        rounds = np.log(share[:, decided] / bases[decided]) / np.where(below, fall[:, None], 1.0)
-    return float(np.max(np.where(below, rounds, 0.0), initial=1.0))
+        rounds = np.log(share[:, decided] / np.abs(bases[decided])) / np.where(falls > 0, falls, 1)
+    return bases, float(np.max(np.where(falls > 0, rounds, 0.0), initial=1.0))

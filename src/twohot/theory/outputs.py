@@ -20,12 +20,10 @@ from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
-from twohot.base import as_array, check_codes, check_within
+from twohot.base import BoolArray, FloatArray, as_array, check_codes, check_within
 from twohot.theory import checks
 from twohot.theory.averaging import EIGEN_ERROR, ClassReduction, power_of_ratio
-from twohot.theory.checks import BoolArray, FloatArray
 from twohot.theory.correlation_models import CorrelationModel, check_model
 from twohot.theory.label_leads import LabelLeads, Leads
 
@@ -79,26 +77,32 @@ class TypeOutputs:
         """(n_classes, n_classes) which types have samples."""
         return self.corruption > 0
 
-    @cached_property
-    def _margins(self) -> "_Margins":
+    def _lead(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Lead of the true label over each label, its error, and the logarithm of their scale."""
         classes, leads = np.arange(len(self.own)), self.leads()
         beyond = self.rows[classes, :, classes][:, :, None] - self.rows
-        ahead = leads.own * beyond + leads.ahead
+        lead = leads.own * beyond + leads.ahead
         error = leads.own_error * np.abs(beyond) + leads.error
-        log_scale = leads.log_scale
-        if leads.means is not None:
-            is_mean = np.abs(beyond - leads.means.rows) <= EIGEN_ERROR * len(self.own)
-            ahead = np.where(is_mean, leads.means.ahead, ahead)
-            error = np.where(is_mean, leads.means.error, error)
-            log_scale = np.where(is_mean, leads.means.log_scale, log_scale)
-        right, wrong = ahead > error, ahead < -error
+        log_scale, means = leads.log_scale, leads.means
+        if means is not None:
+            is_mean = np.abs(beyond - means.rows) <= EIGEN_ERROR * len(self.own)
+            lead = np.where(is_mean, means.ahead, lead)
+            error = np.where(is_mean, means.error, error)
+            log_scale = np.where(is_mean, means.log_scale, log_scale)
+        return lead, error, log_scale
+
+    @cached_property
+    def _margins(self) -> "_Margins":
+        lead, error, log_scale = self._lead()
+        classes = np.arange(len(lead))
+        right, wrong = lead > error, lead < -error
         right[classes, :, classes], wrong[classes, :, classes] = True, False
         with np.errstate(divide="ignore"):
-            sizes = np.log(np.abs(ahead)) + log_scale
+            sizes = np.log(np.abs(lead)) + log_scale
         # In the order of the leads, and numbers where the leads are too small to be.
-        largest = sizes.max() if ahead.any() else 0.0
-        ranks = np.sign(ahead) / (1 + largest - np.where(ahead == 0, largest, sizes))
-        values = ahead * np.exp(log_scale)
+        largest = sizes.max() if lead.any() else 0.0
+        ranks = np.sign(lead) / (1 + largest - np.where(lead == 0, largest, sizes))
+        values = lead * np.exp(log_scale)
         ranks[classes, :, classes] = values[classes, :, classes] = np.inf
         return _Margins(
             values.min(axis=2),
@@ -107,6 +111,12 @@ class TypeOutputs:
             np.asarray(wrong.any(axis=2)),
         )
 
+    def margins_over_labels(self) -> FloatArray:
+        """(n,) margins of the types that occur, over every other label."""
+        lead, _, log_scale = self._lead()
+        others = ~np.eye(len(lead), dtype=bool)[:, None, :] & self.occurs[:, :, None]
+        return np.asarray((lead * np.exp(log_scale))[others])
+
     def margins(self) -> FloatArray:
         """(n_classes, n_classes) output at the true label minus the largest other output.
 
@@ -114,15 +124,6 @@ class TypeOutputs:
         `wrong` and `margin_ranks` know its sign all the same.
         """
         return self._margins.values.copy()
-
-    def margins_over_labels(self) -> FloatArray:
-        """(n,) margins of the types that occur, over every other label."""
-        classes, leads = np.arange(len(self.own)), self.leads()
-        beyond = self.rows[classes, :, classes][:, :, None] - self.rows
-        ahead = (leads.own * beyond + leads.ahead) * np.exp(leads.log_scale)
-        others = np.broadcast_to(self.occurs[:, :, None], ahead.shape).copy()
-        others[classes, :, classes] = False
-        return np.asarray(ahead[others])
 
     def margin_ranks(self) -> FloatArray:
         """(n_classes, n_classes) numbers in the order of the margins, also of those below 1e-308.
@@ -245,8 +246,8 @@ def evolving_outputs(
     if any(not np.array_equal(model.class_sizes, first.class_sizes) for model in models):
         raise ValueError("models must agree in class_sizes: rounds see the same samples.")
     shares = checks.corruption_matrix(corruption, first.n_classes)
-    own = np.ones(first.n_classes)
-    means = shares - 1 / first.n_classes
+    own: FloatArray = np.ones(first.n_classes)
+    means: FloatArray = shares - 1 / first.n_classes
     largest, log_scale = 1.0, 0.0
     for model in models:  # round 1 acts first
         reduction = ClassReduction(model, l2=l2)
@@ -263,14 +264,7 @@ def evolving_outputs(
     size = np.linalg.norm(root[:, None] * shares) * largest / root + own
     error = EIGEN_ERROR * first.n_classes * len(models) * size
     shared = means - own[:, None] * (shares - 1 / first.n_classes)
-    ahead = np.diag(shared)[:, None] - shared
-    leads = Leads(
-        own=own[:, None, None],
-        ahead=ahead[:, None, :],
-        error=error[:, None, None],
-        own_error=np.zeros((1, 1, 1)),
-        log_scale=np.full((1, 1, 1), log_scale),
-    )
+    leads = Leads.of_shared(own, shared, error, log_scale=log_scale)
     types, sizes, kept = one_hot_types(first.n_classes), first.class_sizes, math.exp(log_scale)
     return TypeOutputs(kept * own, kept * shared, types, shares, sizes, lambda: leads)
 
@@ -281,8 +275,8 @@ def unseen_outputs(
     """(n_classes, n_classes) outputs of round `n_rounds` for an unseen sample of each class.
 
     An unseen sample has no label to memorise: with balanced labels it is right from the teacher
-    on wherever its class keeps more labels than any other label takes. What the theorems promise
-    beyond that, they promise of training samples.
+    on wherever its class keeps more labels than any other label takes. The theorems are about
+    training samples.
 
     Examples
     --------
@@ -306,12 +300,11 @@ def after_rounds(
     shared = reduction.gained(means - 1 / len(means), n_rounds=n_rounds)
     own = power_of_ratio(reduction.own_part, ridge=reduction.ridge, n_rounds=n_rounds)
     sizes = reduction.class_sizes
-    leads = partial(_leads_after, reduction, means, n_rounds)
+
+    def leads() -> Leads:
+        return LabelLeads(reduction, means).after(n_rounds)
+
     return TypeOutputs(own, shared, targets, shares, sizes, leads)
-
-
-def _leads_after(reduction: ClassReduction, means: FloatArray, n_rounds: int) -> Leads:
-    return LabelLeads(reduction, means).after(n_rounds)
 
 
 # Rounds on mixed targets: a share ξ of the given label, and 1 - ξ of the round before -------------
@@ -376,14 +369,7 @@ def mixed_outputs(
     shared = reduction.filtered(keep(reduction.values) - own[:, None], shares - 1 / len(shares))
     norms = np.linalg.norm(reduction.root[:, None] * shares)
     error = EIGEN_ERROR * len(shares) * (norms / reduction.root + 1)
-    ahead = np.diag(shared)[:, None] - shared
-    leads = Leads(
-        own=own[:, None, None],
-        ahead=ahead[:, None, :],
-        error=error[:, None, None],
-        own_error=np.zeros((1, 1, 1)),
-        log_scale=np.zeros((1, 1, 1)),
-    )
+    leads = Leads.of_shared(own, shared, error)
     return TypeOutputs(own, shared, types, shares, model.class_sizes, lambda: leads)
 
 
@@ -404,13 +390,27 @@ def best_mix(model: CorrelationModel, corruption: ArrayLike, *, l2: float) -> Be
     """
     ends = [mixed_outputs(model, corruption, l2=l2, n_rounds=2, mix=mix) for mix in (1.0, 0.0)]
     teacher, student = (each.margins_over_labels() for each in ends)
-    # Largest s with ξ teacher + (1 - ξ) student ≥ s for all samples and labels.
-    above = np.column_stack([student - teacher, np.ones_like(student)])
-    found = linprog([0.0, -1.0], A_ub=above, b_ub=student, bounds=[(0, 1), (None, None)])
-    mix = float(found.x[0])
+    mix = top_of_lowest(student, teacher)
     at_ends = float(teacher.min()), float(student.min())
     margin = float((mix * teacher + (1 - mix) * student).min())
     return BestMix(mix, max(margin, *at_ends), *at_ends)
+
+
+def top_of_lowest(at_zero: FloatArray, at_one: FloatArray) -> float:
+    """Return where between 0 and 1 the lowest of several lines is highest.
+
+    The lowest line is followed from 0 on, over its crossings, as long as it rises.
+    """
+    slopes, where = at_one - at_zero, 0.0
+    lowest = np.lexsort((slopes, at_zero))[0]
+    while slopes[lowest] > 0:
+        flatter = np.flatnonzero(slopes < slopes[lowest])
+        crossings = (at_zero[flatter] - at_zero[lowest]) / (slopes[lowest] - slopes[flatter])
+        if not (crossings < 1).any():
+            return 1.0
+        first = np.lexsort((slopes[flatter], crossings))[0]
+        lowest, where = flatter[first], max(float(crossings[first]), where)
+    return where
 
 
 def _kept(values: FloatArray, *, ridge: float, n_rounds: int, mix: float) -> FloatArray:

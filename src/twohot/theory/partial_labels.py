@@ -1,8 +1,8 @@
-"""When the partial-label student is right: Theorem 5.1 as printed, and the exact test.
+"""The partial-label student, and when it is right: Theorem 5.1 corrected.
 
-The theorem promises every training sample right wherever C_kk > C_kk' for all k' ≠ k. That is
-enough for the teacher's top two to contain the truth, and not enough for the student. With
-ỹ = argmax_{j ≠ k} C_kj it fails when
+The printed theorem states that every training sample is right wherever C_kk > C_kk' for all
+k' ≠ k. That is enough for the teacher's top two to contain the truth, and not enough for the
+student. With ỹ = argmax_{j ≠ k} C_kj it fails when
 
 * the given label b drops out of the top two, (q/p - 1)(C_kỹ - C_kb) > 1, so that samples given b
   have the candidates {k, ỹ} and not {k, b};
@@ -10,7 +10,24 @@ enough for the teacher's top two to contain the truth, and not enough for the st
 * C_kk + C_kỹ = 1: with a single confusable class, k and ỹ tie;
 * two labels tie for the second place, as all do when there is no noise.
 
-The exact test forms every type's actual candidate set, fits once, and looks at the margins.
+For any class correlation, class sizes and corruption C, and any number k of candidates, with
+f_a = δ_a/(x + δ_a), F the averaging of class means (`ClassReduction`) and M = (F - f)(C - 1/K):
+
+1. The teacher's output of type (a, b) at label l is f_a [l = b] + M_al, up to a number that all
+   labels have in common. Its k largest labels are the candidates, with weights u(a, b) of sum 1.
+   The truth is one of them if its output exceeds the k-th largest of the others.
+2. With E'_a = Σ_b C_ab u(a, b), the student is right on every sample of class a if and only if,
+   for every label l ≠ a,
+
+       f_a min_b (u_a - u_l)(a, b)                        the sample's own candidates
+       + (F - f)_aa (E'_aa - E'_al)                       the other samples of its class
+       + Σ_{c ≠ a} (F - f)_ac (E'_ca - E'_cl)  >  0       the other classes,
+
+   the minimum taken over the labels b that occur in class a.
+
+The proof is in `docs/theory.md`. Equality is a tie.
+
+Conventions: arrays over pairs have axes [true class, label].
 """
 
 from dataclasses import dataclass
@@ -19,21 +36,20 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from twohot.base import ROW_SUM_TOLERANCE, check_choice, check_class_count, top_shares
+from twohot.base import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_class_count,
+    top_shares,
+)
 from twohot.theory import checks
 from twohot.theory.averaging import ClassReduction
-from twohot.theory.checks import BoolArray, FloatArray, IntArray
 from twohot.theory.correlation_models import CorrelationModel
-from twohot.theory.guarantees import ClassVerdicts, Guarantee, Verdict, class_verdicts, judge
+from twohot.theory.guarantees import ClassVerdicts, class_verdicts
 from twohot.theory.label_leads import LabelLeads
 from twohot.theory.outputs import TypeOutputs, after_rounds
-from twohot.theory.theorem_4_1 import Shrinkage, label_gaps
-
-# The partial-label student: one fit on the teacher's top labels -----------------------------------
-# Every type's target is its candidate set, weight 1/n_candidates on each of the labels the teacher
-# puts highest; the student is one round of label averaging from there (eq. 16, in the general form
-# of `outputs`).
-
 
 TieRule = Literal["spread", "lowest"]
 
@@ -120,147 +136,6 @@ def candidates_of_types(
     # All but the given label are ranked by what the class gained, which a small ridge makes small.
     slack = LabelLeads(reduction, shares).rank_error(1)[:, None, None]
     return ranked_targets(teacher.scores, slack, n_candidates=n_candidates, ties=ties)
-
-
-@dataclass(frozen=True, eq=False)
-class PartialLabelGuarantee:
-    """Theorem 5.1 three ways, per class."""
-
-    exact: Guarantee  # from the student's outputs: the answer
-    printed: BoolArray  # (n_classes,) the printed condition C_kk > C_kk', not sufficient
-    truth_in_candidates: BoolArray  # (n_classes,) truth a full candidate of every type
-
-    @property
-    def holds(self) -> bool:
-        """Whether every training sample is strictly right."""
-        return self.exact.holds
-
-    @property
-    def broken_promises(self) -> list[int]:
-        """Classes that satisfy the printed condition and yet are not strictly right."""
-        right = np.array([verdict is Verdict.RIGHT for verdict in self.exact.verdicts])
-        return [int(k) for k in np.flatnonzero(self.printed & ~right)]
-
-
-def partial_label_guarantee(
-    model: CorrelationModel,
-    corruption: ArrayLike,
-    *,
-    l2: float,
-    n_candidates: int = 2,
-    ties: TieRule = "spread",
-) -> PartialLabelGuarantee:
-    """Test exactly whether the partial-label student gets every training sample right.
-
-    Parameters
-    ----------
-    model, corruption, l2
-        As for `type_outputs`; teacher and student have the same penalty.
-    n_candidates, ties
-        As for `candidate_targets`.
-
-    Examples
-    --------
-    The printed condition holds for every class, and only class 0 is right:
-
-    >>> model = CorrelationModel.case_3(
-    ...     n_classes=4, same_class=0.4, same_superclass=0.3, n_per_class=100
-    ... )
-    >>> corruption = [[0.40, 0.21, 0.20, 0.19], [0.20, 0.50, 0.16, 0.14],
-    ...               [0.20, 0.14, 0.50, 0.16], [0.20, 0.15, 0.14, 0.51]]
-    >>> guarantee = partial_label_guarantee(model, corruption, l2=0.01)
-    >>> bool(guarantee.printed.all()), [str(verdict) for verdict in guarantee.exact.verdicts]
-    (True, ['right', 'wrong', 'wrong', 'wrong'])
-    """
-    student = partial_label_outputs(model, corruption, l2=l2, n_candidates=n_candidates, ties=ties)
-    return PartialLabelGuarantee(
-        exact=judge(student),
-        printed=printed_condition(corruption),
-        truth_in_candidates=_truth_contained(student),
-    )
-
-
-def printed_condition(corruption: ArrayLike) -> BoolArray:
-    """(n_classes,) the condition Theorem 5.1 prints, C_kk > C_kk' for all k' ≠ k.
-
-    Every round needs it, and the paper claims that it is enough for the partial-label student.
-    It is not.
-
-    Examples
-    --------
-    >>> printed_condition([[0.6, 0.4], [0.5, 0.5]]).tolist()
-    [True, False]
-    """
-    return label_gaps(corruption) > 0
-
-
-def sufficient_condition(
-    corruption: ArrayLike, *, superclass: ArrayLike, kept: Shrinkage
-) -> BoolArray:
-    """(n_classes,) a condition under which the student is right, in the paper's setting.
-
-    For classes of equal size, labels balanced and confused inside superclasses: one wrong label ỹ
-    of the class commoner than the others, and C_kk above it; (q/p - 1)(C_kỹ - min C_kb) < 1 over
-    labels b that occur, so that every given label stays a candidate; and
-    (q - p)(1 - C_kk - C_kỹ) > r_s - q, so that no superclass mean can outweigh the class mean.
-    Sufficient, not necessary.
-
-    Examples
-    --------
-    >>> from twohot.theory import shrinkage
-    >>> kept = shrinkage(superclass=[0, 0, 0, 0], same_class=0.5, same_superclass=0.01,
-    ...                  n_per_class=100, l2=3e-4)
-    >>> corruption = [[0.5, 0.25, 0.15, 0.1], [0.1, 0.5, 0.25, 0.15],
-    ...               [0.15, 0.1, 0.5, 0.25], [0.25, 0.15, 0.1, 0.5]]
-    >>> sufficient_condition(corruption, superclass=[0, 0, 0, 0], kept=kept).tolist()
-    [True, True, True, True]
-    """
-    shares = checks.corruption_matrix(corruption)
-    groups = checks.superclass_map(superclass, len(shares))
-    across = shares[groups[:, None] != groups[None, :]].sum()
-    if across > 0 or np.abs(shares.sum(axis=0) - 1).max() > ROW_SUM_TOLERANCE:
-        raise ValueError(
-            "corruption must keep labels inside superclasses and balanced (columns sum to 1) for"
-            " this condition; use partial_label_guarantee, which is exact for any."
-        )
-    right = np.diag(shares)
-    wrong = shares - np.diag(right)
-    second, commonest = np.sort(wrong, axis=1)[:, -2:].T
-    rarest = np.where(wrong > 0, wrong, np.inf).min(axis=1)
-    stays_candidate = (kept.separation - 1) * (commonest - rarest) < 1
-    superclass_pull = kept.superclass_mean[groups] - kept.class_mean
-    class_pull = (kept.class_mean - kept.own) * (1 - right - commonest)
-    unique = commonest > second
-    enough = (right > commonest) & unique & stays_candidate & (class_pull > superclass_pull)
-    return np.asarray(enough)
-
-
-def _truth_contained(student: TypeOutputs) -> BoolArray:
-    """Whether the truth has the full weight of a candidate in every type that occurs."""
-    classes = np.arange(len(student.rows))
-    full = student.rows[classes, :, classes] == student.rows.max(axis=2)
-    return np.asarray((full | ~student.occurs).all(axis=1))
-
-
-# Theorem 5.1 corrected: when the partial-label student is right, and by how much ------------------
-# For any class correlation, class sizes and corruption C, and any number k of candidates. With
-# f_a = δ_a/(x + δ_a), F the averaging of class means (`class_reduction`) and M = (F - f)(C - 1/K):
-#
-# 1. The teacher's output of type (a, b) at label l is f_a [l = b] + M_al, up to a number that all
-#    labels have in common. Its k largest labels are the candidates, with weights u(a, b) of sum 1.
-#    The truth is one of them if its output exceeds the k-th largest of the others.
-# 2. With E'_a = Σ_b C_ab u(a, b), the student is right on every sample of class a if and only if,
-#    for every label l ≠ a,
-#
-#        f_a min_b (u_a - u_l)(a, b)                        the sample's own candidates
-#        + (F - f)_aa (E'_aa - E'_al)                       the other samples of its class
-#        + Σ_{c ≠ a} (F - f)_ac (E'_ca - E'_cl)  >  0       the other classes,
-#
-#    the minimum taken over the labels b that occur in class a.
-#
-# The proof is in `docs/theory.md`. Equality is a tie.
-#
-# Conventions: arrays over pairs have axes [true class, label].
 
 
 @dataclass(frozen=True, eq=False)

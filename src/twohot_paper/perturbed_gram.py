@@ -1,0 +1,151 @@
+"""The paper's perturbed Gram matrix Φ + E, and exact rounds on it although it is not symmetric.
+
+The paper's figures perturb every entry of Φ independently, so that entry (i, j) is not entry
+(j, i). No features have such a matrix and no objective stands behind it, yet the fixed point of a
+round can be read with it,
+
+    v = S (u - σ(v)),     S = Φ / (n_samples l2).
+
+It is solved by Newton's method on the residual F(v) = v - S (u - σ(v)), from v = 0,
+
+    (I + S J) dv = -F,     J_i = diag(σ_i) - σ_i σ_iᵀ,
+
+each system by GMRES. J is I/K at uniform outputs, among logits that sum to zero. P = (I + Φ/x)⁻¹,
+formed once for all rounds, therefore solves the first system and preconditions the others, which it
+turns, as P S = K (I - P), into
+
+    K J dv + P (dv - K J dv) = -P F.
+
+Where Φ is a Gram matrix, use `twohot.theory.softmax_rounds`: only there is the solution known to be
+unique.
+"""
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, gmres
+from scipy.special import softmax
+
+from twohot.base import FloatArray
+from twohot.theory import SoftmaxRound
+
+# A step that moves the logits by no more than this fraction, its system solved to the same
+# fraction, leaves an error of about its square.
+STEP_TOLERANCE = 1e-8
+# Systems are solved to the order of the residual: the first to this fraction.
+LOOSEST_SYSTEM = 1e-2
+# Krylov vectors kept; the preconditioned systems of the paper's figures need 10 to 20.
+KRYLOV = 60
+# Halvings before a step is given up: the residual then falls in no direction Newton knows.
+MAX_HALVINGS = 20
+# A system with a condition number above this is singular but for rounding.
+SINGULAR = 1e14
+
+
+def independent_perturbation(
+    n_samples: int, *, amplitude: float, seed: int | np.random.Generator
+) -> FloatArray:
+    """Draw the matrix E of the paper's figures as its authors did: every entry for itself.
+
+    The diagonal is zero, so that Φ + E keeps that of Φ.
+    """
+    shape = (n_samples, n_samples)
+    entries = np.random.default_rng(seed).uniform(-amplitude, amplitude, size=shape)
+    np.fill_diagonal(entries, 0.0)
+    return entries
+
+
+def uniform_perturbation(
+    n_samples: int, *, amplitude: float, seed: int | np.random.Generator
+) -> FloatArray:
+    """Draw the same entries and average them with their mirror images."""
+    entries = independent_perturbation(n_samples, amplitude=amplitude, seed=seed)
+    return (entries + entries.T) / 2
+
+
+def asymmetric_softmax_rounds(
+    matrix: FloatArray, targets: FloatArray, *, l2: float, n_rounds: int, max_steps: int = 50
+) -> list[SoftmaxRound]:
+    """Exact outputs of rounds 1 … `n_rounds` for any matrix in place of Φ, each from zero logits.
+
+    There are no features, and so no norm of coefficients: `coef_norm` is NaN.
+
+    Examples
+    --------
+    >>> matrix = np.array([[1.0, 0.6, 0.1], [0.4, 1.0, 0.0], [0.2, 0.1, 1.0]])
+    >>> rounds = asymmetric_softmax_rounds(matrix, np.eye(2)[[0, 0, 1]], l2=0.1, n_rounds=2)
+    >>> rounds[-1].outputs.round(3).tolist(), rounds[-1].converged
+    ([[0.734, 0.266], [0.725, 0.275], [0.353, 0.647]], True)
+    """
+    problem, fitted = _Problem(matrix, targets, l2), []
+    for _ in range(n_rounds):
+        fitted.append(problem.solve(targets, max_steps=max_steps))
+        targets = fitted[-1].outputs
+    return fitted
+
+
+class _Problem:
+    """What all rounds share: the slope S, and P = (I + Φ/x)⁻¹."""
+
+    def __init__(self, matrix: FloatArray, targets: FloatArray, l2: float) -> None:
+        self.n_classes, ridge = targets.shape[1], targets.size * l2
+        self.slope = matrix / (len(targets) * l2)
+        self.scale = 1 + float(np.abs(self.slope).sum(axis=1).max())
+        system = np.eye(len(matrix)) + matrix / ridge
+        if np.linalg.cond(system) > SINGULAR:
+            problem = f"minus the ridge, {-ridge:g}, is an eigenvalue of matrix"
+            raise ValueError(f"{problem}: a round has no solution; choose another l2.")
+        self.inverse = np.linalg.inv(system)  # P
+
+    def solve(self, targets: FloatArray, *, max_steps: int) -> SoftmaxRound:
+        """Newton's method for one round, steps halved until the residual falls."""
+        logits = np.zeros_like(targets)
+        error = self._error(logits, targets)
+        first = max(float(np.linalg.norm(error)), np.finfo(float).tiny)
+        converged, n_steps = False, 0
+        while n_steps < max_steps and not converged:
+            progress = float(np.linalg.norm(error)) / first
+            rtol = float(np.clip(progress / 10, STEP_TOLERANCE, LOOSEST_SYSTEM))
+            step = self._step(softmax(logits, axis=1), -error, rtol)
+            size, logits, error = self._shorten(logits, error, step, targets)
+            moved = size * float(np.abs(step).max())
+            converged = size == 1.0 and moved <= STEP_TOLERANCE * float(np.abs(logits).max())
+            n_steps += 1
+        residual = float(np.abs(error).max()) / self.scale
+        outputs = softmax(logits, axis=1)
+        return SoftmaxRound(outputs, logits, np.nan, residual, n_steps, converged)
+
+    def _error(self, logits: FloatArray, targets: FloatArray) -> FloatArray:
+        return np.asarray(logits - self.slope @ (targets - softmax(logits, axis=1)))
+
+    def _shorten(
+        self, logits: FloatArray, error: FloatArray, step: FloatArray, targets: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        size, before = 1.0, float(np.linalg.norm(error))
+        # Below this, rounding decides whether the residual fell; Newton is then long done.
+        rounding = 1e-12 * self.scale
+        for _ in range(MAX_HALVINGS):
+            moved = logits + size * step
+            reached = self._error(moved, targets)
+            if float(np.linalg.norm(reached)) <= max(before * (1 - 1e-4 * size), rounding):
+                break
+            size /= 2
+        return size, moved, reached
+
+    def _step(self, outputs: FloatArray, right: FloatArray, rtol: float) -> FloatArray:
+        shape = right.shape
+
+        def system(flat: FloatArray) -> FloatArray:
+            step = flat.reshape(shape)
+            bent = outputs * step
+            bent -= outputs * bent.sum(axis=1, keepdims=True)  # J dv
+            bent *= self.n_classes
+            return np.asarray((bent + self.inverse @ (step - bent)).ravel())
+
+        solution, _ = gmres(
+            LinearOperator((right.size, right.size), matvec=system, dtype=np.float64),
+            (self.inverse @ right).ravel(),
+            rtol=rtol,
+            atol=0.0,
+            restart=KRYLOV,
+            maxiter=10,
+        )
+        return np.asarray(solution).reshape(shape)
