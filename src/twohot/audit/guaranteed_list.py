@@ -382,7 +382,7 @@ def fdp_bounds(draw: CheckDraw, wrong: BoolArray, *, confidence: float = 0.95) -
     >>> draw = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=100)
     >>> bounds = fdp_bounds(draw, draw.rows < 180)
     >>> bounds.longest(share=0.2), float(bounds.most_share.min().round(3))
-    (214, 0.109)
+    (214, 0.103)
     """
     wrong = np.asarray(wrong)
     if wrong.shape != draw.rows.shape or wrong.dtype != np.bool_:
