@@ -163,10 +163,11 @@ class GuaranteedList:
     def __str__(self) -> str:
         if self.reason:
             return f"No list: {self.reason}"
+        n_listed, certainty = len(self.rows), f"{self.bounds.confidence:.0%} certainty"
         return (
-            f"{counted(len(self.rows), 'label')}; on average at most {self.fdr:.3g} of such lists "
-            f"are right labels (FDR); for this draw at most {self.most_right} of the "
-            f"{len(self.rows)}, with {self.bounds.confidence:.0%} certainty."
+            f"{counted(n_listed, 'label')}. On average at most {100 * self.fdr:g}% of the labels "
+            f"in such lists are right (FDR). In this one at most {self.most_right} of "
+            f"{n_listed} are, with {certainty}."
         )
 
 
@@ -301,8 +302,8 @@ def certify(
     --------
     >>> draw = draw_check(np.linspace(1, 0, 600), n_flagged=200, n_checked=45)
     >>> print(certify(draw, draw.rows < 180, fdr=0.1))
-    203 labels; on average at most 0.1 of such lists are right labels (FDR); for this draw at most
-    52 of the 203, with 95% certainty.
+    203 labels. On average at most 10% of the labels in such lists are right (FDR). In this one at
+    most 52 of 203 are, with 95% certainty.
     >>> print(certify(draw, draw.rows % 2 == 0, fdr=0.1).reason)
     with 45 checked rows a list needs at least 56 labels, and among 40 checked rows of the 273 most
     doubtful ones the check found 19 right labels. This is too many for 0.1: more checked rows would
