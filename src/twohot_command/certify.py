@@ -1,20 +1,44 @@
 """`twohot certify` and `twohot verify`: a list of wrong labels with a guarantee, from a check."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 from typer import Argument, Option
 
 from twohot.audit import (
     CERTIFICATE_FILES,
+    CHECK_FILES,
     certify_folder,
+    check_no_draw,
     read_audit_folder,
     read_check,
+    rows_needed,
     verify_certificate,
+    write_check,
 )
 from twohot.base import ArgumentError, check_output, counted
 from twohot_command.sources import SpreadsheetSafe
 from twohot_command.terminal import say
+
+
+def check_draw(folder: Path, fdr: float | None) -> None:
+    """Raise if a draw is asked for and cannot be made, before the work of an audit."""
+    if fdr is not None:
+        rows_needed(1, fdr, 1)  # raises for a rate that no list can have
+        check_no_draw(folder)
+
+
+def draw_for_check(folder: Path, fdr: float | None, seed: int, *, spreadsheet_safe: bool) -> None:
+    """Draw rows of the audit in a folder to check, if they are asked for, and say what to do."""
+    if fdr is None:
+        return
+    rows = read_audit_folder(folder)
+    check = write_check(folder, rows, fdr, seed=seed, spreadsheet_safe=spreadsheet_safe)
+    n_rows, n_pool = len(check.draw.rows), len(check.draw.pool)
+    say(f"Drawn at random from the {n_pool} most doubtful rows: {counted(n_rows, 'row')} to check.")
+    say(f"Next: fill in right, wrong or unsure in {folder / CHECK_FILES[0]}, then")
+    say(f"  twohot certify {quote(str(folder))} {quote(str(folder / CHECK_FILES[0]))}")
 
 
 def certify(

@@ -6,6 +6,7 @@ verdict is also written as JUnit XML, which most services show, or as an annotat
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ import typer
 from typer import Option
 
 from twohot.audit import LabelIssues
-from twohot.base import ArgumentError, check_choice, whole_file
+from twohot.base import ArgumentError, check_choice, check_output, whole_file
 from twohot_command.terminal import say
 
 FAILED = 3  # exit code
@@ -40,15 +41,17 @@ Annotations = Annotated[
 
 @dataclass(frozen=True)
 class Gate:
-    """What an audit must hold."""
+    """What an audit must hold; without a share that is allowed, nothing."""
 
-    fail_above: float  # share of wrong labels that is allowed
+    fail_above: float | None  # share of wrong labels that is allowed
     fail_on: str  # a key of COMPARED
-    junit: Path | None = None  # where the verdict is written
-    annotations: bool = False  # whether it is printed for GitHub, too
+    junit: Path | None  # where the verdict is written
+    annotations: bool  # whether it is printed for GitHub, too
 
     def close(self, issues: LabelIssues, source: str) -> None:
         """Say what was found, and exit with code 3 if it is too much."""
+        if self.fail_above is None:
+            return
         low, high = issues.noise_interval
         share = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
         is_failed = share > self.fail_above
@@ -65,17 +68,24 @@ class Gate:
 
 
 def gate_of(
-    fail_above: str | None, fail_on: str, junit: Path | None, *, annotations: bool
-) -> Gate | None:
-    """Return the gate that options ask for, None without one."""
+    fail_above: str | None,
+    fail_on: str,
+    junit: Path | None,
+    inputs: Iterable[Path | None],
+    *,
+    annotations: bool,
+    force: bool,
+) -> Gate:
+    """Return the gate that options ask for."""
     check_choice("fail_on", fail_on, tuple(COMPARED))
-    if fail_above is not None:
-        return Gate(_share(fail_above), fail_on, junit, annotations)
-    for name, value in {"junit": junit, "annotations": annotations or None}.items():
-        if value is not None:
-            problem, advice = "is about a gate", "pass {fail_above} too."
-            raise ArgumentError({name: value}, problem, advice, fail_above=...)
-    return None
+    asked = {"junit": junit, "annotations": annotations or None}
+    for name, value in asked.items():
+        if fail_above is None and value is not None:
+            advice = "pass {fail_above} too."
+            raise ArgumentError({name: value}, "is about a gate", advice, fail_above=...)
+    if junit is not None:
+        check_output(junit, inputs, force=force, name="junit")
+    return Gate(None if fail_above is None else _share(fail_above), fail_on, junit, annotations)
 
 
 def _share(text: str) -> float:

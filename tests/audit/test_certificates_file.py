@@ -157,8 +157,16 @@ def test_verdicts_that_are_not_of_the_draw_are_refused(checked, says):
     ("n_flagged", "asked", "says"),
     [
         (0, {}, r"fdr=0.1 is the rate of a list, and this audit flags no label"),
-        (30, {}, r"n_checked=45 is no less than the 30 labels that are flagged: review all of"),
-        (150, {"n_checked": 9}, r"n_checked=9 certifies no list of fewer than 216 labels at fdr=0"),
+        (
+            30,
+            {},
+            r"fdr=0.1 needs 45 checked rows, no less than the 30 labels that are flagged: rev",
+        ),
+        (
+            150,
+            {"n_checked": 9},
+            r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and 150",
+        ),
     ],
 )
 def test_a_check_that_can_certify_nothing_is_refused(n_flagged, asked, says):
@@ -168,7 +176,9 @@ def test_a_check_that_can_certify_nothing_is_refused(n_flagged, asked, says):
 
 def test_a_draw_is_not_replaced(rows, check, tmp_path):
     assert check.fdr == 0.1
-    with pytest.raises(FileExistsError, match="already has a draw"):
+    with pytest.raises(
+        FileExistsError, match=r"already holds check\.csv and check\.json, and a sec"
+    ):
         write_check(tmp_path, rows, 0.1, seed=1)
 
 

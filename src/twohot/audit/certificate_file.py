@@ -100,18 +100,20 @@ def plan_check(
             math.ceil(POOL_PER_FLAGGED * n_flagged), fdr, list_size=n_flagged
         ).advised
     if n_checked >= n_flagged:
-        problem = f"is no less than the {counted(n_flagged, 'label')} that are flagged"
-        advice = "review all of these, or allow a larger fdr."
-        raise ArgumentError({"n_checked": n_checked}, problem, advice)
+        problem = (
+            f"needs {counted(n_checked, 'checked row')}, no less than the "
+            f"{counted(n_flagged, 'label')} that are flagged"
+        )
+        raise ArgumentError({"fdr": fdr}, problem, "review all of these, or pass a larger rate.")
     draw = draw_check(-label_quality, n_flagged, n_checked, seed=seed)
     smallest = smallest_list(len(draw.pool), n_checked, fdr)
     if smallest > min(n_flagged, draw.n_left):
         problem = (
-            f"certifies no list of fewer than {counted(smallest, 'label')} at fdr={fdr:g}, and "
-            f"{n_flagged} are flagged"
+            f"certifies no list of fewer than {counted(smallest, 'label')}, and {n_flagged} are "
+            "flagged"
         )
-        advice = "pass a larger n_checked or fdr, or review all that are flagged."
-        raise ArgumentError({"n_checked": n_checked}, problem, advice)
+        advice = "pass a larger number or rate, or review all that are flagged."
+        raise ArgumentError({"n_checked": n_checked, "fdr": fdr}, problem, advice)
     return draw
 
 
@@ -183,6 +185,14 @@ def doubts_digest(rows: ReviewRows) -> str:
     return known.hexdigest()
 
 
+def check_no_draw(folder: Path) -> None:
+    """Raise if a folder has a draw: a second one voids the guarantee of both."""
+    there = [name for name in CHECK_FILES if (folder / name).exists()]
+    if there:
+        problem = f"{folder} already holds {' and '.join(there)}, and a second draw voids both"
+        raise FileThereError("", problem, "fill that one in, or choose another folder.")
+
+
 def write_check(
     folder: Path,
     rows: ReviewRows,
@@ -192,13 +202,8 @@ def write_check(
     seed: int = 0,
     spreadsheet_safe: bool = False,
 ) -> FolderCheck:
-    """Draw rows to check and write check.csv and check.json.
-
-    A draw that is there is not replaced: a second one with another seed voids both.
-    """
-    if (folder / "check.json").exists():
-        advice = "fill it in, or audit into another folder."
-        raise FileThereError("", f"{folder} already has a draw, check.csv", advice)
+    """Draw rows to check and write check.csv and check.json."""
+    check_no_draw(folder)
     quality, n_flagged = rows.label_quality, int(rows.is_label_issue.sum())
     draw = plan_check(quality, n_flagged, fdr, n_checked=n_checked, seed=seed)
     ids = rows.id_texts()
