@@ -72,11 +72,11 @@ def certify(
 
 
 def verify(
-    certificate: Annotated[Path, Argument(help="A certificate.json of `twohot certify`.")],
+    certificate: Annotated[Path, Argument(help="A certificate.json, of a list or of a review.")],
     audit: Annotated[
         Path | None, Argument(help="Folder of the audit; else that of the certificate.")
     ] = None,
 ) -> None:
     """Compute a certificate again from its audit, and say whether all of it agrees."""
-    listed = verify_certificate(certificate, read_audit_folder(audit or certificate.parent))
-    say(f"Valid: {listed}")
+    found = verify_certificate(certificate, read_audit_folder(audit or certificate.parent))
+    say(f"Valid: {found}")

@@ -14,9 +14,11 @@ from twohot.audit.certificate_file import (
     certify_folder,
     plan_check,
     read_check,
+    review_of,
     verdicts_of_draw,
     verify_certificate,
     write_check,
+    write_review_certificate,
 )
 from twohot.base import ArgumentError
 from twohot.tables.csv_file import read_csv, write_csv
@@ -263,6 +265,55 @@ def test_a_draw_is_no_certificate(rows, check, tmp_path):
     assert len(check.draw.rows) == 45
     with pytest.raises(ArgumentError, match=r"check\.json is a draw: pass the certificate"):
         verify_certificate(tmp_path / "check.json", rows)
+
+
+# Reviews -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def review(rows):
+    found = review_of(rows, until=0.02, seed=3)
+    while found.bound > found.target:
+        found.decide(verdict(found.next().row))
+    return found
+
+
+def test_the_certificate_of_a_review_is_verified(rows, review, tmp_path):
+    path = tmp_path / "certificate.json"
+    write_review_certificate(path, rows, review)
+    again = verify_certificate(path, rows)
+    assert again.bound == review.bound <= review.target
+    assert str(again) == str(review)
+    review.decide("unsure")
+    write_review_certificate(path, rows, review)
+    assert verify_certificate(path, rows).looks == review.looks
+
+
+@pytest.mark.parametrize(
+    ("made_up", "says"),
+    [
+        (lambda fields: {"bound": fields["bound"] - 1}, r"claims a bound of \d+, and its log giv"),
+        (lambda fields: {"looks": fields["looks"][:30] + fields["looks"][31:]}, r"log has row 31"),
+        (lambda fields: {"looks": [["T?", *fields["looks"][0][1:]]]}, r"log has row -1, of the l"),
+        (
+            lambda fields: {"looks": [*fields["looks"][:-1], [*fields["looks"][-1][:2], "wrong"]]},
+            r"claims a bound of \d+, and its log gives",
+        ),
+        (lambda _: {"digest": "0"}, r"is of another audit"),
+        (lambda _: {"seed": 9}, r"log has row \d+, drawn at random, as decision \d+, where row"),
+    ],
+    ids=["bound", "gap", "row", "verdict", "audit", "seed"],
+)
+def test_the_certificate_of_a_review_that_was_made_up_is_refused(
+    rows, review, tmp_path, made_up, says
+):
+    path = tmp_path / "certificate.json"
+    write_review_certificate(path, rows, review)
+    fields = json.loads(path.read_text())
+    made = fields | made_up(fields)
+    change(path, made | {"sha256": _fields_digest(made)})
+    with pytest.raises(ArgumentError, match=says):
+        verify_certificate(path, rows)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"fdr": 0.1}'])

@@ -201,6 +201,29 @@ def test_every_row_is_reviewed_if_it_must_be():
         review.next()
 
 
+def test_a_review_says_how_far_it_is():
+    review = CertifiedReview(DOUBT, until=0.02)
+    assert str(review) == "No bound yet: no row was drawn at random so far."
+    said = set()
+    while review.bound > review.target:
+        review.decide(VERDICTS[bool(WRONG[review.next().row])])
+        said.add(str(review))
+        n_more = review.remaining.looks_needed(review.target)
+        if n_more and len(said) > 1:
+            assert f"at least {n_more} more decisions for 2%" in str(review)
+    assert f"At most {review.bound} of 400 labels ({review.bound / 400:.2%}) are still" in str(
+        review
+    )
+    assert str(review).endswith("95% sure; 2% is reached.")
+
+
+def test_rows_without_a_verdict_may_be_too_many():
+    review = CertifiedReview(DOUBT[:60], until=0.02)
+    for _ in range(60):
+        review.decide("unsure")
+    assert str(review).endswith("95% sure; 60 rows without a clear verdict are more than 2%.")
+
+
 def test_undo_replays_the_log():
     review = reviewed()
     bounds = []

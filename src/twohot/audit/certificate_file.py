@@ -5,6 +5,8 @@
     certified.csv     the list: id, item, given_label, suggested_label
     certificate.json  check.json, the verdicts, and what follows; `verify_certificate` redoes it
 
+The certificate of a review has its seed, its log of row, kind and verdict, and the bound.
+
 The files are in the folder of the audit. All that theorem 1 needs to be fixed before the check is
 in check.json, so that a change of doubts, labels, seed or rate afterwards is refused.
 """
@@ -31,6 +33,7 @@ from twohot.audit.guaranteed_list import (
     rows_needed,
     smallest_list,
 )
+from twohot.audit.remaining import CertifiedReview, Look
 from twohot.base import (
     ArgumentError,
     BoolArray,
@@ -220,14 +223,20 @@ def write_check(
 
 def read_check(folder: Path, rows: ReviewRows) -> FolderCheck:
     """Return the check of a folder, which must be of its audit as it is now."""
-    return _check_of(_read(folder / "check.json"), folder / "check.json", rows)
+    fields = _read(folder / "check.json")
+    _check_digest(fields, folder / "check.json", rows)
+    return _check_of(fields, rows)
 
 
-def _check_of(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> FolderCheck:
-    if fields["digest"] != doubts_digest(rows):
+def _check_digest(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> None:
+    if fields.get("digest") != doubts_digest(rows):
         problem = f"{path} is of another audit: labels or doubts changed after the draw"
         advice = "pass the audit as it was, or draw and check again in another folder."
         raise ArgumentError("", problem, advice)
+
+
+def _check_of(fields: Mapping[str, Any], rows: ReviewRows) -> FolderCheck:
+    """Draw the rows of a check again."""
     n_flagged = int(rows.is_label_issue.sum())
     asked = {"n_checked": fields["n_checked"], "seed": fields["seed"]}
     draw = plan_check(rows.label_quality, n_flagged, fields["fdr"], **asked)
@@ -302,31 +311,53 @@ def _outcome(listed: GuaranteedList, ids: list[str]) -> dict[str, Any]:
     }
 
 
-def verify_certificate(path: Path, rows: ReviewRows) -> GuaranteedList:
+def write_review_certificate(path: Path, rows: ReviewRows, review: CertifiedReview) -> None:
+    """Write the certificate of a review of the rows of an audit, `review_of` these rows."""
+    ids = rows.id_texts()
+    fields: dict[str, Any] = {"until": review.until, "alpha": review.alpha, "seed": review.seed}
+    fields |= {"digest": doubts_digest(rows), "bound": review.bound, "says": str(review)}
+    looks = [[ids[look.row], look.is_random, look.verdict] for look in review.looks]
+    _write(path, fields | {"looks": looks})
+
+
+def review_of(
+    rows: ReviewRows, *, until: float, seed: int = 0, alpha: float = 0.05
+) -> CertifiedReview:
+    """Return the review of an audit that stops when at most a share of its labels is wrong."""
+    return CertifiedReview(-rows.label_quality, until=until, seed=seed, alpha=alpha)
+
+
+def verify_certificate(path: Path, rows: ReviewRows) -> GuaranteedList | CertifiedReview:
     """Redo a certificate from the audit that it is of, and raise unless all of it agrees.
 
     Parameters
     ----------
     path : path
-        A certificate.json.
+        A certificate.json, of a list or of a review.
     rows : ReviewRows
         The rows of the audit.
 
     Returns
     -------
-    GuaranteedList
-        The list, computed again.
+    GuaranteedList or CertifiedReview
+        What it certifies, computed again.
     """
     fields = _read(path)
-    check = _check_of(fields, path, rows)
+    _check_digest(fields, path, rows)
+    if "looks" in fields:
+        return _verified_review(fields, path, rows)
     if "checked" not in fields:
         raise ArgumentError("", f"{path} is a draw", "pass the certificate.json made from it.")
-    verdicts = fields["checked"]
+    return _verified_list(fields, path, rows)
+
+
+def _verified_list(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> GuaranteedList:
+    check = _check_of(fields, rows)
     ids = rows.id_texts()
-    if [row for row, _ in verdicts] != [ids[row] for row in check.draw.rows]:
+    if [row for row, _ in fields["checked"]] != [ids[row] for row in check.draw.rows]:
         problem = f"{path} has verdicts on other rows than those that its seed draws"
         raise ArgumentError("", problem, "pass it as twohot certify wrote it.")
-    listed = certify(check.draw, np.array([is_wrong for _, is_wrong in verdicts]), check.fdr)
+    listed = certify(check.draw, np.array([wrong for _, wrong in fields["checked"]]), check.fdr)
     again = _outcome(listed, ids)
     changed = [name for name in again if again[name] != fields.get(name)]
     if changed:
@@ -334,3 +365,15 @@ def verify_certificate(path: Path, rows: ReviewRows) -> GuaranteedList:
         advice = "a verdict or the list was changed: certify again."
         raise ArgumentError("", problem, advice)
     return listed
+
+
+def _verified_review(fields: Mapping[str, Any], path: Path, rows: ReviewRows) -> CertifiedReview:
+    place = {name: row for row, name in enumerate(rows.id_texts())}
+    asked = {name: fields[name] for name in ("until", "seed", "alpha")}
+    review = review_of(rows, **asked)
+    review.replay(Look(place.get(name, -1), *said) for name, *said in fields["looks"])
+    if (review.bound, str(review)) != (fields["bound"], fields["says"]):
+        problem = f"{path} claims a bound of {fields['bound']}, and its log gives {review.bound}"
+        advice = "a verdict or the bound was changed: pass it as it was written."
+        raise ArgumentError("", problem, advice)
+    return review

@@ -248,6 +248,8 @@ class CertifiedReview:
 
     Attributes
     ----------
+    target : int
+        How many labels may stay wrong.
     looks : list of Look
         All decisions, in their order. With the seed and the doubts they are the whole certificate.
 
@@ -258,6 +260,8 @@ class CertifiedReview:
     ...     review.decide("wrong" if review.next().row < 100 else "right")
     >>> len(review.looks), review.bound
     (285, 19)
+    >>> print(review)
+    At most 19 of 1000 labels (1.90%) are still wrong, 95% sure; 2% is reached.
     """
 
     def __init__(
@@ -272,12 +276,12 @@ class CertifiedReview:
             advice = "review every row, or pass a share of at least 1 / n_labels."
             raise ArgumentError({"until": until}, problem, advice)
         self._drawn = seeded_order(self._list, check_count("seed", seed, 0))
-        self._alpha = alpha
+        self.until, self.seed, self.alpha = until, seed, alpha
         self._restart(len(doubt))
 
     def _restart(self, n_rows: int) -> None:
         self.looks: list[Look] = []
-        self.remaining = Remaining(len(self._list), self.target, alpha=self._alpha)
+        self.remaining = Remaining(len(self._list), self.target, alpha=self.alpha)
         self._reviewed = np.zeros(n_rows, dtype=bool)
         self._at_list = self._at_drawn = 0  # what comes before was reviewed
         self._recent: list[bool] = []  # whether the last rows of the list were wrong
@@ -287,6 +291,25 @@ class CertifiedReview:
     def bound(self) -> int:
         """How many labels are still wrong at most; see `Remaining`."""
         return self.remaining.bound
+
+    def __str__(self) -> str:
+        """Return how many labels are still wrong, and how many decisions the target may take."""
+        n_rows = len(self._list)
+        if self.remaining.left and not any(look.is_random for look in self.looks):
+            return "No bound yet: no row was drawn at random so far."
+        said = (
+            f"At most {self.bound} of {counted(n_rows, 'label')} ({self.bound / n_rows:.2%}) are "
+            f"still wrong, {1 - self.alpha:.0%} sure; "
+        )
+        if self.bound <= self.target:
+            return said + f"{100 * self.until:.4g}% is reached."
+        if self.remaining.unsure > self.target:
+            n_unsure = counted(self.remaining.unsure, "row")
+            return (
+                said + f"{n_unsure} without a clear verdict are more than {100 * self.until:.4g}%."
+            )
+        n_more = self.remaining.looks_needed(self.target)
+        return said + f"at least {n_more} more decisions for {100 * self.until:.4g}%."
 
     def next(self) -> Look:
         """Return the row to decide next, its verdict open: "unsure"."""
