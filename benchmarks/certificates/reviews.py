@@ -83,7 +83,7 @@ CHOOSERS = {
 def measure_coverage(run: CoverageRun, _features: Path | None) -> CoverageResult:
     missed = [
         misses(run, np.random.default_rng([run.n_wrong, seed]), seed)
-        for seed in range(run.n_reviews)
+        for seed in range(run.first_seed, run.first_seed + run.n_reviews)
     ]
     return CoverageResult(float(np.mean(missed)))
 
