@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.audit.checked_rows import read_checked
+from twohot.audit.checked_rows import check_checked, read_checked
 from twohot.audit.guaranteed_list import (
     POOL_PER_FLAGGED,
     CheckDraw,
@@ -48,7 +48,6 @@ from twohot.base import (
     parse_json,
     write_json,
 )
-from twohot.judge import check_checked
 from twohot.review import ReviewRows
 from twohot.tables import RowIds, csv_columns, frame_columns, unguarded, write_csv
 
@@ -170,8 +169,7 @@ def _pairs(checked: Any) -> list[tuple[Any, Any]]:
     is_path = isinstance(checked, str | os.PathLike)
     columns = csv_columns(Path(checked)) if is_path else frame_columns(checked)
     if not {"id", "verdict"} <= set(columns):
-        read = read_checked(checked)
-        return list(read.items()) if isinstance(read, Mapping) else list(read)
+        return read_checked(checked)
     cells = zip(columns["id"].tolist(), columns["verdict"].tolist(), strict=True)
     return [(unguarded(as_text(row)), verdict) for row, verdict in cells]
 
