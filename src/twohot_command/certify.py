@@ -1,7 +1,6 @@
 """`twohot certify` and `twohot verify`: a list of wrong labels with a guarantee, from a check."""
 
 from pathlib import Path
-from shlex import quote
 from typing import Annotated
 
 from typer import Argument, Option
@@ -19,7 +18,7 @@ from twohot.audit import (
 )
 from twohot.base import ArgumentError, check_output, counted
 from twohot_command.sources import SpreadsheetSafe
-from twohot_command.terminal import say
+from twohot_command.terminal import say, say_next
 
 
 def check_draw(folder: Path, fdr: float | None) -> None:
@@ -38,7 +37,7 @@ def draw_for_check(folder: Path, fdr: float | None, seed: int, *, spreadsheet_sa
     n_rows, n_pool = len(check.draw.rows), len(check.draw.pool)
     say(f"Drawn at random from the {n_pool} most doubtful rows: {counted(n_rows, 'row')} to check.")
     say(f"Next: fill in right, wrong or unsure in {folder / CHECK_FILES[0]}, then")
-    say(f"  twohot certify {quote(str(folder))} {quote(str(folder / CHECK_FILES[0]))}")
+    say_next("certify", folder, folder / CHECK_FILES[0], first="  ")
 
 
 def certify(

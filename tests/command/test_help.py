@@ -40,19 +40,11 @@ def test_the_help_of_a_command_ends_with_its_examples(name):
     assert all(line.startswith(f"twohot {name}") for line in EXAMPLES[name])
 
 
-@pytest.mark.parametrize("command", [[], ["apply"]])
-def test_no_type_stands_behind_a_flag(command):
-    shown = run(*command, "--help").output
-    assert "--help" in shown
-    assert "bool" not in shown
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_says_in_words_what_an_option_takes(name):
-    options = re.findall(r"^│\W+--[a-z].*$", run(name, "--help").output, re.MULTILINE)
-    types = re.compile(r"<(int|float|str|list\[\w+\])( range)?>")
-    assert options
-    assert not list(filter(types.search, options))
+    shown = run(name, "--help").output
+    assert "--help" in shown
+    assert not re.search(r"<(int|float|str|bool|list\[\w+\])( range)?>", shown)
 
 
 @pytest.fixture(scope="module")
