@@ -20,6 +20,8 @@ from twohot.base import ArgumentError, label_notes
 from twohot.judge import naming_cells
 from twohot.probes import load
 from twohot.tables import FeatureTable, with_used_classes
+from twohot_command.certify import check_draw, draw_for_check
+from twohot_command.gate import Annotations, FailAbove, FailOn, JUnit, gate_of
 from twohot_command.parts import (
     Scheduler,
     audit_in_parts,
@@ -56,8 +58,21 @@ def audit(
         float | None,
         Option(min=0, max=1, help="Flag labels while this share of them is expected wrong."),
     ] = None,
+    draw_check: Annotated[
+        float | None,
+        Option(
+            min=0,
+            max=1,
+            help="Draw rows to check, for a list with at most this share of right labels on "
+            "average; see `twohot certify`.",
+        ),
+    ] = None,
+    fail_above: FailAbove = None,
+    fail_on: FailOn = "lower",
+    junit: JUnit = None,
+    annotations: Annotations = False,
     images: Annotated[Path | None, Option(help="Folder that paths of images start from.")] = None,
-    seed: Annotated[int, Option(min=0, help="Seed of the rows held out.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of the rows held out, and of a draw.")] = 0,
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     spreadsheet_safe: SpreadsheetSafe = False,
@@ -67,6 +82,8 @@ def audit(
     # Before the work, so that nothing is computed for nobody.
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
+    check_draw(output, draw_check)
+    gate = gate_of(fail_above, fail_on, junit, options.inputs, annotations=annotations, force=force)
     judge = None if probe is None else load(probe)
     whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
     if options.labels is not None and options.classes is None:
@@ -123,6 +140,8 @@ def audit(
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
+    draw_for_check(output, draw_check, seed, spreadsheet_safe=spreadsheet_safe)
+    gate.close(issues, source)
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:

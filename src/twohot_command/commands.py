@@ -27,6 +27,8 @@ PANELS = {
         "audit": "Find the wrong labels, correct them, and write a report to review them in.",
         "apply": "Write the labels that follow from the decisions of a review, into a copy of your "
         "own data.",
+        "certify": "List wrong labels with a guarantee, from the rows that you checked.",
+        "verify": "Compute a certificate again from its audit, and say whether all of it agrees.",
     },
     "Train": {
         "fit": "Choose penalty, rounds and student from the noisy labels, and fit the probe.",

@@ -10,6 +10,10 @@ import pytest
 from label_tables import run
 from PIL import Image
 
+from audits import audit_rows
+from twohot.audit import read_audit_folder, write_audit_folder, write_check
+from twohot.review import ReviewSummary
+from twohot.tables import write_csv
 from twohot_command.app import EXAMPLES
 from twohot_command.commands import COMMANDS, PANELS
 
@@ -65,5 +69,14 @@ def test_the_examples_run_one_after_another(folder, monkeypatch):
             if "decisions.csv" in line:
                 report = json.loads(Path("audit/summary.json").read_text())["report"]
                 Path("decisions.csv").write_text(f"report,id,decision,label\n{report},0,reject,\n")
+            if "check_done.csv" in line:
+                check_a_hundred_labels(Path("checked"), Path("check_done.csv"))
             result = run(*shlex.split(line)[1:])
             assert result.exit_code == 0, (line, result.output)
+
+
+def check_a_hundred_labels(audit, done):
+    """Draw rows of an audit that flags enough labels for a list, and call all of them wrong."""
+    write_audit_folder(audit, audit_rows(240), ReviewSummary())
+    draw = write_check(audit, read_audit_folder(audit), 0.1).draw
+    write_csv(done, ["id", "verdict"], ([str(row), "wrong"] for row in draw.rows))

@@ -10,6 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from twohot.audit.certificate_file import plan_check, verdicts_of_draw
+from twohot.audit.guaranteed_list import CheckDraw, GuaranteedList
+from twohot.audit.guaranteed_list import certify as certify_list
 from twohot.base import (
     NO_LABEL,
     ArgumentError,
@@ -309,6 +312,63 @@ class LabelIssues:
         from twohot.audit.report import reviewed_labels  # noqa: PLC0415
 
         return reviewed_labels(self, path)
+
+    def draw_check(self, fdr: float, *, n_checked: int | None = None, seed: int = 0) -> CheckDraw:
+        """Draw rows to check, so that `certify` can list wrong labels with a guarantee.
+
+        Parameters
+        ----------
+        fdr : float
+            The share of right labels that the list may have, on average over draws.
+        n_checked : int, optional
+            Rows to draw; by default as many as most of the list needs.
+        seed : int
+            Of the draw. Keep it: a second draw voids the guarantee of both.
+
+        Returns
+        -------
+        CheckDraw
+            `issues[draw.rows]` are the rows to check. Do not sort them by doubt.
+        """
+        return plan_check(self.label_quality, self.n_issues, fdr, n_checked=n_checked, seed=seed)
+
+    def certify(
+        self, checked: Any, fdr: float, *, n_checked: int | None = None, seed: int = 0
+    ) -> GuaranteedList:
+        """Return the longest list of wrong labels that a check can guarantee.
+
+        Parameters
+        ----------
+        checked : mapping, path or data frame
+            The verdicts on all rows that `draw_check` drew: from the id of a row to "right",
+            "wrong", "unsure" or its true label; or a file or frame with the columns `id` and
+            `verdict`; or the decisions of a review. "unsure" counts as right.
+        fdr, n_checked, seed
+            As they were passed to `draw_check`.
+
+        Returns
+        -------
+        GuaranteedList
+            `issues[listed.rows]` are the listed rows, the most doubtful first. An empty list says
+            why it is empty.
+
+        Examples
+        --------
+        >>> from twohot import find_label_issues
+        >>> from twohot.noise import corrupt_labels, symmetric
+        >>> true = np.repeat([0, 1, 2], 300)
+        >>> X = np.eye(3)[true] + np.random.default_rng(0).normal(0, 0.2, (900, 3))
+        >>> given = corrupt_labels(true, symmetric(3, 0.2), random_state=0).given_labels
+        >>> issues = find_label_issues(X, given)
+        >>> draw = issues.draw_check(fdr=0.1)
+        >>> checked = {row: true[row] for row in draw.rows}  # what a person says
+        >>> listed = issues.certify(checked, fdr=0.1)
+        >>> len(listed.rows) > 100, np.mean(given[listed.rows] == true[listed.rows]) < 0.2
+        (True, np.True_)
+        """
+        draw = self.draw_check(fdr, n_checked=n_checked, seed=seed)
+        wrong = verdicts_of_draw(checked, draw, self.given, self.classes, self.ids)
+        return certify_list(draw, wrong, fdr)
 
     def _head(self) -> str:
         n_labels = np.count_nonzero(self.given != NO_LABEL)
