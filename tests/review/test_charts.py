@@ -88,14 +88,15 @@ def test_many_curves_never_share_a_colour() -> None:
     assert len({line.colour for line in choice_plot(choice).lines}) == 30
 
 
-def test_what_has_no_ridge_is_a_level_line_and_ringed_if_it_was_chosen() -> None:
+def test_what_has_no_ridge_is_a_level_line_and_marked_if_it_was_chosen() -> None:
     average = Method("average of two", 0.8, method="average", chosen=True)
     curve = Curve("robust", ((1, 0.6), (10, 0.7)))
     plot = choice_plot(ChoiceCurve("ridge", (curve,), levels=(average,)))
     (level,) = plot.levels
     assert level.points == ((0.0, 0.0), (100.0, 0.0))
     assert plot.y_ticks[-1] == (0.0, "80 %")
-    assert plot.chosen == (100.0, 0.0)
+    assert level.is_chosen
+    assert plot.chosen is None
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_the_page_says_what_turns_its_decisions_into_labels(tmp_path) -> None:
     step = data_of(page)["nextStep"]
     file = f"decisions-{rows.report_id()}.csv"
     assert step.startswith(f"twohot apply {file} --audit <folder of this report> --to <your file")
-    assert [step] == [text for _, _, text in page.of("code") if "decisions" in text]
+    assert {step} == {text for _, _, text in page.of("code") if "decisions" in text}
 
 
 def test_an_audit_that_flags_nothing_has_a_report(tmp_path) -> None:

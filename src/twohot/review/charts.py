@@ -43,6 +43,7 @@ class DrawnLine:
     colour: str  # of the method
     points: tuple[tuple[float, float], ...]  # joined in their order
     is_open: bool = False  # open marks, a broken line
+    is_chosen: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,12 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
     def level_line(level: Method) -> DrawnLine:
         y = place((xs[0], level.agreement))[1]
-        return DrawnLine(level.name, colours[level.method or level.name], ((0.0, y), (100.0, y)))
+        colour = colours[level.method or level.name]
+        return DrawnLine(level.name, colour, ((0.0, y), (100.0, y)), is_chosen=level.chosen)
 
     names = [curve.method or curve.name for curve in choice.curves]
     colours = method_colours([*names, *(level.method or level.name for level in levels)])
     taken = _marks((choice.chosen or (math.nan, math.nan),), is_log=choice.is_log)
-    ends = [level_line(level).points[1] for level in levels if level.chosen]
     return Plot(
         choice.x_name,
         tuple(
@@ -152,7 +153,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
             for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
         ),
         tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks),
-        next(iter([*map(place, taken), *ends]), None),
+        next(map(place, taken), None),
     )
 
 
