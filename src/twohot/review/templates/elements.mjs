@@ -88,10 +88,10 @@ export function marks(i) {
 /* Decisions for a label that is shown anyway; its colour says which. */
 const SHOWN_AS = { accept: "suggested", reject: "given", second: "second" };
 
-/* What was decided. */
-export function outcome(i) {
+/* What was decided, unless a button beside it shows this kind. */
+export function outcome(i, buttons) {
   const decision = decisions.get(i);
-  if (!decision) return null;
+  if (!decision || buttons.includes(decision.kind)) return null;
   const made = decision.kind === "exclude" ? element("span", { className: "excluded", textContent: "excluded" })
     : labelChip(decision.label, SHOWN_AS[decision.kind] ?? "other", "your label");
   return element("span", { className: "outcome" }, "⇒", made);
@@ -137,8 +137,8 @@ export function why(i) {
 
 /* What a button says, before the name of a class or alone, what it does, and its key. */
 const BUTTONS = {
-  accept: ["Accept", "", "Accept the suggestion", "a"], reject: ["Keep", " given", "Keep the given label", "r"],
-  second: ["2nd", " candidate", "Take the second candidate", "2"], relabel: ["Other…", "", "Choose another label, or name a new class", "l"],
+  accept: ["Accept", "", "Accept the suggestion", "a"], reject: ["Keep", "", "Keep the given label", "r"],
+  second: ["2nd", " best", "Take the second candidate", "2"], relabel: ["Other…", "", "Choose another label, or name a new class", "l"],
   exclude: ["Exclude", "", "Take the row out", "x"], note: ["Note…", "", "Write a note", "n"],
 };
 /* Buttons name the classes where all names are short; longer ones would be cut. */

@@ -24,6 +24,9 @@ export const page = {
 
 /* ---- one row ---- */
 
+/* Decisions whose buttons say the label, which need no other word. */
+const SAID_BY_BUTTONS = ["accept", "reject", "second", "exclude"];
+
 const rowPicture = (i, isLarge = false) => (report.kind === "image" ? picture(report, i, rowName(i), isLarge) : null);
 
 function labelLine(i) {
@@ -31,7 +34,7 @@ function labelLine(i) {
     labelChip(report.given[i], "given", "given"),
     isDoubted(i) ? element("span", {}, "→", labelChip(report.suggested[i], "suggested", "suggested")) : null,
     hasSecond(i) ? element("span", {}, "or", labelChip(report.second[i], "second", "second candidate")) : null,
-    outcome(i));
+    outcome(i, SAID_BY_BUTTONS));
 }
 
 function card(i) {
@@ -49,6 +52,9 @@ function candidate(i, role) {
     nearest(i, isGiven ? "nearGiven" : "nearSuggested", element("p", { className: "remark", textContent: "nearest rows with this label" })));
 }
 
+const hint = () => element("span", { className: "hint" }, ...[["j", "next"], ["k", "back"], ["u", "undo"], ["f", "all rows"], ["?", "keys"]]
+  .flatMap(([key, word]) => [element("kbd", { textContent: key }), ` ${word} `]));
+
 /* One row as large as the window, its two labels side by side, and the keys below. */
 function focusView(i) {
   const other = hasSecond(i) ? element("p", { className: "labels" }, element("span", {}, "or", labelChip(report.second[i], "second", "second candidate"),
@@ -56,7 +62,7 @@ function focusView(i) {
   const text = itemText(i);
   if (text && report.kind !== "image") Object.assign(text, { tabIndex: 0, role: "group", ariaLabel: "Text" });
   return element("article", { className: "focus", "aria-label": describe(i) },
-    element("div", { className: "head" }, idLink(i), ...marks(i), outcome(i)),
+    element("div", { className: "head" }, idLink(i), ...marks(i), outcome(i, SAID_BY_BUTTONS), hint()),
     element("div", { className: "item" }, rowPicture(i, true), text ?? (report.items ? null : element("p", { className: "empty", textContent: rowName(i, "Row") }))),
     element("div", { className: "side" }, element("p", { className: "why", dir: "auto", textContent: why(i) }),
       element("div", { className: "candidates" }, candidate(i, "given"), isDoubted(i) ? candidate(i, "suggested") : null),
@@ -69,7 +75,6 @@ function tableLine(i) {
   const box = element("input", { type: "checkbox", checked: page.selected.has(i), tabIndex: -1, ariaLabel: `Select ${rowName(i)}` });
   const more = element("button", { type: "button", textContent: "⋯", title: "More decisions", ariaLabel: "More decisions", tabIndex: -1 });
   more.dataset.action = "more";
-  const isPressed = ["accept", "reject"].includes(decisions.get(i)?.kind);
   return element("tr", {}, cell(box), element("td", { className: "id-cell" }, idLink(i, report.id[i])),
     ...(report.kind === "image" ? [cell(rowPicture(i))] : []),
     ...(report.items ? [element("td", { className: "item-cell" }, itemText(i))] : []),
@@ -78,7 +83,7 @@ function tableLine(i) {
     element("td", { className: "number" }, wrongScore(i)),
     element("td", {}, element("div", { className: "actions" },
       ...choices(i).filter((kind) => kind === "accept" || kind === "reject").map((kind) => actionButton(kind, i)), more,
-      isPressed ? null : outcome(i), notes.has(i) ? element("span", { textContent: "✎", title: notes.get(i), role: "img", ariaLabel: "has a note" }) : null)));
+      outcome(i, ["accept", "reject"]), notes.has(i) ? element("span", { textContent: "✎", title: notes.get(i), role: "img", ariaLabel: "has a note" }) : null)));
 }
 
 const MAKERS = { focus: focusView, cards: card, table: tableLine };
