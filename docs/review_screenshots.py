@@ -109,7 +109,7 @@ def main() -> None:
             press(driver, "aar2")
             save(driver, "focus")
             press(driver, "af")
-            driver.execute_script("goTo(4)")
+            driver.execute_script("goTo(0)")
             save(driver, "cards")
             press(driver, "l")
             save(driver, "relabel")

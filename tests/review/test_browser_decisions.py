@@ -15,7 +15,6 @@ from twohot.review.decisions import apply_decisions, read_decisions
 from twohot.review.page import write_review
 from twohot.review.records import ReviewSummary
 from twohot.tables.csv_file import read_csv, unguarded
-from twohot.tables.row_ids import RowIds
 
 
 def test_keys_decide_move_and_undo(opened) -> None:
@@ -321,24 +320,6 @@ def test_export_applies_and_imports_again(opened) -> None:
     assert page.decided() == decided
     page.press("u")
     assert page.decided() == {}
-
-
-def test_decisions_carry_the_ids_of_the_user_whatever_their_text(opened) -> None:
-    # Of two rows each, the first is flagged.
-    names = [text for hostile in HOSTILE for text in (hostile, hostile + ", the second")]
-    rows = audit_rows(len(names), ids=RowIds(names, "column", "ticket"))
-    page = opened(rows)
-    page.press(*"a" * len(HOSTILE))
-    path = page.export()
-    read = read_decisions(path)
-    assert {decision.id for decision in read} == set(HOSTILE)
-    applied = apply_decisions(rows, read)
-    np.testing.assert_array_equal(applied.labels, rows.suggested_labels)
-    page.press(*"u" * len(HOSTILE))
-    assert f"{len(HOSTILE)} decisions imported" in page.bring(path)
-    assert len(page.decided()) == len(HOSTILE)
-    page.choose("sort", "row")
-    assert page.texts("#list [data-row] .id")[0] == HOSTILE[0]
 
 
 def test_an_import_that_does_not_fit_changes_nothing(opened, tmp_path) -> None:

@@ -93,9 +93,10 @@ def test_filters_leave_the_rows_that_match(opened) -> None:
 
 
 def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
-    n_rows = 2 * len(HOSTILE)
+    # Of two rows each, the first is flagged.
     items = tuple(text for text in HOSTILE for _ in range(2))
-    rows = audit_rows(n_rows, classes=HOSTILE, items=items, item_kind="text")
+    ids = RowIds([text + ", 2nd" * (row % 2) for row, text in enumerate(items)], "column", "ticket")
+    rows = audit_rows(len(items), classes=HOSTILE, items=items, item_kind="text", ids=ids)
     n_classes = len(HOSTILE)
     page = opened(
         rows,
@@ -121,15 +122,17 @@ def test_hostile_text_is_shown_as_text_and_comes_back_whole(opened) -> None:
     for (text, label), (item, name) in zip(cards, expected, strict=True):
         assert text == (item if len(item) <= 2000 else item[:2000] + "…")
         assert label == name
-    page.press(*"aaaaaaaaaaaaaaaaaa")
-    page.press("l")
-    page.press(Keys.ESCAPE)
+    page.press(*"a" * len(HOSTILE), "l", Keys.ESCAPE)
     decided = page.decided()
     assert len(decided) == len(HOSTILE)
     path = page.export()
     read = read_decisions(path)
-    assert {int(d.id): [d.decision, d.label] for d in read} == decided
+    names = rows.id_texts()
+    assert {names.index(d.id): [d.decision, d.label] for d in read} == decided
     assert apply_decisions(rows, read).n_changed == len(HOSTILE)
+    page.press(*"u" * len(HOSTILE))
+    assert f"{len(HOSTILE)} decisions imported" in page.bring(path)
+    assert page.decided() == decided
     # As a spreadsheet sees them, no field is a formula.
     assert not any(field[:1] in set("=+-@\t\r\n") for line in read_csv(path) for field in line)
     assert page.script("return window.hacked") is None

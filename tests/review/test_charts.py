@@ -37,27 +37,17 @@ def test_what_is_not_known_is_not_drawn() -> None:
 
 def test_a_logarithmic_axis_spaces_factors_evenly() -> None:
     curve = Curve("a", ((100, 0.7), (1, 0.6), (10, 0.8)))
-    plot = choice_plot(ChoiceCurve("ridge", (curve,), chosen=(10, 0.8)))
+    plot = choice_plot(ChoiceCurve("ridge", (curve,)))
     assert plot.lines[0].points == ((0, 100), (50, 0), (100, 50))
     assert plot.x_ticks == ((0, "1"), (50, "10"), (100, "100"))
     assert plot.y_ticks[0] == (100, "60 %")
     assert plot.y_ticks[-1] == (0, "80 %")
-    assert plot.chosen == (50, 0)
-
-
-def test_a_plain_axis_spaces_differences_evenly() -> None:
-    curve = Curve("a", ((1, 0.5), (2, 0.5), (5, 0.5)))
-    plot = choice_plot(ChoiceCurve("rounds", (curve,), is_log=False))
-    assert [x for x, _ in plot.lines[0].points] == [0, 25, 100]
-    assert [text for _, text in plot.x_ticks] == ["1", "2", "5"]
-    assert plot.chosen is None
 
 
 def test_what_cannot_be_drawn_is_left_out() -> None:
     curve = Curve("a", ((0, 0.5), (1, math.nan), (10, 0.6), (math.inf, 0.7)))
-    plot = choice_plot(ChoiceCurve("ridge", (curve,), chosen=(0, 0.5)))
+    plot = choice_plot(ChoiceCurve("ridge", (curve,)))
     assert len(plot.lines[0].points) == 1
-    assert plot.chosen is None
     assert choice_plot(ChoiceCurve("ridge", (Curve("a", ((0, 0.5),)),))) is None
     assert choice_plot(ChoiceCurve("ridge", ())) is None
 
@@ -96,7 +86,6 @@ def test_what_has_no_ridge_is_a_level_line_and_marked_if_it_was_chosen() -> None
     assert level.points == ((0.0, 0.0), (100.0, 0.0))
     assert plot.y_ticks[-1] == (0.0, "80 %")
     assert level.is_chosen
-    assert plot.chosen is None
 
 
 @pytest.mark.parametrize(

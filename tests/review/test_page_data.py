@@ -7,7 +7,6 @@ import numpy as np
 from PIL import Image
 
 from audits import HOSTILE, audit_rows
-from twohot.review import page_data
 from twohot.review.page import write_review
 from twohot.review.page_data import finding_columns, neighbours_by_row, rows_of_page
 from twohot.review.records import NO_ROW, Evidence, NearestRows, ReviewSummary, RowFinding
@@ -78,11 +77,11 @@ def test_flagged_rows_come_first_and_every_row_once() -> None:
     assert near == {"copies": {5: [(2, None)], 2: [(5, None), (9, None)]}}
 
 
-def test_a_page_shows_the_first_rows_of_many_and_says_how_many_there_are(monkeypatch) -> None:
-    monkeypatch.setattr(page_data, "MOST_SHOWN", 2)
-    shown = rows_of_page(np.array([4]), (OUTLIERS,), LABELLED)
-    assert shown.tolist() == [4, 7, 3]
-    assert finding_columns((OUTLIERS,), shown)[0]["total"] == 3
+def test_a_page_shows_the_first_rows_of_many_and_says_how_many_there_are() -> None:
+    many = RowFinding("outliers", "alone", np.arange(1500, 0, -1), np.zeros(1500))
+    labelled = np.ones(2000, dtype=bool)
+    shown = rows_of_page(np.array([4]), (many,), labelled)
+    assert shown.tolist() == [4, *range(1500, 500, -1)]
+    (found,) = finding_columns((many,), shown)
     # One beyond the first ones is there if it is flagged.
-    flagged = rows_of_page(np.array([2]), (OUTLIERS,), LABELLED)
-    assert finding_columns((OUTLIERS,), flagged)[0]["rows"] == [1, 2, 0]
+    assert (found["total"], found["rows"]) == (1500, [*range(1, 1001), 0])

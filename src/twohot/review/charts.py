@@ -55,7 +55,6 @@ class Plot:
     levels: tuple[DrawnLine, ...]  # from side to side
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    chosen: tuple[float, float] | None
 
 
 def method_dots(methods: tuple[Method, ...]) -> DotPlot | None:
@@ -114,7 +113,7 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
     >>> plot.lines[0].points
     ((0.0, 100.0), (50.0, 0.0), (100.0, 50.0))
     """
-    curves = [_marks(curve.points, is_log=choice.is_log) for curve in choice.curves]
+    curves = [_marks(curve.points) for curve in choice.curves]
     marks = [mark for curve in curves for mark in curve]
     if not marks:
         return None
@@ -134,7 +133,6 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
 
     names = [curve.method or curve.name for curve in choice.curves]
     colours = method_colours([*names, *(level.method or level.name for level in levels)])
-    taken = _marks((choice.chosen or (math.nan, math.nan),), is_log=choice.is_log)
     return Plot(
         choice.x_name,
         tuple(
@@ -149,20 +147,19 @@ def choice_plot(choice: ChoiceCurve) -> Plot | None:
         tuple(map(level_line, levels)),
         # The values that were tried, thinned out evenly where they are many.
         tuple(
-            (_share(x, xs[0], xs[-1]), f"{10**x if choice.is_log else x:.3g}")
+            (_share(x, xs[0], xs[-1]), f"{10**x:.3g}")
             for x in xs[:: math.ceil(len(xs) / MOST_TICKS)]
         ),
         tuple((place((xs[0], y))[1], f"{100 * y:.{decimals}f} %") for y in y_ticks),
-        next(map(place, taken), None),
     )
 
 
-def _marks(points: tuple[tuple[float, float], ...], *, is_log: bool) -> list[tuple[float, float]]:
-    """Return the points that can be drawn, x as its logarithm if it is asked for."""
+def _marks(points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
+    """Return the points that can be drawn, x as its logarithm."""
     return [
-        (math.log10(x) if is_log else float(x), float(y))
+        (math.log10(x), float(y))
         for x, y in points
-        if math.isfinite(x) and math.isfinite(y) and (x > 0 or not is_log)
+        if x > 0 and math.isfinite(x) and math.isfinite(y)
     ]
 
 

@@ -13,7 +13,6 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -152,12 +151,14 @@ def write_review(
         "order": summary.class_order,
     }
     style, script = _template("review.css"), joined_script()
+    headline, sentences = _answer(rows, summary)
     text = PAGES.get_template("review.html").render(
         report=report,
         next_step=next_step,
         summary=summary,
         messages=[*summary.messages, *warning],
-        answer=_answer(rows, summary),
+        headline=headline,
+        sentences=sentences,
         methods=method_dots(summary.methods),
         plot=None if summary.choice is None else choice_plot(summary.choice),
         data=embedded_json(data),
@@ -203,41 +204,29 @@ def _template(name: str) -> str:
     return (files("twohot.review") / "templates" / name).read_text("utf-8")
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a page says first: how many labels are wrong."""
-
-    headline: str
-    sentences: tuple[str, ...]
-
-
-def _answer(rows: ReviewRows, summary: ReviewSummary) -> Answer:
+def _answer(rows: ReviewRows, summary: ReviewSummary) -> tuple[str, list[str]]:
     """Return how many labels are wrong, and how many of those are flagged."""
     counts = summary.counts or rows.counts()
-    n_labelled = counts.n_rows - counts.n_unlabelled
-    flagged = _number(counts.n_flagged, "label")
-    headline, said = f"{flagged} flagged", []
-    n_wrong = math.nan if summary.noise_rate is None else summary.noise_rate * n_labelled
+    n_labelled, flagged = counts.n_rows - counts.n_unlabelled, _number(counts.n_flagged, "label")
+    headline, said, n_wrong = f"{flagged} flagged", [], math.nan
     if summary.noise_rate is not None:
+        n_wrong = summary.noise_rate * n_labelled
         headline = f"About {summary.noise_rate:.0%} of the labels are wrong"
         least, most = summary.noise_interval or (math.nan, math.nan)
         between = f" (between {least:.1%} and {most:.1%})" if summary.noise_interval else ""
         said.append(f"That is about {n_wrong:,.0f} of {_number(n_labelled, 'label')}{between}.")
-    found = f"The audit flags {flagged}"
-    if counts.n_undecided:
-        found += f", {_number(counts.n_undecided, 'close call')} among them"
-    said.append(f"{found}.")
+    close = f", {_number(counts.n_undecided, 'close call')} among them" * bool(counts.n_undecided)
+    said.append(f"The audit flags {flagged}{close}.")
     if counts.n_flagged and summary.counts is None:  # else the page has only some of them
         expected = float(np.nansum(rows.probability_wrong[rows.is_label_issue]))
-        said[-1] += f" About {expected:,.0f} of these are wrong"
-        missed = round(n_wrong - expected) if n_wrong > expected else 0
-        said[-1] += (
-            f"; {_number(missed, 'other wrong label')} cannot be told apart." if missed else "."
-        )
+        missed = n_wrong - expected
+        more = f"; about {missed:,.0f} more wrong labels are not flagged" * (missed >= 1.5)
+        said[-1] += f" About {expected:,.0f} of these are wrong{more}."
     said.append(f"The data have {_number(counts.n_rows, 'row')} of {len(rows.classes):,} classes.")
     if counts.n_unlabelled:
-        said[-1] += f" {_number(counts.n_unlabelled, 'row')} without a label are never flagged."
-    return Answer(headline, tuple(said))
+        without = _number(counts.n_unlabelled, "row")
+        said[-1] += f" Of these, {without} without a label are never flagged."
+    return headline, said
 
 
 def _number(count: int, noun: str) -> str:
