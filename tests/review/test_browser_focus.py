@@ -89,10 +89,11 @@ def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
     page = opened(audit_rows(12, items=TEXTS[:12], item_kind="text"))
     page.layout("focus")
     page.press("j", "j")
-    row, address = page.current(), page.browser.current_url
-    assert address.endswith(f"#row={row}")
+    row = page.current()
+    address = f"{page.address}#row={row}"
+    page.wait(lambda: page.browser.current_url == address)
     page.layout("cards")
-    assert page.browser.current_url == page.address
+    page.wait(lambda: page.browser.current_url == page.address)
     page.browser.find_element(By.ID, "search").send_keys("text 10")
     page.script("location.hash = arguments[0]", f"row={row}")
     page.wait(lambda: page.current() == row)

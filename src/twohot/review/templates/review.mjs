@@ -2,7 +2,7 @@
 
 import { answer, canUndo, counted, decisions, decide, labelOf, notes, placeOf, report, rowName, undo } from "./state.mjs";
 import { changesFromCsv, decisionsAsCsv, textOfBytes } from "./decision_file.mjs";
-import { durableParts, loadDecisions, partKey, saving, takeCopies } from "./storage.mjs";
+import { LOST, SAVED, durableParts, loadDecisions, partKey, saving, takeCopies } from "./storage.mjs";
 import { actionButton, byId, choices, element } from "./elements.mjs";
 import { FLAGGED } from "./filters.mjs";
 import { drawMaps, showFindings } from "./overview.mjs";
@@ -205,7 +205,7 @@ function onKey(event) {
     if (event.key === "Enter" || event.key === "Escape") { goTo(page.cursor); event.preventDefault(); }
     return;
   }
-  if (event.target.closest("[role=tablist], [role=application]") && event.key.startsWith("Arrow")) return;
+  if (event.target.closest("[role=tablist], [role=application], .text") && event.key.startsWith("Arrow")) return;
   if (event.key === "?") byId("keys").showModal();
   else if (!byId("review").hidden && Object.hasOwn(KEYS, event.key)) {
     if (event.repeat && !MOVES.has(event.key)) return event.preventDefault();
@@ -234,10 +234,10 @@ function onStorage(event) {
 }
 
 saving.onChange = () => {
-  const words = saving.copies === null ? "Saving…" : saving.copies ? "✓ Saved" : "Not saved";
+  const words = saving.state === null ? "Saving…" : saving.state === LOST ? "Not saved" : "✓ Saved";
   byId("saved").textContent = words;
-  byId("saved").title = saving.copies === 0 ? "Export the decisions, or they are lost" : "Decisions are kept in this browser; export them to take them along";
-  if (saving.copies === null || saving.copies > 1 || !byId("storage-warning").hidden) return;
+  byId("saved").title = saving.state === LOST ? "Export the decisions, or they are lost" : "Decisions are kept in this browser; export them to take them along";
+  if (saving.state === null || saving.state === SAVED || !byId("storage-warning").hidden) return;
   byId("storage-warning").hidden = false;
   addEventListener("beforeunload", (ending) => ending.preventDefault());
 };

@@ -18,11 +18,15 @@ report.row.forEach((row, i) => {
 const elsewhere = new Map();   /* part → what is stored of rows that this page does not show */
 const copies = new Map();      /* key → text that localStorage may have no room for */
 
-/* What the reviewer is told: how many copies there are of what was written last, null while it is. */
-export const saving = { copies: null, onChange() {} };
+/* Where what was written last is: nowhere, in the second copy alone, or in the first. */
+export const LOST = 0;
+const SECOND = 1;
+export const SAVED = 2;
+/* What the reviewer is told; the state is null while it is written. */
+export const saving = { state: null, onChange() {} };
 
 function tell(state) {
-  saving.copies = state;
+  saving.state = state;
   saving.onChange();
 }
 
@@ -47,7 +51,8 @@ async function storePart(part) {
   const text = JSON.stringify({ rows, at: Date.now() });
   copies.set(partKey(part), text);
   const isStored = storeText(partKey(part), text);
-  return Number(isStored) + Number(await keepDurably(partKey(part), text));
+  const isKept = await keepDurably(partKey(part), text);
+  return isStored ? SAVED : isKept ? SECOND : LOST;
 }
 
 /* A code, the name of a new class in an array, or the kind. */

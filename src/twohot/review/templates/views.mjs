@@ -178,12 +178,11 @@ export function markCurrent() {
   if (page.layout === "focus") setAddress(`#row=${encodeURIComponent(report.id[i])}`);
 }
 
+/* Not at once: browsers refuse changes of the address that follow each other fast. */
+let addressTimer = 0;
 function setAddress(fragment) {
-  try {
-    history.replaceState(null, "", fragment || location.pathname + location.search);
-  } catch {
-    /* Some browsers refuse after many changes; the next one brings it up to date. */
-  }
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(() => history.replaceState(null, "", fragment || location.pathname + location.search), 400);
 }
 
 /* Make a place of the view the current one, on its page, in sight and in focus. */
@@ -309,6 +308,8 @@ export function decideRows(rows, kind, label) {
   const able = rows.filter((i) => label !== undefined || choices(i).includes(kind));
   if (!able.length) return say(kind === "second" ? "This row has no second candidate." : "Nothing to decide.");
   decide(able.map((i) => [i, label === undefined ? { kind, label: labelOf(i, kind) } : decisionFor(i, label)]));
+  /* What is selected is decided once. */
+  if (rows.every((i) => page.selected.has(i))) selectRows([]);
   const [first] = able;
   say(able.length > 1 ? `${counted(able.length, "row")} decided (u undoes it).`
     : `${rowName(first, "Row")}: ${kind === "exclude" ? "excluded" : className(decisions.get(first).label)}`);
@@ -368,11 +369,13 @@ export function toggleSelected(i) {
 }
 
 function showSelection() {
-  for (const made of byId("list").querySelectorAll("tbody tr")) {
-    const isSelected = page.selected.has(Number(made.dataset.row));
-    made.classList.toggle("is-selected", isSelected);
-    made.querySelector("input").checked = isSelected;
+  const lines = [...byId("list").querySelectorAll("tbody tr")];
+  const isSelected = (made) => page.selected.has(Number(made.dataset.row));
+  for (const made of lines) {
+    made.classList.toggle("is-selected", isSelected(made));
+    made.querySelector("input").checked = isSelected(made);
   }
+  if (lines.length) byId("select-page").checked = lines.every(isSelected);
   const n = page.selected.size;
   byId("bulk").hidden = !n;
   byId("bulk-count").textContent = `${n.toLocaleString("en")} selected`;
