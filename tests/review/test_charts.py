@@ -64,9 +64,9 @@ def test_a_method_has_one_colour_in_every_chart_and_figure() -> None:
         levels=(Method("discriminant (shrinkage 0.1)", 0.65, method="discriminant"),),
     )
     plot = choice_plot(choice)
-    colours = {line.name: line.colour for line in (*plot.lines, *plot.levels)}
+    colours = {line.name: line.colour for line in plot.lines}
     assert colours["robust"] == colours["robust, half-whitened"] == METHOD_COLOURS["robust"]
-    assert [line.is_open for line in plot.lines] == [False, True, False, False]
+    assert [line.mark for line in plot.lines] == ["●", "○", "■", "▲", "◆"]
     assert colours["teacher"] == METHOD_COLOURS["teacher"]
     assert len(set(colours.values())) == 4
     (dot,) = method_dots((Method("robust (ridge 1)", 0.6, method="robust"),)).dots
@@ -82,10 +82,10 @@ def test_what_has_no_ridge_is_a_level_line_and_marked_if_it_was_chosen() -> None
     average = Method("average of two", 0.8, method="average", chosen=True)
     curve = Curve("robust", ((1, 0.6), (10, 0.7)))
     plot = choice_plot(ChoiceCurve("ridge", (curve,), levels=(average,)))
-    (level,) = plot.levels
+    level = plot.lines[-1]
     assert level.points == ((0.0, 0.0), (100.0, 0.0))
     assert plot.y_ticks[-1] == (0.0, "80 %")
-    assert level.is_chosen
+    assert level.style == "chosen"
 
 
 @pytest.mark.parametrize(
