@@ -38,15 +38,20 @@ class Storage:
     has_room: bool = True
 
 
+def json_of(path: Path) -> str:
+    """Return the data that a page carries."""
+    found = re.search(r'id="report-data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
+    return found.group(1)
+
+
 def run_page(path: Path, code: str, argument: Any = None, storage: Storage | None = None) -> Any:
     """Return what a function body of JavaScript returns in a page; `argument` is what it sees."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed: the scripts of the report are not tested in it")
     storage = storage or Storage()
-    data = re.search(r'id="report-data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
     task = {
-        "page": data.group(1),
+        "page": json_of(path),
         "stored": storage.texts,
         "kept": storage.kept,
         "room": storage.has_room,

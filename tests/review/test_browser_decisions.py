@@ -301,27 +301,6 @@ def test_a_key_that_is_held_down_decides_one_row(opened) -> None:
     assert page.script("return page.cursor") == place + 3
 
 
-def test_export_applies_and_imports_again(opened) -> None:
-    rows = audit_rows(12)
-    page = opened(rows)
-    page.press("a", "r", "2", "l", "owl", Keys.ENTER)
-    decided = page.decided()
-    path = page.export()
-    assert page.said("status").endswith(f"Next: {page.script('return report.nextStep')}")
-    read = read_decisions(path)
-    assert {int(d.id): [d.decision, d.label] for d in read} == decided
-    applied = apply_decisions(rows, read)
-    names = np.array(ANIMALS)
-    for row, (_, label) in decided.items():
-        assert names[applied.labels[row]] == label
-    page.press("u", "u", "u", "u")
-    assert page.decided() == {}
-    assert "4 decisions imported" in page.bring(path)
-    assert page.decided() == decided
-    page.press("u")
-    assert page.decided() == {}
-
-
 def test_an_import_that_does_not_fit_changes_nothing(opened, tmp_path) -> None:
     page = opened(audit_rows(12))
     page.press("a", "a")

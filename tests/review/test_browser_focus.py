@@ -50,7 +50,8 @@ def test_rows_are_decided_by_mouse_too_and_open_ones_come_first(opened) -> None:
     page.press("k", "a")
     assert len(page.decided()) == 6
     page.browser.find_element(By.CSS_SELECTOR, "#list .primary").click()
-    page.wait(lambda: "6 decisions saved" in page.said("status"))
+    page.wait(lambda: page.said("status").startswith("6 decisions saved as decisions-"))
+    assert page.said("status").endswith(f"Next: {page.script('return report.nextStep')}")
 
 
 def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> None:
@@ -64,10 +65,15 @@ def test_a_row_shows_both_labels_their_nearest_rows_and_one_reason(opened) -> No
         evidence=Evidence(rows=np.array([0, 2]), suggested=near, given=given),
         findings=(RowFinding("outliers", "Like no other row.", np.array([1]), np.zeros(1)),),
     )
+    cards = "return [...document.querySelectorAll('.card')].map(made => ["
+    cards += (
+        "...made.querySelectorAll('.nearest .label, .neighbour')].map(other => other.textContent))"
+    )
+    near_both = ["0.40" + HOSTILE[5], "0.30" + HOSTILE[7], "0.95" + HOSTILE[3], "0.91" + HOSTILE[1]]
+    assert page.script(cards)[::2] == [["dog", *near_both[2:], "cat", *near_both[:2]], []]
     page.layout("focus")
     assert page.texts(".focus .text") == [HOSTILE[0]]
     assert page.texts(".candidate > .label") == ["cat", "dog"]
-    near_both = ["0.40" + HOSTILE[5], "0.30" + HOSTILE[7], "0.95" + HOSTILE[3], "0.91" + HOSTILE[1]]
     assert page.texts(".candidate .neighbour") == near_both
     reasons = [page.texts(".why")[0]]
     for _ in range(3):

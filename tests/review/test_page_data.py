@@ -1,9 +1,9 @@
 """Rows that a page shows for findings, and neighbours: their numbers, and what it carries."""
 
 import json
-import re
 
 import numpy as np
+from page_script import json_of
 from PIL import Image
 
 from audits import HOSTILE, audit_rows
@@ -30,8 +30,7 @@ def evidence_of(rows, suggested, given) -> Evidence:
 
 def data_of(folder, rows, evidence, **options) -> dict:
     write_review(folder / "r.html", rows, ReviewSummary(evidence=evidence), **options)
-    text = (folder / "r.html").read_text(encoding="utf-8")
-    return json.loads(re.search(r'id="report-data">(.*?)</script>', text).group(1))
+    return json.loads(json_of(folder / "r.html"))
 
 
 def test_neighbours_are_numbered_as_a_reviewer_comes_to_them(tmp_path) -> None:
