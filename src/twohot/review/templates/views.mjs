@@ -58,7 +58,7 @@ const hint = () => element("span", { className: "hint" }, ...[["j", "next"], ["k
 /* One row as large as the window, its two labels side by side, and the keys below. */
 function focusView(i) {
   const other = hasSecond(i) ? element("p", { className: "labels" }, element("span", {}, "or", labelChip(report.second[i], "second", "second candidate"),
-    report.secondConfidence[i] === null ? "" : percent(report.secondConfidence[i]))) : null;
+    element("small", { className: "count", textContent: report.secondConfidence[i] === null ? "" : percent(report.secondConfidence[i]) }))) : null;
   const text = itemText(i);
   if (text && report.kind !== "image") Object.assign(text, { tabIndex: 0, role: "group", ariaLabel: "Text" });
   return element("article", { className: "focus", "aria-label": describe(i) },
