@@ -6,6 +6,9 @@ import { NO_LABEL, className, decisions, hasSecond, idName, isDoubted, notes, re
 const TINY = 64;
 /* Ids up to this many characters stay on one line. */
 const SHORT_ID = 20;
+/* Characters of a name from which on its end stands apart, and of that end. */
+const LONG_NAME = 18;
+const TAIL = 5;
 /* Characters of a name that a sentence shows. */
 const BRIEF = 40;
 
@@ -27,8 +30,12 @@ export function percent(thousandths) {
   return thousandths < 5 ? "< 1 %" : `${Math.round(thousandths / 10)} %`;
 }
 
+/* The end of a name stands apart, so that one line cuts the middle: long names differ at their ends. */
 export function labelChip(label, role, meaning) {
-  return element("bdi", { className: `label ${role}`, textContent: className(label), title: `${meaning}: ${className(label)}` });
+  const name = className(label);
+  const letters = [...name];
+  const [head, tail] = letters.length > LONG_NAME ? [letters.slice(0, -TAIL).join(""), letters.slice(-TAIL).join("")] : [name, ""];
+  return element("bdi", { className: `label ${role}`, title: `${meaning}: ${name}` }, element("span", { textContent: head }), tail);
 }
 
 /* The id of a row, which leads to the row alone. */
