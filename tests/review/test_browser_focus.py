@@ -112,3 +112,14 @@ def test_the_address_of_a_row_leads_to_it_whatever_is_filtered(opened) -> None:
     page.wait(lambda: "not on this page" in page.said("status"))
     page.press("f")
     assert page.current() == row
+
+
+def test_a_page_without_rows_offers_nothing_to_do(opened) -> None:
+    page = opened(audit_rows(4, is_label_issue=np.zeros(4, dtype=bool)))
+    for layout in ("focus", "cards", "table"):
+        page.layout(layout)
+        page.press("a", "j", "u", "s", "x", Keys.ESCAPE)
+        assert page.said("list") == "No label was flagged."
+    page.click("tab-overview")
+    assert page.said("answer-title") == "0 labels flagged"
+    assert not page.browser.find_element(By.CLASS_NAME, "next").is_displayed()

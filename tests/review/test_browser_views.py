@@ -164,7 +164,7 @@ def test_the_page_may_run_nothing_and_load_nothing_from_elsewhere(opened, browse
 def test_pictures_are_shown_embedded_linked_or_as_missing(tmp_path, browser) -> None:
     names = ["a b#1.png", "missing.png", "broken.png", "linked?.png"]
     for name in (names[0], names[3]):
-        Image.new("RGB", (8, 8), "red").save(tmp_path / name)
+        Image.new("RGB", (300, 200), "red").save(tmp_path / name)
     (tmp_path / "broken.png").write_bytes(b"no picture")
     rows = audit_rows(
         4,
@@ -184,11 +184,13 @@ def test_pictures_are_shown_embedded_linked_or_as_missing(tmp_path, browser) -> 
         return image ? [image.src.slice(0, 5), image.naturalWidth]
             : made.querySelector('.picture').textContent;
     })"""
-    page.wait(lambda: page.script(state)[3] == ["file:", 8])
-    assert page.script(state)[:3] == [["data:", 8], "no picture", "no picture"]
+    page.wait(lambda: page.script(state)[3] == ["file:", 300])
+    assert page.script(state)[:3] == [["data:", 192], "no picture", "no picture"]
     links = page.script("return [...document.querySelectorAll('.path a')].map(made => made.href)")
     assert links[0] == (tmp_path / names[0]).as_uri()
     assert "2 of the first 3 pictures could not be read" in page.said("overview")
+    page.layout("focus")  # the file itself, once it is there
+    page.wait(lambda: page.script("return document.images[0].naturalWidth") == 300)
 
 
 def test_a_card_has_one_probability_and_the_others_behind_it(opened) -> None:

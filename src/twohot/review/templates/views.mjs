@@ -334,6 +334,7 @@ export function showProgress() {
   const flagged = progressOf(FLAGGED);
   const left = flagged.total - flagged.done;
   byId("start").hidden = !left;
+  byId("start").parentElement.hidden = !flagged.total;
   byId("start").textContent = `${flagged.done ? "Continue" : "Start"} reviewing ${counted(left, "label")}`;
 }
 
