@@ -105,11 +105,6 @@ def test_the_page_says_what_turns_its_decisions_into_labels(tmp_path) -> None:
     assert {step} == {text for _, _, text in page.of("code") if "decisions" in text}
 
 
-def test_an_audit_that_flags_nothing_has_a_report(tmp_path) -> None:
-    data = data_of(page_of(tmp_path, audit_rows(4, is_label_issue=np.zeros(4, dtype=bool))))
-    assert data["row"] == []
-
-
 def test_the_same_audit_gives_the_same_file(tmp_path) -> None:
     for name in ("a.html", "b.html"):
         write_review(tmp_path / name, audit_rows(12), ReviewSummary())
