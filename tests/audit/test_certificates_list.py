@@ -263,6 +263,7 @@ def test_the_attempts_after_an_empty_list_use_less():
         (lambda: certify(DRAW, np.ones(45), 0.1), r"wrong is float64 .* for each of the 45 rows"),
         (lambda: certify(DRAW, np.ones(44, bool), 0.1), r"wrong is bool of shape \(44,\)"),
         (lambda: certify(DRAW, np.ones(45, bool), 0), r"fdr=0 is not allowed"),
+        (lambda: certify(DRAW, np.ones(45, bool), 1e-7), r"fdr=1e-07 is not allowed"),
         (lambda: certify(DRAW, np.ones(45, bool), 10), r"fdr=10 is not allowed"),
         (lambda: right_bounds(20, 4, confidence=1), r"confidence=1 is not allowed"),
         (lambda: attempt_level(0.1, 0), r"attempt=0 is not allowed"),

@@ -273,9 +273,13 @@ def smallest_list(n_pool: int, n_checked: int, fdr: float) -> int:
 
 def _level(fdr: float) -> Fraction:
     """Return the rate as the decimal that was passed, so that the rule has no rounding."""
-    if check_within("fdr", fdr, 0, 1) in (0, 1):
-        raise ArgumentError({"fdr": fdr}, "is not allowed", "pass a number between 0 and 1.")
-    return Fraction(str(float(fdr))).limit_denominator(10**6)
+    # Products with a larger denominator would not fit in 64 bits.
+    level = Fraction(str(float(check_within("fdr", fdr, 0, 1)))).limit_denominator(10**6)
+    if level in (0, 1):
+        raise ArgumentError(
+            {"fdr": fdr}, "is not allowed", "pass a number between 0 and 1, at least 1e-6."
+        )
+    return level
 
 
 # The list -----------------------------------------------------------------------------------------
