@@ -128,6 +128,15 @@ def test_unsure_rows_count_as_right():
     np.testing.assert_array_equal(found, (DRAW.rows < 140) & (DRAW.rows != int(first)))
 
 
+@pytest.mark.parametrize("names", [("left", "right"), ("right", "wrong"), ("False", "True")])
+def test_words_of_a_file_mean_no_class(names, tmp_path):
+    words = ["right", "unsure", *["wrong"] * (len(DRAW.rows) - 2)]
+    path = tmp_path / "done.csv"
+    write_csv(path, ["id", "verdict"], zip(map(str, DRAW.rows), words, strict=True))
+    found = verdicts_of_draw(path, DRAW, GIVEN % 2, np.array(names), RowIds.by_position(600))
+    assert found.tolist() == [word == "wrong" for word in words]
+
+
 OTHER = next(str(row) for row in range(600) if row not in DRAW.rows)
 FIRST = str(DRAW.rows[0])
 
@@ -169,6 +178,7 @@ def test_verdicts_that_are_not_of_the_draw_are_refused(checked, says):
             {"n_checked": 9},
             r"n_checked=9 and fdr=0.1 certifies no list of fewer than 216 labels, and 150",
         ),
+        (150, {"n_checked": "45"}, r"n_checked='45' is not allowed: pass an integer of at least 1"),
     ],
 )
 def test_a_check_that_can_certify_nothing_is_refused(n_flagged, asked, says):

@@ -144,6 +144,14 @@ def test_decisions_are_the_labels_that_follow_from_them(exported, form) -> None:
     np.testing.assert_array_equal(found.wrong, expected != rows.given_labels[list(MADE)])
 
 
+def test_a_decision_means_no_class_that_is_called_like_a_verdict() -> None:
+    table = pd.DataFrame({"id": ["0", "1", "2"], "decision": ["exclude", "reject", "new_class"]})
+    for names in (["True", "False"], ["right", "wrong"]):
+        found = check_checked(read_checked(table), np.array([0, 1, 1]), np.array(names))
+        assert found.wrong.tolist() == [True, False, True]
+        assert found.labels.tolist() == [NO_LABEL, 1, NO_LABEL]
+
+
 def test_a_file_with_nothing_but_decisions_gives_verdicts() -> None:
     rows, labels = audit_rows(12), {4: "owl"}
     table = pd.DataFrame(

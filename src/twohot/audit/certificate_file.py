@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from twohot.audit.checked_rows import check_checked, read_checked
+from twohot.audit.checked_rows import Given, check_checked, read_checked
 from twohot.audit.guaranteed_list import (
     POOL_PER_FLAGGED,
     CheckDraw,
@@ -42,6 +42,7 @@ from twohot.base import (
     IntArray,
     as_text,
     cause_of,
+    check_count,
     counted,
     first_few,
     is_missing,
@@ -56,7 +57,8 @@ CERTIFICATE_FILES = ("certified.csv", "certificate.json")
 FORMAT_VERSION = 1
 CHECK_COLUMNS = ("id", "item", "given_label", "verdict")
 LIST_COLUMNS = ("id", "item", "given_label", "suggested_label")
-UNSURE = "unsure"
+# What check.csv asks for; "unsure" counts as right.
+WORDS = {"right": Given.RIGHT, "wrong": Given.WRONG, "unsure": Given.RIGHT}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,9 @@ def plan_check(
     if not n_flagged:
         problem = "is the rate of a list, and this audit flags no label"
         raise ArgumentError({"fdr": fdr}, problem, "leave it out: there is nothing to list.")
-    if n_checked is None:
+    if n_checked is not None:
+        check_count("n_checked", n_checked, 1)
+    else:
         n_checked = rows_needed(
             math.ceil(POOL_PER_FLAGGED * n_flagged), fdr, list_size=n_flagged
         ).advised
@@ -133,17 +137,21 @@ def verdicts_of_draw(
     checked : mapping, path or data frame
         From the id of a row to "right", "wrong", "unsure" or its true label; or a file or frame
         with the columns `id` and `verdict`, as check.csv has them; or the decisions of a review.
-        "unsure" counts as right.
+        "unsure" counts as right. The three words mean no class in a file or frame. In a mapping
+        they do where a class is called so.
     draw : CheckDraw
         The rows that were to be checked: these, and no others.
     given, classes, ids
         Of the rows of the audit, as for `check_checked`.
     """
-    known = {as_text(name) for name in classes.tolist()}
+    words = WORDS
+    if isinstance(checked, Mapping):
+        known = {as_text(name) for name in classes.tolist()}
+        words = {word: meant for word, meant in WORDS.items() if word not in known}
     said = [
-        (row, True if as_text(verdict) == UNSURE and UNSURE not in known else verdict)
+        (row, words.get(as_text(verdict), verdict))
         for row, verdict in _pairs(checked)
-        if not is_missing(verdict) and as_text(verdict).strip()
+        if isinstance(verdict, Given) or (not is_missing(verdict) and as_text(verdict).strip())
     ]
     found = check_checked(said, given, classes, ids=ids)
     others = found.rows[~np.isin(found.rows, draw.rows)]

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,14 @@ from twohot.tables import RowIds, frame_columns, unguarded
 
 COLUMNS = ("id", "decision", "label", "given_label", "suggested_label")
 
+
+class Given(Enum):
+    """What is said of a given label, whatever the classes are called."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+
+
 # What may be said of a row whose true label is not; True and False mean the same.
 VERDICTS = {"right": True, "wrong": False}
 ALLOWED = 'its true label, "right" (True) or "wrong" (False)'
@@ -43,9 +52,10 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     r"""Return pairs of a row and a verdict, of a mapping, a file of decisions or a data frame.
 
     A frame has the columns `id` and `decision` of such a file, and `label`, `given_label` and
-    `suggested_label` where it has them. Of a decision, the verdict is the true label. True stands
-    where a given label was kept that the file does not name, False where no class of the audit is
-    the true one: the row was excluded, is of a new class, or its new label is not in the file.
+    `suggested_label` where it has them. Of a decision, the verdict is the true label. `Given.RIGHT`
+    stands where a given label was kept that the file does not name, `Given.WRONG` where no class of
+    the audit is the true one: the row was excluded, is of a new class, or its new label is not in
+    the file.
 
     Examples
     --------
@@ -54,7 +64,7 @@ def read_checked(checked: Any) -> list[tuple[Any, Any]]:
     ...     "report,id,decision,label\nr,7,relabel,cat\nr,8,exclude,\nr,9,reject,\n"
     ... )
     >>> read_checked("checked.csv")
-    [('7', 'cat'), ('8', False), ('9', True)]
+    [('7', 'cat'), ('8', <Given.WRONG: 'wrong'>), ('9', <Given.RIGHT: 'right'>)]
     """
     if isinstance(checked, Mapping):
         return list(checked.items())
@@ -92,12 +102,12 @@ def _of_frame(frame: Any) -> Iterable[Decision]:
         yield decision
 
 
-def _verdict(made: Decision) -> str | bool:
+def _verdict(made: Decision) -> str | Given:
     """Return the true label that follows from a decision, or whether the given one is right."""
     if made.decision in {"exclude", "new_class"}:
-        return False
+        return Given.WRONG
     named = {"accept": made.suggested_label, "reject": made.given_label}.get(made.decision)
-    return made.label or named or made.decision == "reject"
+    return made.label or named or (Given.RIGHT if made.decision == "reject" else Given.WRONG)
 
 
 def check_checked(
@@ -111,8 +121,9 @@ def check_checked(
 
     A verdict is what is known of a row: its true label, or "right" or True, "wrong" or False for
     its given label. What is the text of a class means that class, so that a class may be called
-    "right". A row may occur twice if both say the same. `given` (n_rows,) are codes of labels,
-    NO_LABEL for none; `classes` what they stand for; rows are called by `ids`, compared as text.
+    "right"; a member of `Given` never does. A row may occur twice if both say the same. `given`
+    (n_rows,) are codes of labels, NO_LABEL for none; `classes` what they stand for; rows are called
+    by `ids`, compared as text.
 
     Examples
     --------
@@ -159,16 +170,20 @@ def _places(rows: list[str], ids: RowIds) -> dict[str, int]:
 
 def _outcome(row: str, verdict: Any, given: int, code: Mapping[str, int]) -> tuple[bool, int]:
     """Return whether the given label of a row is wrong, and the code of the true one."""
-    text = "" if is_missing(verdict) else as_text(verdict)
-    if text in code:
-        return given not in (NO_LABEL, code[text]), code[text]
-    is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
+    if isinstance(verdict, Given):
+        is_right: bool | None = verdict is Given.RIGHT
+    else:
+        text = "" if is_missing(verdict) else as_text(verdict)
+        if text in code:
+            return given not in (NO_LABEL, code[text]), code[text]
+        is_right = verdict if isinstance(verdict, bool) else VERDICTS.get(text)
     if is_right is None:
         known = f"none of the {counted(len(code), 'class', 'classes')} ({first_few(code)})"
         problem = f"says {verdict!r} of row {row!r}, {known}, and no verdict"
         raise ArgumentError("checked", problem, f"pass {ALLOWED}.")
     if given == NO_LABEL:
-        problem = f"says {verdict!r} of row {row!r}, which has no given label"
+        said = verdict.value if isinstance(verdict, Given) else verdict
+        problem = f"says {said!r} of row {row!r}, which has no given label"
         raise ArgumentError("checked", problem, "pass its true label, or leave the row out.")
     return (False, given) if is_right else (True, NO_LABEL)
 
