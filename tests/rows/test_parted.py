@@ -87,6 +87,38 @@ def small_parts(monkeypatch):
     monkeypatch.setattr("twohot.rows.rows.KEPT_BYTES", 0)
 
 
+def test_a_part_that_could_not_be_read_is_read_again():
+    class Unreliable(CountedParts):
+        is_there = False
+
+        def read_part(self, number):
+            if not self.is_there:
+                raise OSError("no answer")
+            return super().read_part(number)
+
+    parts = Unreliable(NUMBERS, [0, 10, 20])
+    with pytest.raises(OSError, match="no answer"):
+        parts[:5]
+    with pytest.raises(OSError, match="no answer"):
+        parts[10:15]
+    parts.is_there = True
+    assert np.array_equal(parts[:], NUMBERS)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_what_was_written_to_a_copy_of_a_file_stays(tmp_path):
+    X, _ = problem()
+    np.save(tmp_path / "rows.npy", X)
+    stored = np.load(tmp_path / "rows.npy", mmap_mode="c")
+    stored[:] = 7
+    stored.flags.writeable = False
+    parts = in_parts(stored)
+    assert isinstance(parts, SlicedRows)
+    for _ in range(2):
+        assert (parts[:] == 7).all()
+    assert (stored == 7).all()
+
+
 def problem(n_rows=1500, n_features=40, n_classes=5):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(n_rows, n_features)).astype(np.float16)

@@ -108,7 +108,8 @@ class PartedRows(GatheredRows):
         return part.result()
 
     def _begin(self, number: int) -> "Future[NDArray[Any]]":
-        if number not in self._held:
+        held = self._held.get(number)
+        if held is None or (held.done() and held.exception() is not None):  # it may be read now
             if self._reader is None:
                 self._reader = ThreadPoolExecutor(1, thread_name_prefix="twohot-reader")
             self.n_reads += 1
@@ -192,8 +193,13 @@ def place_in_map(file: mmap.mmap, part: NDArray[Any]) -> int:
 
 
 def release_pages(file: mmap.mmap, part: NDArray[Any]) -> None:
-    """Give pages of a read-only map back: they stay in the system's cache, and are not ours."""
-    if not hasattr(mmap, "MADV_DONTNEED") or part.flags.writeable or not part.flags.c_contiguous:
+    """Give pages of a read-only map back: they stay in the system's cache, and are not ours.
+
+    Of a map that copies what is written to it they are all that holds what was written.
+    """
+    if not hasattr(mmap, "MADV_DONTNEED") or not memoryview(file).readonly:
+        return
+    if not part.flags.c_contiguous:
         return
     start = place_in_map(file, part)
     # Whole pages alone; a page that is half of the next part's would have to be read again.
