@@ -171,6 +171,19 @@ def test_what_parts_cannot_have(source, tmp_path):
 
 
 @pytest.mark.usefixtures("tiny_memory")
+def test_few_rows_that_leave_no_checkpoint_are_audited(tmp_path):
+    lines = [[str(row), f"kind {row % 8}", str(row % 5), str(row % 3)] for row in range(12)]
+    write_csv(tmp_path / "few.csv", ["id", "kind", "a", "b"], lines)
+    result = audited(tmp_path / "few.csv", tmp_path / "audit")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in (tmp_path / "audit").iterdir()) == [
+        "issues.parquet",
+        "report.html",
+        "summary.json",
+    ]
+
+
+@pytest.mark.usefixtures("tiny_memory")
 def test_groups_and_checked_rows_are_those_of_the_parts(tmp_path, monkeypatch):
     owners = np.array([f"owner {row // 3}" for row in range(len(IDS))])
     source = write_source(tmp_path / "embeddings", owner=owners)
