@@ -83,7 +83,15 @@ def audit(
     check_audit_folder(output, (*options.inputs, probe, checked), force=force)
     check_flagging(budget, precision)
     check_draw(output, draw_check)
-    gate = gate_of(fail_above, fail_on, junit, options.inputs, annotations=annotations, force=force)
+    gate = gate_of(
+        fail_above,
+        fail_on,
+        junit,
+        options.inputs,
+        output,
+        annotations=annotations,
+        force=force,
+    )
     judge = None if probe is None else load(probe)
     whole = options.read() if probe is None or judge is None else options.read_for(judge, probe)
     if options.labels is not None and options.classes is None:
@@ -140,8 +148,8 @@ def audit(
         made_of = table.provenance.get("source")
         of_features = None if made_of is None else Path(made_of)
         _say_how_to_apply(name, output, (options.labels, of_features, options.source))
-    draw_for_check(output, draw_check, seed, spreadsheet_safe=spreadsheet_safe)
-    gate.close(issues, source)
+    with gate.closing(issues, source):  # a draw may be impossible
+        draw_for_check(output, draw_check, seed, spreadsheet_safe=spreadsheet_safe)
 
 
 def _image_root(table: FeatureTable, source: Path, images: Path | None) -> Path | None:

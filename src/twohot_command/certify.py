@@ -33,6 +33,9 @@ def draw_for_check(folder: Path, fdr: float | None, seed: int, *, spreadsheet_sa
     if fdr is None:
         return
     rows = read_audit_folder(folder)
+    if not rows.is_label_issue.any():
+        say("No row is drawn to check: no label is flagged.")
+        return
     check = write_check(folder, rows, fdr, seed=seed, spreadsheet_safe=spreadsheet_safe)
     n_rows, n_pool = len(check.draw.rows), len(check.draw.pool)
     say(f"Drawn at random from the {n_pool} most doubtful rows: {counted(n_rows, 'row')} to check.")

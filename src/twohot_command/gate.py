@@ -6,7 +6,8 @@ verdict is also written as JUnit XML, which most services show, or as an annotat
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from xml.sax.saxutils import quoteattr
 import typer
 from typer import Option
 
-from twohot.audit import LabelIssues
+from twohot.audit import CHECK_FILES, FILES, ISSUE_PARTS, LabelIssues
 from twohot.base import ArgumentError, check_choice, check_output, whole_file
 from twohot_command.terminal import say
 
@@ -48,9 +49,11 @@ class Gate:
     junit: Path | None  # where the verdict is written
     annotations: bool  # whether it is printed for GitHub, too
 
-    def close(self, issues: LabelIssues, source: str) -> None:
-        """Say what was found, and exit with code 3 if it is too much."""
+    @contextmanager
+    def closing(self, issues: LabelIssues, source: str) -> Iterator[None]:
+        """Say what was found; let what is left be done; exit with code 3 if it is too much."""
         if self.fail_above is None:
+            yield
             return
         low, high = issues.noise_interval
         share = {"estimate": issues.noise_rate, "lower": low, "upper": high}[self.fail_on]
@@ -63,6 +66,7 @@ class Gate:
         if self.annotations:
             say(annotation(line, is_failed=is_failed))
         say(f"{'Failed' if is_failed else 'Passed'}: {line}", stderr=is_failed)
+        yield
         if is_failed:
             raise typer.Exit(FAILED)
 
@@ -72,11 +76,12 @@ def gate_of(
     fail_on: str,
     junit: Path | None,
     inputs: Iterable[Path | None],
+    audit: Path,
     *,
     annotations: bool,
     force: bool,
 ) -> Gate:
-    """Return the gate that options ask for."""
+    """Return the gate that options ask for, of an audit in a folder."""
     check_choice("fail_on", fail_on, tuple(COMPARED))
     asked = {"junit": junit, "annotations": annotations or None}
     for name, value in asked.items():
@@ -84,6 +89,10 @@ def gate_of(
             advice = "pass {fail_above} too."
             raise ArgumentError({name: value}, "is about a gate", advice, fail_above=...)
     if junit is not None:
+        taken = [(audit / name).resolve() for name in (*FILES, ISSUE_PARTS, *CHECK_FILES)]
+        if any(junit.resolve().is_relative_to(path) for path in taken):
+            advice = "choose another name."
+            raise ArgumentError({"junit": junit}, "is what the audit writes itself", advice)
         check_output(junit, inputs, force=force, name="junit")
     return Gate(None if fail_above is None else _share(fail_above), fail_on, junit, annotations)
 

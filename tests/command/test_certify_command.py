@@ -203,6 +203,35 @@ def test_a_gate_that_cannot_be_is_refused_before_the_work(table, tmp_path, asked
     assert not (tmp_path / "audit").exists()
 
 
+def test_nothing_to_draw_passes_the_gate(tmp_path) -> None:
+    features, true = blobs()
+    source = write_table(tmp_path / "clean.csv", features, label=[NAMES[k] for k in true])
+    asked = ["--draw-check", "0.1", "--fail-above", "5%", "--junit", tmp_path / "junit.xml"]
+    result = run("audit", source, "-o", tmp_path / "audit", "--quiet", *asked)
+    assert result.exit_code == 0, result.output
+    assert "No row is drawn to check: no label is flagged." in result.output
+    assert (tmp_path / "junit.xml").exists()
+
+
+def test_a_gate_that_fails_is_said_although_no_draw_is_possible(table, tmp_path) -> None:
+    asked = ["--draw-check", "0.1", "--fail-above", "1%", "--fail-on", "estimate"]
+    asked += ["--junit", tmp_path / "junit.xml"]
+    result = run("audit", table, "-o", tmp_path / "audit", "--quiet", *asked)
+    assert result.exit_code == 1  # few labels are flagged
+    assert "Failed: about" in result.output
+    assert (tmp_path / "junit.xml").exists()
+
+
+@pytest.mark.parametrize("name", ["issues.csv", "check.csv", "issues.parquet/junit.xml"])
+def test_a_gate_does_not_replace_what_the_audit_writes(table, tmp_path, name) -> None:
+    folder = tmp_path / "audit"
+    (folder / "issues.parquet").mkdir(parents=True)
+    asked = ["--fail-above", "5%", "--junit", folder / name, "--force"]
+    result = run("audit", table, "-o", folder, "--quiet", *asked)
+    assert result.exit_code == 1
+    assert "is what the audit writes itself: choose another name" in result.output
+
+
 def test_certificates_hold_no_path_and_no_time(done) -> None:
     audit, checked = done
     assert run("certify", audit, checked, "--force").exit_code == 0
