@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from audits import audit_rows
+from twohot import find_label_issues
 from twohot.audit.checked_rows import check_checked, read_checked
 from twohot.base.labels import NO_LABEL
 from twohot.base.messages import ArgumentError
@@ -176,3 +177,22 @@ def test_a_file_with_nothing_but_decisions_gives_verdicts() -> None:
 def test_what_holds_no_decisions_is_refused(source, message) -> None:
     with pytest.raises(ArgumentError, match=message):
         read_checked(source)
+
+
+# What is found of checked rows --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "suggested", "sure"),
+    [([0.6, 0.3, 0.1], 1, True), ([0.4, 0.301, 0.299], 1, False), ([0.3, 0.6, 0.1], 1, True)],
+)
+def test_a_label_that_is_known_to_be_wrong_is_not_suggested(said, suggested, sure) -> None:
+    rows = np.vstack([said, np.tile(np.eye(3) * 0.85 + 0.05, (40, 1))])
+    issues = find_label_issues(
+        None, np.append(0, np.arange(120) % 3), probabilities=rows, checked={0: "wrong"}
+    )
+    assert issues.is_label_issue[0]
+    assert issues.predicted[0] == suggested
+    assert issues.is_undecided[0] != sure
+    assert issues.confidence[0] >= issues.second_confidence[0]
+    assert issues.corrected_labels()[0] == (suggested if sure else 0)

@@ -206,6 +206,14 @@ def with_checked(verdict: LabelVerdict, checked: Checked) -> LabelVerdict:
     rows, true = checked.rows[named], checked.labels[named]
     second[rows] = np.where(first[rows] == true, second[rows], first[rows])
     first[rows], confidence[rows], runner_up[rows] = true, 1.0, 0.0
+    # Another label than the given one, if nobody says which: the next, given that it is not this.
+    rows = checked.rows[checked.wrong & ~named]
+    rows = rows[first[rows] == verdict.codes[rows]]
+    first[rows], second[rows] = second[rows], first[rows]
+    found = np.maximum(runner_up[rows], np.finfo(np.float64).tiny)
+    rest = np.maximum(1 - confidence[rows], found)
+    confidence[rows] = found / rest
+    runner_up[rows] = np.minimum(found, rest - found) / rest  # no other class has more
     share = float(np.mean(doubt[verdict.codes != NO_LABEL]))
     low, high = verdict.interval
     return replace(
