@@ -558,6 +558,10 @@ REFUSED = {
     "budget": ({"budget": -1}, r"budget=-1 is not allowed: pass an integer of at least 0"),
     "part of a row": ({"budget": 1.5}, r"budget=1.5 is not allowed"),
     "precision": ({"precision": 1.5}, r"precision=1.5 is not allowed: pass a number from 0 to 1"),
+    "groups of nothing": (
+        {"probabilities": np.ones((300, 5)) / 5, "groups": np.arange(300)},
+        r"groups keeps rows out of the fit that judges them, and probabilities come from no fit",
+    ),
     "classes alone": ({"classes": NAMES}, r"classes names the columns of probabilities, which"),
     "judge not fitted": ({"probe": LinearProbe()}, r"probe=LinearProbe\(\) is not a fitted clas"),
     "no judge": ({"probe": "me"}, r"probe='me' is not a fitted classifier with classes_ and"),

@@ -97,8 +97,8 @@ def find_label_issues(
         The labels of the columns of `probabilities`; by default the names that a data frame gives
         them, else the labels of `y` in order. For text that is a number one of these is needed.
     groups : array, list or series of shape (n_samples,), optional
-        Rows of one group (a patient, a document, a video) are never in different folds. Copies and
-        near-duplicates are one group anyway.
+        Rows of one group (a patient, a document, a video) are never in different folds. Copies are
+        one group anyway; where an `AutoProbe` is fitted, near-duplicates too.
     checked : mapping, data frame or path, optional
         What is known of some rows: row id (position by default) to its true label, or to "right" or
         "wrong"; or the decisions that the review page exported. Checked rows keep their verdict,
@@ -142,7 +142,7 @@ def find_label_issues(
     >>> bool(noisy.flipped[found].mean() > 0.93)  # of the flagged labels are wrong
     True
     """
-    _check_request(X, probe, probabilities, classes)
+    _check_request(X, probe, probabilities, classes, groups)
     check_flagging(budget, precision)
     check_generator(random_state)
     count_threads(n_jobs)
@@ -236,14 +236,18 @@ def check_flagging(budget: int | None, precision: float | None) -> None:
 
 
 def _check_request(
-    X: Any, probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None
+    X: Any, probe: Any, probabilities: ArrayLike | None, classes: ArrayLike | None, groups: Any
 ) -> None:
-    """Raise if who judges is said twice or not at all, or columns are named that nobody has."""
+    """Raise if who judges is said twice or not at all, or something is said of what nobody has."""
     if probe is not None and probabilities is not None:
         raise ArgumentError("", "probe and probabilities both say who judges", "pass one of them.")
     if classes is not None and probabilities is None:
         problem = "names the columns of probabilities, which are not given"
         raise ArgumentError("classes", problem, "pass both or none.")
+    if groups is not None and probabilities is not None:
+        problem = "keeps rows out of the fit that judges them, and probabilities come from no fit"
+        advice = "leave it out: pass probabilities of a model that has not seen the group."
+        raise ArgumentError("groups", problem, advice)
     if X is None and probabilities is None:
         raise ArgumentError("", "X is None", "pass features, or probabilities in their place.")
     for name, value in {"probe": probe, "probabilities": probabilities}.items():
