@@ -1,7 +1,10 @@
 """Own probabilities and fitted classifiers: who has seen the labels is found out."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
@@ -11,8 +14,15 @@ import problems
 from twohot import AutoProbe, LinearProbe, find_label_issues
 from twohot.base.labels import Labels
 from twohot.judge.folds import assign_folds, distance_from_mean
-from twohot.judge.given import compare_with_clone, judge_by_probe, judge_given, out_of_fold
+from twohot.judge.given import (
+    compare_with_clone,
+    equal_rows,
+    judge_by_probe,
+    judge_given,
+    out_of_fold,
+)
 from twohot.noise import corrupt_labels, pair_flip, symmetric
+from twohot.rows.selected import SelectedRows
 
 DATA = problems.digits(0.3, 500)
 X, Y, WRONG = DATA.X / 16, DATA.given_labels, DATA.given_labels != DATA.true_labels
@@ -163,13 +173,34 @@ def test_rows_without_a_label_do_not_tell_what_was_seen():
     assert np.mean(issues.predicted[~labelled] == DATA.true_labels[~labelled]) > 0.5
 
 
-def test_clones_have_not_seen_the_group_of_a_row():
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(150), 5)], ids=["copies", "groups"])
+def test_clones_have_not_seen_the_group_of_a_row(groups):
     # Each row five times with one wrong label: a clone that has seen a copy would vouch for it.
-    rows, groups = np.repeat(X[:150], 5, axis=0), np.repeat(np.arange(150), 5)
+    rows = np.repeat(X[:150], 5, axis=0)
     labels, wrong = np.repeat(Y[:150], 5), np.repeat(WRONG[:150], 5)
     probe = KNeighborsClassifier(1).fit(rows, labels)
     issues = find_label_issues(rows, labels, probe=probe, groups=groups)
     assert f1(issues.is_label_issue, wrong) > 0.5
+
+
+ZEROS_AND_ONES = np.random.default_rng(0).integers(0, 2, (30, 4)).astype(float)
+CONTAINERS = [np.asarray, np.negative, sp.csr_array, sp.csc_matrix, sp.coo_array, pd.DataFrame]
+CONTAINERS += [pl.DataFrame, list, lambda rows: SelectedRows(rows, np.arange(30))]
+CONTAINERS += [lambda rows: [" ".join(map(str, row)) for row in rows], lambda rows: rows > 0]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_equal_rows_are_found_in_whatever_holds_them(container):
+    _, expected = np.unique(ZEROS_AND_ONES, axis=0, return_inverse=True)
+    found = equal_rows(container(ZEROS_AND_ONES), 30)
+    np.testing.assert_array_equal(
+        found == found[:, np.newaxis], expected == expected[:, np.newaxis]
+    )
+
+
+def test_items_of_any_size_are_compared():
+    items = [np.ones(3), np.ones(2), np.ones((3, 1)), np.ones(3)]
+    assert equal_rows(items, 4).tolist() == [0, 1, 2, 0]
 
 
 # Out of fold -------------------------------------------------------------------------------------

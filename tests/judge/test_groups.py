@@ -9,9 +9,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import GroupKFold, KFold
 
+import problems
+from twohot import AutoProbe
 from twohot.base.messages import ArgumentError
 from twohot.judge.folds import check_groups, connected, merge_groups
+from twohot.judge.sample import _folds_of
 
 GAPS = [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "D"), np.ma.masked]
 GAPS += [pa.scalar(None, pa.string()), "", "  ", "\t\n\u00a0"]
@@ -102,3 +106,31 @@ def test_a_link_that_many_rows_make_is_one() -> None:
     links = np.zeros(512, int)
     assert connected(links, links + 1, 3).tolist()[:2] == [0, 0]
     assert merge_groups(links, links).tolist() == [0] * 512
+
+
+# Folds that a user passes -------------------------------------------------------------------------
+
+EVERY = np.arange(12)
+PAIRED = np.repeat(np.arange(6), 2)
+
+
+def test_a_splitter_is_told_of_groups() -> None:
+    codes = np.zeros(12, np.intp)
+    folds = _folds_of(GroupKFold(3), codes, PAIRED, EVERY)
+    assert (folds[::2] == folds[1::2]).all()
+    # One that ignores groups may keep them together; this is no warning.
+    assert _folds_of(KFold(3), codes, PAIRED, EVERY).tolist() == np.repeat([0, 1, 2], 4).tolist()
+    with pytest.raises(ArgumentError, match="cv puts rows of one group in different folds: pass"):
+        _folds_of(KFold(4), codes, PAIRED, EVERY)
+
+
+def test_a_fold_without_labels_does_not_count() -> None:
+    codes = np.where(EVERY < 4, -1, 0)
+    assert _folds_of(KFold(3), codes, None, EVERY[4:]).tolist() == [0] * 4 + [1] * 4
+    with pytest.raises(ArgumentError, match="cv holds out all rows with a label and a weight at o"):
+        _folds_of(KFold(3), codes, None, EVERY[4:8])
+    data = problems.synthetic()
+    weights = np.ones(len(data.X))
+    weights[: len(weights) // 3] = 0
+    probe = AutoProbe(cv=KFold(3), n_jobs=1).fit(data.X, data.given_labels, weights)
+    assert probe.choice_.n_folds == 2

@@ -79,7 +79,8 @@ class AutoProbe(FittedProbe):
     Parameters
     ----------
     cv : None, int, splitter or pairs of row numbers
-        The folds: five by default. Pairs and splitters have to hold out every row exactly once.
+        The folds: five by default. Pairs and splitters have to hold out every row exactly once, and
+        to keep `groups` together; they may split copies.
     fit_intercept : bool or "auto"
         "auto" is True. False also leaves the discriminant out of the probe, which has priors.
     tol : float

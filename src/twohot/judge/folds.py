@@ -143,6 +143,20 @@ def duplicate_groups(points: FloatArray, *, n_jobs: int | None) -> IntArray:
     return numbered(connected(row, nearest[row, place], len(distinct))[copy_of])
 
 
+def ungroup_most(groups: IntArray, n_folds: int) -> IntArray:
+    """Return groups of copies without those of more rows than a fold has: their rows are alone.
+
+    So many copies say that the features take few values.
+
+    Examples
+    --------
+    >>> ungroup_most(np.array([0, 0, 0, 1, 2, 2]), 3)
+    array([6, 7, 8, 1, 2, 2])
+    """
+    is_large = np.bincount(groups)[groups] > len(groups) / n_folds
+    return np.where(is_large, len(groups) + np.arange(len(groups)), groups)
+
+
 # Keys -------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ for every wrong one: it is compared with a clone that has not, and if it agrees 
 than chance explains, clones that are fitted without each fold judge in its place.
 """
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,14 @@ from twohot.base import (
     named_columns,
 )
 from twohot.judge.anchored import Anchored, Stage, read_noise
-from twohot.judge.folds import assign_folds, check_groups, distance_from_mean
+from twohot.judge.folds import (
+    HASH_BYTES,
+    assign_folds,
+    check_groups,
+    distance_from_mean,
+    merge_groups,
+    ungroup_most,
+)
 from twohot.judge.label_model import fit_even_noise
 from twohot.judge.labelled_rows import BLOCK_ROWS
 from twohot.judge.library import Library, Member
@@ -103,8 +111,11 @@ def judge_by_probe(
         return judge_given(outputs, codes), ()
     # Rows are whatever the classifier takes, texts for instance: dealt by what it says of them.
     key = distance_from_mean(outputs, n_jobs=count_threads(n_jobs))
+    together = ungroup_most(equal_rows(X, len(codes)), N_FOLDS)
     known = check_groups(groups, len(codes))
-    folds = assign_folds(key, codes, N_FOLDS, groups=known, random_state=0)
+    if known is not None:
+        together = merge_groups(together, known)
+    folds = assign_folds(key, codes, N_FOLDS, groups=together, random_state=0)
     given, unseen = compare_with_clone(probe, X, codes, folds)
     gain = given.astype(np.float64) - unseen
     if not len(gain) or gain.mean() <= SEEN * float(gain.std()) / np.sqrt(len(gain)):
@@ -117,6 +128,43 @@ def judge_by_probe(
         "its probabilities."
     )
     return judge_given(found, codes), (said,)
+
+
+def equal_rows(X: Any, n_rows: int) -> IntArray:
+    """Return groups of rows that are the same, of whatever a classifier takes.
+
+    Examples
+    --------
+    >>> equal_rows(["good", "bad", "good"], 3), equal_rows(np.eye(2)[[0, 1, 1]], 3)
+    (array([0, 1, 0]), array([0, 1, 1]))
+    """
+    known: dict[bytes, int] = {}
+    groups = []
+    for first in range(0, n_rows, BLOCK_ROWS):
+        block = take_rows(X, slice(first, min(first + BLOCK_ROWS, n_rows)))
+        if sp.issparse(block):
+            block = [_entries(row) for row in sp.csr_array(block)]
+        cells = block if isinstance(block, list) else np.asarray(block)
+        groups += [known.setdefault(_content(np.asarray(row)), len(known)) for row in cells]
+    return np.array(groups, dtype=np.intp)
+
+
+def _entries(row: Any) -> FloatArray:
+    """Return the places and the values of what a sparse row holds."""
+    whole = row.tocoo()
+    there = np.flatnonzero(whole.data)
+    order = there[np.argsort(whole.coords[-1][there])]
+    return np.stack([whole.coords[-1][order], whole.data[order]])
+
+
+def _content(row: NDArray[Any]) -> bytes:
+    """Return what the content of a row is known by."""
+    if row.dtype.kind in "fc":
+        row = row + 0  # of the two zeros of floating point, one
+    held = repr(row.tolist()).encode() if row.dtype.kind == "O" else row.tobytes()
+    return blake2b(
+        held + repr((row.shape, row.dtype.str)).encode(), digest_size=HASH_BYTES
+    ).digest()
 
 
 def compare_with_clone(

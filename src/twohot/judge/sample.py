@@ -4,6 +4,7 @@ All rows, if they are not many. Of more, the sample has rows of every class, spr
 their distance from the mean; the others are judged by the same model, block by block.
 """
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from twohot.base import ArgumentError, FloatArray, IntArray, check_count, is_integer
-from twohot.judge.folds import assign_folds, duplicate_groups, merge_groups
+from twohot.judge.folds import assign_folds, duplicate_groups, merge_groups, ungroup_most
 from twohot.probes import LABELS
 from twohot.rows import Coordinates, shares_of_labels
 
@@ -103,7 +104,7 @@ def draw_sample(
             problem = "keeps all rows with a label together, with copies and near-duplicates"
             raise ArgumentError("groups", problem, "pass at least two groups that share no copy.")
     else:
-        folds = _folds_of(cv, codes)[index]
+        folds = _folds_of(cv, codes, groups, index)
     return Sample(
         index=index,
         codes=codes[index],
@@ -118,16 +119,11 @@ def draw_sample(
 
 
 def _copies(searched: Coordinates, n_folds: int) -> IntArray:
-    """Return the group of each row: that of its copies and near-duplicates.
-
-    Copies that fill more than a fold say that the features take few values; they are no group.
-    """
+    """Return the group of each row: that of its copies and near-duplicates."""
     points = np.asarray(searched.rows.X)
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
     unit = points / np.where(lengths > 0, lengths, 1)
-    groups = duplicate_groups(unit, n_jobs=searched.rows.n_jobs)
-    is_large = np.bincount(groups)[groups] > len(groups) / n_folds
-    return np.where(is_large, len(groups) + np.arange(len(groups)), groups)
+    return ungroup_most(duplicate_groups(unit, n_jobs=searched.rows.n_jobs), n_folds)
 
 
 def _drawn(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: int) -> IntArray:
@@ -146,13 +142,18 @@ def _drawn(rows: IntArray, codes: IntArray, order: FloatArray, n_classes: int) -
     return np.sort(ranked[np.concatenate(places)])
 
 
-def _folds_of(cv: Any, codes: IntArray) -> IntArray:
-    """Return the folds that a splitter or pairs of rows name: each row is held out once."""
+def _folds_of(cv: Any, codes: IntArray, groups: IntArray | None, index: IntArray) -> IntArray:
+    """Return the folds of some rows that a splitter or pairs of rows name: each is held out once.
+
+    Folds that hold out none of these rows do not count.
+    """
     n_rows = len(codes)
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         advice = "pass None, a number of folds, a splitter of scikit-learn or pairs of row numbers."
         raise ArgumentError({"cv": cv}, "is not allowed", advice)
-    pairs = list(cv.split(np.zeros((n_rows, 1)), codes) if hasattr(cv, "split") else cv)
+    with warnings.catch_warnings():  # folds that ignore groups may keep them together
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        pairs = list(cv.split(np.zeros((n_rows, 1)), codes, groups) if hasattr(cv, "split") else cv)
     folds = np.full(n_rows, -1)
     held_out = np.zeros(n_rows, dtype=np.intp)
     for number, pair in enumerate(pairs):
@@ -167,4 +168,15 @@ def _folds_of(cv: Any, codes: IntArray) -> IntArray:
     if len(pairs) < 2 or (held_out[codes >= 0] != 1).any():
         problem = "does not hold out every row with a label exactly once"
         raise ArgumentError("cv", problem, "pass folds that do, as KFold, or a number of folds.")
-    return folds
+    present, found = np.unique(folds[index], return_inverse=True)
+    if len(present) < 2:
+        problem = "holds out all rows with a label and a weight at once"
+        raise ArgumentError("cv", problem, "pass folds that share them, or a number of folds.")
+    if groups is not None:
+        _, group = np.unique(groups[index], return_inverse=True)
+        first = np.zeros(len(index), dtype=np.intp)
+        first[group] = found
+        if (first[group] != found).any():
+            advice = "pass folds that do not, as GroupKFold, or a number of folds."
+            raise ArgumentError("cv", "puts rows of one group in different folds", advice)
+    return found
