@@ -191,6 +191,12 @@ def test_a_review_reads_the_list_then_draws_and_returns_after_a_hit():
     assert len(set(rows)) == len(rows)
 
 
+def test_a_target_is_that_of_the_decimal():
+    doubt = np.linspace(1, 0, 100)
+    targets = [CertifiedReview(doubt, until=share / 100).target for share in range(1, 101)]
+    assert targets == list(range(1, 101))
+
+
 def test_every_row_is_reviewed_if_it_must_be():
     review = CertifiedReview(np.array([0.1, np.nan, 0.3, 0.2]), until=0.34)
     for _ in range(3):

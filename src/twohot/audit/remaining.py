@@ -50,6 +50,7 @@ verdict before the next one is shown.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
@@ -270,7 +271,8 @@ class CertifiedReview:
         self._list = doubt_order(np.asarray(doubt))
         n_rows = len(self._list)
         check_within("until", until, 0, 1)
-        self.target = math.floor(until * n_rows)
+        # Of the decimal that was passed: 0.29 * 100 is less than 29 in floating point.
+        self.target = math.floor(Fraction(str(float(until))) * n_rows)
         if self.target < 1:
             problem = f"is less than one of {counted(n_rows, 'label')}"
             advice = "review every row, or pass a share of at least 1 / n_labels."
