@@ -94,6 +94,13 @@ def test_the_names_of_the_classes(issues, probe):
     np.testing.assert_array_equal(named.coef_, probe.coef_)
 
 
+@pytest.mark.parametrize("weight", [2.0**-30, 1 / N_ROWS, 4.0])
+def test_the_unit_of_the_weights(probe, weight):
+    found = AutoProbe(n_jobs=1).fit(X, Y, np.full(N_ROWS, weight))
+    np.testing.assert_allclose(found.coef_, probe.coef_, rtol=1e-3, atol=1e-3)
+    assert found.choice_.noise_rate == pytest.approx(probe.choice_.noise_rate, abs=1e-4)
+
+
 # Features ----------------------------------------------------------------------------------------
 
 

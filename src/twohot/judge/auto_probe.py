@@ -142,7 +142,7 @@ class AutoProbe(FittedProbe):
         y : array, list or series of shape (n_samples,)
             Labels, numbers or text, many of which may be wrong.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight 2 counts as two rows.
+            A row of weight 2 counts as two rows of weight 1. Only ratios of weights matter.
         callback : callable, optional
             Called with one line of text per member that was tried.
         groups : array, list or series of shape (n_samples,), optional
@@ -241,6 +241,9 @@ def judge_rows(
     max_iter = check_count("max_iter", probe.max_iter, 1)
     if not labels.labelled.all():
         weights = labels.labelled * (1.0 if weights is None else weights)
+    if weights is not None:
+        # Penalties that are tried, and counts of anchor rows, are those of rows of weight one.
+        weights = weights / weights[weights > 0].mean()
     key = _distance_of_labelled(X, labels, count_threads(probe.n_jobs))
     preparation, whole = prepare_as(
         probe,
