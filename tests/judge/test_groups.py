@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twohot import AutoProbe
 from twohot.base.messages import ArgumentError
 from twohot.judge.folds import check_groups, connected, merge_groups
 
@@ -102,3 +103,13 @@ def test_a_link_that_many_rows_make_is_one() -> None:
     links = np.zeros(512, int)
     assert connected(links, links + 1, 3).tolist()[:2] == [0, 0]
     assert merge_groups(links, links).tolist() == [0] * 512
+
+
+def test_no_member_sees_other_rows_of_a_group() -> None:
+    """Ten noisy copies of a row share its label; nothing else tells the label."""
+    generator = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 10)
+    rows = generator.normal(size=(30, 40))[groups] + 0.3 * generator.normal(size=(300, 40))
+    probe = AutoProbe(n_jobs=1).fit(rows, (np.arange(30) % 3)[groups], groups=groups)
+    assert max(tried.agreement for tried in probe.choice_.tried) < 0.6
+    assert not probe.choice_.learnt

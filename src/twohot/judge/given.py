@@ -71,6 +71,7 @@ def _anchored(logits: FloatArray, codes: IntArray) -> Anchored:
         all_codes=codes,
         weights=None,
         groups=np.arange(n_rows),
+        n_copies=0,
         folds=np.arange(n_rows) % N_FOLDS,
         n_classes=n_classes,
         whole=nowhere,

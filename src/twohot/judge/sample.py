@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from twohot.base import ArgumentError, FloatArray, IntArray, check_count, is_integer
+from twohot.base import ArgumentError, BoolArray, FloatArray, IntArray, check_count, is_integer
 from twohot.judge.folds import assign_folds, duplicate_groups, merge_groups
 from twohot.probes import LABELS
 from twohot.rows import Coordinates, shares_of_labels
@@ -33,7 +33,8 @@ class Sample:
     codes: IntArray  # (n,), given labels
     all_codes: IntArray  # (n_rows,), of all rows; NO_LABEL without one
     weights: FloatArray | None  # (n,)
-    groups: IntArray  # (n,), rows of one group are in one fold
+    groups: IntArray  # (n,), rows of one group are in one fold, copies among them
+    n_copies: int  # rows that have a copy or a near-duplicate
     folds: IntArray  # (n,), which fold each row is held out in
     n_classes: int
     whole: Coordinates  # of all rows
@@ -45,15 +46,20 @@ class Sample:
         return int(self.folds.max()) + 1
 
     @property
-    def n_copies(self) -> int:
-        """Rows that share a group with another row."""
-        _, group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
-        return int(np.sum(sizes[group] > 1))
+    def shared(self) -> BoolArray:
+        """(n,), rows that share a group with another row."""
+        return share_group(self.groups)
 
     @property
     def points(self) -> FloatArray:
         """(n, m), the rows along the axes that are searched."""
         return np.asarray(self.searched.rows.X)
+
+
+def share_group(groups: IntArray) -> BoolArray:
+    """Return which rows share a group with another row."""
+    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[group] > 1)
 
 
 def sample_size(n_rows: int, n_classes: int) -> int:
@@ -89,6 +95,7 @@ def draw_sample(
     wide.rows.attach(LABELS, codes[index])
     searched = wide.leading(SEARCH_AXES)
     own = _copies(searched, N_FOLDS)
+    n_copies = int(share_group(own).sum())
     if groups is not None:
         own = merge_groups(own, groups[index])
     if cv is None or is_integer(cv):
@@ -110,6 +117,7 @@ def draw_sample(
         all_codes=codes,
         weights=None if weights is None else weights[index],
         groups=own,
+        n_copies=n_copies,
         folds=folds,
         n_classes=n_classes,
         whole=whole,
